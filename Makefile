@@ -1,0 +1,30 @@
+# Two commands for a fresh machine: `make demo` and `make test`. Each makes its own environment in .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PACKAGES := rfactor tests benchmarks examples
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/rfactor demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check $(PACKAGES)
+	$(BIN)/ruff format --check $(PACKAGES)
+	$(BIN)/mypy $(PACKAGES)
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/rfactor bench
+
+# One environment, one stamp an extra: `demo`, `test`, `bench`.
+$(VENV)/%.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info

@@ -1,0 +1,35 @@
+"""The errors that users see. Each message says what is wrong, where, and what would be accepted."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Base of every error rfactor raises on purpose."""
+
+
+class ParseError(Error, ValueError):
+    """The text of an expression is not in the language or is ill-typed."""
+
+
+class TypeMismatch(Error, TypeError):
+    """An expression combines types that do not go together."""
+
+
+class ScheduleError(Error, ValueError):
+    """A directive that is not legal for the stage it was asked of."""
+
+
+class FactorError(ScheduleError):
+    """`rfactor` was asked of an update that cannot be factored; says which claim fails."""
+
+
+class AlgorithmError(Error, ValueError):
+    """An algorithm breaks a validity rule of the language."""
+
+
+class BufferError(Error, ValueError):  # noqa: A001 - reached as rfactor.errors.BufferError
+    """A buffer given at run time has the wrong type, rank or size."""
+
+
+class TableError(Error):
+    """A table file is damaged, foreign, or of another version."""

@@ -1,0 +1,100 @@
+"""Algorithms: what is computed. Functions over unbounded integer lattices, each a pure definition and updates.
+
+After *Formal Semantics for the Halide Language* (2020), section 3: a function's stages run in order; an update may read
+its own function; a reduction domain is an ordered list of serial loops with a predicate.
+Coordinates are `i32`; dimension 0 and reduction variable 0 are innermost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rfactor.ir.expr import Call, Const, Expr, Var
+from rfactor.ir.types import BOOL, I32, Type
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionVariable:
+    """One serial loop of a reduction domain: `min <= name < min + extent`. Names are unique in a pipeline."""
+
+    name: str
+    min: Expr
+    """i32; a constant, or an expression of parameters, image extents and, after `rfactor`, pure variables
+    and outer reduction variables."""
+    extent: Expr
+    """i32; negative counts as zero."""
+
+    @property
+    def var(self) -> Var:
+        return Var(I32, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionDomain:
+    """The points that an update visits, in order."""
+
+    variables: tuple[ReductionVariable, ...]
+    """Innermost first: variable 0 moves fastest."""
+    predicate: Expr = field(default_factory=lambda: Const(BOOL, True))
+    """bool; points where it is false are not visited, and nothing of them is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One stage of a function: `name(arguments) = values`, over `domain` for updates that have one."""
+
+    arguments: tuple[Expr, ...]
+    """i32 each; for the pure definition the function's own variables. Dimension 0 first."""
+    values: tuple[Expr, ...]
+    """One a component. All are read before any is written."""
+    domain: ReductionDomain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function from integer points to tuples of values."""
+
+    name: str
+    variables: tuple[str, ...]
+    """The pure variables, one a dimension, dimension 0 (innermost) first."""
+    types: tuple[Type, ...]
+    """Type of each component."""
+    pure: Definition
+    updates: tuple[Definition, ...] = ()
+
+    def at(self, arguments: tuple[Expr, ...], component: int = 0) -> Call:
+        """The call of one component of this function at a point."""
+        return Call(self.types[component], self.name, arguments, "func", component)
+
+    @property
+    def stages(self) -> tuple[Definition, ...]:
+        """The pure definition, then the updates."""
+        return (self.pure, *self.updates)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An input array that an algorithm reads: an `ImageParam` or a concrete `Buffer`."""
+
+    name: str
+    type: Type
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A whole pipeline: every function the outputs need, producers before consumers."""
+
+    functions: tuple[Function, ...]
+    outputs: tuple[str, ...]
+    """Names of the output functions."""
+    images: tuple[Image, ...] = ()
+    parameters: tuple[Var, ...] = ()
+    """Scalars given at run time. An image `b` also has, per dimension d, the i32 parameters `b.min.d` and `b.extent.d`."""
+
+    def function(self, name: str) -> Function:
+        """The function called `name`; `KeyError` if there is none."""
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(name)

@@ -1,0 +1,398 @@
+"""The one expression form: constants, variables, operations and calls, typed and immutable.
+
+`==` is structural equality and hashes are precomputed, so expressions serve as dictionary keys.
+Operations are rows of one table, `OPERATIONS`; evaluators, translators and printers are dictionaries
+over the same names, so that adding an operation is adding a row to each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rfactor.errors import TypeMismatch
+from rfactor.ir.types import BOOL, Type
+
+Value = bool | int | float
+Shape = Literal["numeric", "bits", "compare", "logic", "integer", "real"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the language."""
+
+    name: str
+    arity: int
+    shape: Shape
+    """Which operand types it takes: `numeric` any but bool, `bits` integers and bool, `compare` any
+    (result bool), `logic` bool, `integer` integers, `real` floats."""
+    commutative: bool = False
+    associative: bool = False
+
+
+OPERATIONS: dict[str, Operation] = {
+    op.name: op
+    for op in (
+        Operation("+", 2, "numeric", commutative=True, associative=True),
+        Operation("-", 2, "numeric"),
+        Operation("*", 2, "numeric", commutative=True, associative=True),
+        Operation("/", 2, "real"),
+        Operation("//", 2, "integer"),
+        Operation("%", 2, "integer"),
+        Operation("min", 2, "numeric", commutative=True, associative=True),
+        Operation("max", 2, "numeric", commutative=True, associative=True),
+        Operation("neg", 1, "numeric"),
+        Operation("abs", 1, "numeric"),
+        Operation("&", 2, "bits", commutative=True, associative=True),
+        Operation("|", 2, "bits", commutative=True, associative=True),
+        Operation("^", 2, "bits", commutative=True, associative=True),
+        Operation("~", 1, "bits"),
+        Operation("<<", 2, "integer"),
+        Operation(">>", 2, "integer"),
+        Operation("<", 2, "compare"),
+        Operation("<=", 2, "compare"),
+        Operation(">", 2, "compare"),
+        Operation(">=", 2, "compare"),
+        Operation("==", 2, "compare", commutative=True),
+        Operation("!=", 2, "compare", commutative=True),
+        Operation("and", 2, "logic", commutative=True, associative=True),
+        Operation("or", 2, "logic", commutative=True, associative=True),
+        Operation("not", 1, "logic"),
+    )
+}
+"""Every operation but `select` and `cast`, whose operands have several types."""
+
+INTRINSICS: dict[str, int] = {
+    "exp": 1, "log": 1, "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1,
+    "floor": 1, "ceil": 1, "round": 1, "trunc": 1, "pow": 2,
+}  # fmt: skip
+"""Functions of floats, by name, with their arity. Each is a function of its arguments alone."""
+
+
+class Expr:
+    """An expression. Subclasses: `Const`, `Var`, `Op`, `Call`, and in loop nests `Load`, `Ramp`, `Broadcast`."""
+
+    __slots__ = ("_hash", "type")
+    type: Type
+    _hash: int
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("expressions are immutable")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("expressions are immutable")
+
+    def _key(self) -> tuple[object, ...]:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or self._hash != other._hash:  # type: ignore[attr-defined]
+            return False
+        return self._key() == other._key()  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), self._key())
+
+    def __str__(self) -> str:
+        from rfactor.ir.printer import show
+
+        return show(self)
+
+    __repr__ = __str__
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        """The operands, left to right."""
+        return ()
+
+
+_set = object.__setattr__
+
+
+class Const(Expr):
+    """A literal of a scalar type. The value is in the type's range; floats are rounded to the type by callers."""
+
+    __slots__ = ("value",)
+    value: Value
+
+    def __init__(self, type: Type, value: Value) -> None:
+        if type.is_float:
+            value = float(value)
+        elif type.is_bool:
+            value = bool(value)
+        else:
+            value = int(value)
+            if not type.min <= value <= type.max:
+                raise TypeMismatch(f"{value} does not fit {type}, whose range is {type.min} to {type.max}")
+        _set(self, "type", type)
+        _set(self, "value", value)
+        # The sign of a zero and NaN are told apart: folding must not confuse them.
+        _set(self, "_hash", hash(("const", type, repr(value) if type.is_float else value)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.type, self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Const) or self.type != other.type:
+            return False
+        if self.type.is_float:
+            return repr(self.value) == repr(other.value)
+        return self.value == other.value
+
+    __hash__ = Expr.__hash__
+
+
+class Var(Expr):
+    """A variable: an accumulator, a datum, a constant of the loop, a loop index or a parameter."""
+
+    __slots__ = ("name",)
+    name: str
+
+    def __init__(self, type: Type, name: str) -> None:
+        _set(self, "type", type)
+        _set(self, "name", name)
+        _set(self, "_hash", hash(("var", type, name)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.type, self.name)
+
+
+class Op(Expr):
+    """An operation on operands: an `OPERATIONS` name, `select` (condition, if true, if false) or `cast`."""
+
+    __slots__ = ("args", "op")
+    op: str
+    args: tuple[Expr, ...]
+
+    def __init__(self, type: Type, op: str, args: tuple[Expr, ...]) -> None:
+        _set(self, "type", type)
+        _set(self, "op", op)
+        _set(self, "args", args)
+        _set(self, "_hash", hash((op, type, args)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.type, self.op, self.args)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+
+class Call(Expr):
+    """Value `index` of a call: of an intrinsic, or (in algorithms) of a Func or an image at a point."""
+
+    __slots__ = ("args", "index", "kind", "name")
+    name: str
+    args: tuple[Expr, ...]
+    kind: Literal["intrinsic", "func", "image"]
+    index: int
+
+    def __init__(
+        self,
+        type: Type,
+        name: str,
+        args: tuple[Expr, ...],
+        kind: Literal["intrinsic", "func", "image"] = "intrinsic",
+        index: int = 0,
+    ) -> None:
+        _set(self, "type", type)
+        _set(self, "name", name)
+        _set(self, "args", args)
+        _set(self, "kind", kind)
+        _set(self, "index", index)
+        _set(self, "_hash", hash(("call", type, name, args, kind, index)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.type, self.name, self.args, self.kind, self.index)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+
+def const(type: Type, value: Value) -> Const:
+    """A literal of `type`; floats are rounded to the type, integers must fit (`TypeMismatch`)."""
+    if type.is_float and type.bits < 64 and math.isfinite(value):
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            value = float(np.dtype(f"f{type.bits // 8}").type(value))
+    return Const(type, value)
+
+
+def apply(op: str, *args: Expr) -> Op:
+    """The operation `op` of `OPERATIONS` on `args`, type-checked.
+
+    Operands have one type; comparisons give `bool` of the same lanes. Raises `TypeMismatch`.
+    """
+    rule = OPERATIONS[op]
+    if len(args) != rule.arity:
+        raise TypeMismatch(f"{op} takes {rule.arity} operands, {len(args)} given")
+    type_ = args[0].type
+    for arg in args[1:]:
+        if arg.type != type_:
+            raise TypeMismatch(
+                f"{op} of {type_} and {arg.type} (in {args[0]} {op} {arg}): mixed types need a cast"
+            )
+    shape = rule.shape
+    if shape == "compare":
+        return Op(BOOL.with_lanes(type_.lanes), op, args)
+    if shape == "logic" and not type_.is_bool:
+        raise TypeMismatch(f"{op} takes bool operands, not {type_} (in {args[0]}); compare with 0 first")
+    if shape == "integer" and not type_.is_int:
+        more = "; write / for floats" if op == "//" and type_.is_float else ""
+        raise TypeMismatch(f"{op} takes integers, not {type_} (in {args[0]}){more}")
+    if shape == "real" and not type_.is_float:
+        raise TypeMismatch(f"{op} is for floats, not {type_} (in {args[0]}); write // for integers")
+    if shape == "bits" and type_.is_float:
+        raise TypeMismatch(f"{op} takes integers or bool, not {type_} (in {args[0]})")
+    if shape == "numeric" and type_.is_bool and op not in ("min", "max"):
+        raise TypeMismatch(f"{op} of bool (in {args[0]}): cast to an integer type first")
+    return Op(type_, op, args)
+
+
+def select(condition: Expr, true: Expr, false: Expr) -> Op:
+    """`true` where `condition` holds, else `false`. Raises `TypeMismatch`."""
+    if not condition.type.is_bool:
+        raise TypeMismatch(f"the condition of select is {condition.type}, not bool (in {condition})")
+    if true.type != false.type:
+        raise TypeMismatch(
+            f"select between {true.type} and {false.type} (in {true}, {false}): mixed types need a cast"
+        )
+    return Op(true.type, "select", (condition, true, false))
+
+
+def cast(type: Type, value: Expr) -> Expr:
+    """`value` converted to `type` (lanes kept); the expression itself if it has that type already.
+
+    Integers wrap; float to int truncates and saturates, NaN gives 0; anything to bool is `!= 0`.
+    """
+    type = type.with_lanes(value.type.lanes)
+    return value if value.type == type else Op(type, "cast", (value,))
+
+
+def intrinsic(name: str, *args: Expr) -> Call:
+    """A call of one of `INTRINSICS` on floats. Raises `TypeMismatch`."""
+    if name not in INTRINSICS:
+        raise TypeMismatch(f"unknown function {name!r}; functions are {' '.join(INTRINSICS)}")
+    if len(args) != INTRINSICS[name]:
+        raise TypeMismatch(f"{name} takes {INTRINSICS[name]} arguments, {len(args)} given")
+    for arg in args:
+        if not arg.type.is_float or arg.type != args[0].type:
+            raise TypeMismatch(f"{name} takes floats of one type, not {arg.type} (in {arg}); cast first")
+    return Call(args[0].type, name, args)
+
+
+def zero(type: Type) -> Const:
+    return Const(type, 0)
+
+
+def conjunction(*conditions: Expr) -> Expr:
+    """All of the conditions; `True` of none."""
+    terms = [c for c in conditions if not (isinstance(c, Const) and c.value is True)]
+    if not terms:
+        return Const(BOOL, True)
+    result = terms[0]
+    for term in terms[1:]:
+        result = apply("and", result, term)
+    return result
+
+
+def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
+    """`expr` with other operands of the same types; the very same object if nothing changed."""
+    if all(new is old for new, old in zip(children, expr.children, strict=True)):
+        return expr
+    if isinstance(expr, Op):
+        return Op(expr.type, expr.op, children)
+    if isinstance(expr, Call):
+        return Call(expr.type, expr.name, children, expr.kind, expr.index)
+    return expr.with_children(children)  # type: ignore[attr-defined, no-any-return]
+
+
+def transform(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
+    """`expr` rewritten bottom-up: `rule` is asked of every node after its operands; None keeps it."""
+    memo: dict[Expr, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        done = memo.get(node)
+        if done is None:
+            if node.children:
+                new = rebuild(node, tuple(map(visit, node.children)))
+            else:
+                new = node
+            changed = rule(new)
+            done = new if changed is None else changed
+            memo[node] = done
+        return done
+
+    return visit(expr)
+
+
+def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
+    """`expr` with every occurrence of the keys of `mapping`, outermost first, replaced by their values."""
+    memo: dict[Expr, Expr] = dict(mapping)
+
+    def visit(node: Expr) -> Expr:
+        done = memo.get(node)
+        if done is None:
+            done = rebuild(node, tuple(map(visit, node.children))) if node.children else node
+            memo[node] = done
+        return done
+
+    return visit(expr)
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """`expr` with the variables named in `values` replaced (by expressions of the same type)."""
+    if not values:
+        return expr
+    return replace(
+        expr, {var: values[var.name] for var in variables(expr) if var.name in values}
+    )
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every distinct node of `expr`, operands before the nodes that use them."""
+    seen: set[Expr] = set()
+
+    def visit(node: Expr) -> Iterator[Expr]:
+        if node not in seen:
+            seen.add(node)
+            for child in node.children:
+                yield from visit(child)
+            yield node
+
+    return visit(expr)
+
+
+def variables(expr: Expr) -> tuple[Var, ...]:
+    """The distinct variables of `expr` in order of first occurrence."""
+    return tuple(node for node in walk(expr) if isinstance(node, Var))
+
+
+def names(expr: Expr) -> frozenset[str]:
+    """The names of the variables of `expr`."""
+    return frozenset(var.name for var in variables(expr))
+
+
+def leaves(expr: Expr) -> int:
+    """The number of leaves of `expr` as a tree: the size that tables order by."""
+    memo: dict[Expr, int] = {}
+
+    def visit(node: Expr) -> int:
+        count = memo.get(node)
+        if count is None:
+            count = sum(map(visit, node.children)) if node.children else 1
+            memo[node] = count
+        return count
+
+    return visit(expr)

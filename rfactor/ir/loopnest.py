@@ -1,0 +1,244 @@
+"""Loop nests: how an algorithm is computed. Statements, and the expressions that only they use.
+
+After *Formal Semantics for the Halide Language* (2020), section 4. A nest is born with *holes* for bounds: variables
+named `f.s0.x.min` and `f.s0.x.extent` that no statement defines yet; bounds inference fills them with `Let`s.
+Lowering ends in a nest without `Provide`, `Realize`, or vectorized and unrolled loops: that is what code is generated from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rfactor.ir.expr import Const, Expr, _set
+from rfactor.ir.types import BOOL, Type
+
+LoopKind = Literal["serial", "parallel", "vectorized", "unrolled"]
+
+
+class Load(Expr):
+    """The elements of a flat buffer at `index` (i32 or i64, in elements; one lane or several).
+
+    Lanes where `predicate` is false are not loaded and have an unspecified but fixed value of zero.
+    """
+
+    __slots__ = ("buffer", "index", "predicate")
+    buffer: str
+    index: Expr
+    predicate: Expr
+
+    def __init__(self, type: Type, buffer: str, index: Expr, predicate: Expr | None = None) -> None:
+        if predicate is None:
+            predicate = Const(BOOL, True)
+        _set(self, "type", type)
+        _set(self, "buffer", buffer)
+        _set(self, "index", index)
+        _set(self, "predicate", predicate)
+        _set(self, "_hash", hash(("load", type, buffer, index, predicate)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.type, self.buffer, self.index, self.predicate)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index, self.predicate)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Load:
+        return Load(self.type, self.buffer, *children)
+
+
+class Ramp(Expr):
+    """The vector `base, base + stride, …` of `lanes` lanes, of the integer type of scalar `base` and `stride`."""
+
+    __slots__ = ("base", "stride")
+    base: Expr
+    stride: Expr
+
+    def __init__(self, base: Expr, stride: Expr, lanes: int) -> None:
+        _set(self, "type", base.type.with_lanes(lanes))
+        _set(self, "base", base)
+        _set(self, "stride", stride)
+        _set(self, "_hash", hash(("ramp", base, stride, lanes)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.base, self.stride, self.type.lanes)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.base, self.stride)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Ramp:
+        return Ramp(children[0], children[1], self.type.lanes)
+
+
+class Broadcast(Expr):
+    """The scalar `value` in every one of `lanes` lanes."""
+
+    __slots__ = ("value",)
+    value: Expr
+
+    def __init__(self, value: Expr, lanes: int) -> None:
+        _set(self, "type", value.type.with_lanes(lanes))
+        _set(self, "value", value)
+        _set(self, "_hash", hash(("broadcast", value, lanes)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.value, self.type.lanes)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> Broadcast:
+        return Broadcast(children[0], self.type.lanes)
+
+
+class Stmt:
+    """A statement of a loop nest."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Stmt):
+    """Statements one after the other."""
+
+    statements: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For(Stmt):
+    """`body` for `min <= name < min + extent` (both i32); a negative extent counts as zero."""
+
+    name: str
+    min: Expr
+    extent: Expr
+    kind: LoopKind
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Stmt):
+    """`body` with the variable `name` bound to `value`."""
+
+    name: str
+    value: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class If(Stmt):
+    """`then` where the scalar bool `condition` holds, otherwise `otherwise`."""
+
+    condition: Expr
+    then: Stmt
+    otherwise: Stmt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Produce(Stmt):
+    """Marks the loops that compute the function `name`. No effect of its own."""
+
+    name: str
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Provide(Stmt):
+    """`name(arguments) = values`, before storage is flattened. All values are read before any is written."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Realize(Stmt):
+    """Storage for the function `name` over a box, alive during `body`; before storage is flattened."""
+
+    name: str
+    types: tuple[Type, ...]
+    bounds: tuple[tuple[Expr, Expr], ...]
+    """(min, extent) of each dimension, i32."""
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate(Stmt):
+    """A flat buffer of `size` (i32) elements of `type`, alive during `body`; uninitialised."""
+
+    buffer: str
+    type: Type
+    size: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class Store(Stmt):
+    """Store `value` into a flat buffer at `index` (i32 or i64, in elements), in the lanes where `predicate` holds.
+
+    Lanes with one index are stored in lane order: the last one stays.
+    """
+
+    buffer: str
+    index: Expr
+    value: Expr
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assert(Stmt):
+    """Stop the pipeline with error number `code` and the values of `arguments` unless `condition` holds.
+
+    Only outside parallel loops: every check is made on entry.
+    """
+
+    condition: Expr
+    message: str
+    """A template for `str.format`, over `arguments`."""
+    arguments: tuple[Expr, ...] = ()
+
+
+def block(*statements: Stmt | None) -> Stmt:
+    """The statements in order; blocks are flattened and Nones dropped."""
+    flat: list[Stmt] = []
+    for statement in statements:
+        if isinstance(statement, Block):
+            flat.extend(statement.statements)
+        elif statement is not None:
+            flat.append(statement)
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument:
+    """An array that the caller gives: flat buffer `name` in the nest.
+
+    Its box is known in the nest by the variables `name.min.d`, `name.extent.d` (i32) and `name.stride.d` (i64, in
+    elements) of every dimension d; the element at point p is at index `sum((p_d - min_d) * stride_d)`.
+    """
+
+    name: str
+    """The image's name, or `function.component` for an output."""
+    type: Type
+    dimensions: int
+    output: bool
+    dense: bool = True
+    """Whether the stride of dimension 0 is promised to be 1 (checked on entry)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A parameter that the caller gives."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredPipeline:
+    """A lowered nest with all that it expects from outside: what code is generated from."""
+
+    name: str
+    arguments: tuple[BufferArgument | ScalarArgument, ...]
+    body: Stmt

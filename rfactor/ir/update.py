@@ -1,0 +1,37 @@
+"""A serial update as the checker and the matcher see it: `x := f(x; d)` with loop constants `k`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rfactor.ir.expr import Expr, Var, variables
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """`x0, x1, … := components`. Every name that is no accumulator and no constant is data of the iteration."""
+
+    components: tuple[Expr, ...]
+    """The new value of each accumulator, over `x0`, `x1`, … (as `Var`s), data and constants."""
+    types: tuple[Type, ...]
+    """The type of each accumulator; component i has type i."""
+    constants: frozenset[str] = frozenset()
+    """Names that stay the same through the loop."""
+    meaning: Meaning = Meaning.WRAP
+
+    @property
+    def accumulators(self) -> tuple[Var, ...]:
+        return tuple(Var(type_, f"x{i}") for i, type_ in zip(range(len(self.types)), self.types, strict=True))
+
+    @property
+    def data(self) -> tuple[Var, ...]:
+        """The per-iteration variables, in order of first occurrence."""
+        own = {x.name for x in self.accumulators} | self.constants
+        seen: dict[str, Var] = {}
+        for component in self.components:
+            for var in variables(component):
+                if var.name not in own:
+                    seen.setdefault(var.name, var)
+        return tuple(seen.values())

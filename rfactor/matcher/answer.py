@@ -1,0 +1,66 @@
+"""The answer about an update: the object of `rfactor check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rfactor.ir.expr import Expr, Value
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.prover.verdict import Method
+
+IdentityKind = Literal["two-sided", "left", "right", "none"]
+ClaimName = Literal[
+    "step", "associative", "left_identity", "right_identity", "commutative", "not_commutative", "action", "invariant"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRecord:
+    """One discharged claim."""
+
+    claim: ClaimName
+    method: Method
+    ms: float
+    row: int | None = None
+    """Id of the table row whose proof was used, for method `table`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifting:
+    """A richer state with an associative operator, and how it acts on the old state."""
+
+    types: tuple[Type, ...]
+    data: tuple[Expr, ...]
+    operator: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+    apply: tuple[Expr, ...]
+    """Over x (the old state) and y (the richer state)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Is there an associative operator behind an update? With every claim that a yes rests on."""
+
+    update: Update
+    verdict: Literal["associative", "lifted", "not_associative", "unknown"]
+    operator: tuple[Expr, ...] | None = None
+    """One expression a component over x0… (left), y0… (right) and constants."""
+    identity: tuple[Expr, ...] | None = None
+    """One expression a component, over constants; None where the kind is `right` or `none`."""
+    identity_kind: IdentityKind | None = None
+    data: tuple[Expr, ...] | None = None
+    """y_j as an expression of the update's data and constants."""
+    commutative: bool | None = None
+    """None where neither proved nor refuted by a witness."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    source: Literal["table", "synthesis"] | None = None
+    invariant: tuple[Expr, ...] = ()
+    assumes: tuple[Expr, ...] = ()
+    lift: Lifting | None = None
+    counterexample: Mapping[str, Value] | None = None
+    reason: str | None = None
+    proofs: tuple[ProofRecord, ...] = field(default=())
+    ms: float = 0.0
