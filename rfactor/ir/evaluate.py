@@ -1,0 +1,319 @@
+"""What expressions mean, on NumPy arrays: the reference that compiled evaluators, provers and code are held against.
+
+Under `wrap` integers are arrays of their own type and floats follow IEEE 754. Under `math` integers are Python integers in
+object arrays. With `floats="real"`, floats are `Fraction`s, or ±inf as Python floats, in object arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+
+Array = NDArray[Any]
+Floats = Literal["ieee", "real"]
+
+
+def dtype_of(type: Type) -> np.dtype[Any]:
+    """The NumPy type of one lane."""
+    return np.dtype("bool" if type.is_bool else f"{type.code[0]}{type.bits // 8}")
+
+
+def evaluate(
+    expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee"
+) -> Array:
+    """The value of `expr` where each variable has the array in `env` (all broadcast together).
+
+    Arrays have the variable's dtype, or hold Python integers, `Fraction`s and floats where the meaning is unbounded or
+    real. Calls of functions and images are not evaluated here: `KeyError`.
+    """
+    with np.errstate(all="ignore"):
+        return _Evaluator(env, meaning, floats).visit(expr)
+
+
+def evaluate_scalar(expr: Expr, env: Mapping[str, Value], meaning: Meaning = Meaning.WRAP) -> Value:
+    """The value of `expr` at one point; Python values in and out."""
+    arrays: dict[str, Array] = {}
+    for var_name, value in env.items():
+        arrays[var_name] = np.array([value], dtype=object)
+    return to_value(evaluate(_typed_env(expr, arrays, meaning), arrays, meaning)[0])
+
+
+def _typed_env(expr: Expr, arrays: dict[str, Array], meaning: Meaning) -> Expr:
+    """Give the arrays of `expr`'s variables the dtype that `meaning` asks for."""
+    from rfactor.ir.expr import variables
+
+    for var in variables(expr):
+        if var.name in arrays:
+            arrays[var.name] = as_array(var.type, arrays[var.name], meaning)
+    return expr
+
+
+def as_array(type: Type, values: Any, meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee") -> Array:
+    """`values` (a sequence of Python numbers) as the array that `evaluate` works on for `type`."""
+    if type.is_float and floats == "real":
+        return _objects([_real(value) for value in values])
+    if type.is_int and meaning is Meaning.MATH:
+        return _objects([int(value) for value in values])
+    return np.asarray(values).astype(dtype_of(type))
+
+
+def to_value(value: Any) -> Value:
+    """A Python bool, int or float (or `Fraction`, as is) from an array's element."""
+    if isinstance(value, np.generic):
+        result: Value = value.item()
+        return result
+    return value  # type: ignore[no-any-return]
+
+
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _real(value: Any) -> Any:
+    number = float(value) if not isinstance(value, Fraction) else value
+    return number if isinstance(number, float) and not math.isfinite(number) else Fraction(number)
+
+
+class _Evaluator:
+    def __init__(self, env: Mapping[str, Array], meaning: Meaning, floats: Floats) -> None:
+        self.env, self.meaning, self.floats = env, meaning, floats
+        self.memo: dict[Expr, Array] = {}
+
+    def boxed(self, type: Type) -> bool:
+        """Whether values of `type` are Python objects here."""
+        return (type.is_int and self.meaning is Meaning.MATH) or (type.is_float and self.floats == "real")
+
+    def visit(self, expr: Expr) -> Array:
+        value = self.memo.get(expr)
+        if value is None:
+            value = self.memo[expr] = self.compute(expr)
+        return value
+
+    def compute(self, expr: Expr) -> Array:
+        if isinstance(expr, Const):
+            return as_array(expr.type, [expr.value], self.meaning, self.floats)
+        if isinstance(expr, Var):
+            return self.env[expr.name]
+        if isinstance(expr, Op):
+            args = [self.visit(arg) for arg in expr.args]
+            if expr.op == "select":
+                return np.where(args[0].astype(bool), args[1], args[2])
+            if expr.op == "cast":
+                return self.cast(args[0], expr.args[0].type, expr.type)
+            operand = expr.args[0].type
+            if self.boxed(operand):
+                return _boxed(expr.op, operand, args)
+            return NATIVE[expr.op](operand, *args)
+        if isinstance(expr, Call) and expr.kind == "intrinsic":
+            args = [self.visit(arg) for arg in expr.args]
+            return _intrinsic(expr.name, expr.type, args, self.boxed(expr.type))
+        raise KeyError(f"{expr} has no value by itself")
+
+    def cast(self, value: Array, old: Type, new: Type) -> Array:
+        if new.is_bool:
+            return np.asarray(value != 0, dtype=bool)
+        if new.is_int and self.meaning is Meaning.MATH:
+            if old.is_float:
+                return _objects([_truncate(v) for v in value.tolist()])
+            return _objects([int(v) for v in value.tolist()])
+        if new.is_float and self.floats == "real":
+            return _objects([_real(v) for v in value.tolist()])
+        if old.is_float and new.is_int:
+            return _saturate(value, new)
+        return value.astype(dtype_of(new))
+
+
+def _truncate(value: Any) -> int:
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0 if math.isnan(value) else (1 << 64) * (1 if value > 0 else -1)
+    return math.trunc(value)
+
+
+def _saturate(value: Array, new: Type) -> Array:
+    """Float to integer: truncated, saturated, NaN gives 0."""
+    wide = np.trunc(value.astype(np.float64))
+    low, high = float(new.min), float(new.max)
+    inside = (wide >= low) & (wide < high if new.bits == 64 else wide <= high)
+    result = np.where(inside, wide, 0.0).astype(dtype_of(new))
+    result = np.where(~inside & (wide > 0), dtype_of(new).type(new.max), result)
+    return np.where(~inside & (wide < 0), dtype_of(new).type(new.min), result)
+
+
+def _euclid(a: Array, b: Array) -> tuple[Array, Array]:
+    """Quotient and remainder with 0 <= remainder < |b|; both 0 where b is 0."""
+    safe = np.where(b == 0, b.dtype.type(1), b)
+    if a.dtype.kind == "u":
+        quotient, remainder = np.floor_divide(a, safe), np.remainder(a, safe)
+    else:
+        remainder = np.remainder(a, safe)
+        quotient = np.where(safe == -1, np.negative(a), np.floor_divide(a, np.where(safe == -1, 1, safe).astype(a.dtype)))
+        remainder = np.where(safe == -1, a.dtype.type(0), remainder)
+        low = remainder < 0
+        remainder = np.where(low, remainder - safe, remainder)
+        quotient = np.where(low, quotient + a.dtype.type(1), quotient)
+    none = b == 0
+    nought = a.dtype.type(0)
+    return np.where(none, nought, quotient), np.where(none, nought, remainder)
+
+
+def _shift_left(a: Array, count: Array) -> Array:
+    bits = a.dtype.itemsize * 8
+    return np.where(count >= bits, a.dtype.type(0), np.left_shift(a, np.where(count >= bits, 0, count).astype(a.dtype)))
+
+
+def _shift_right(a: Array, count: Array) -> Array:
+    bits = a.dtype.itemsize * 8
+    return np.where(
+        count >= bits,
+        np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)) if a.dtype.kind == "i" else a.dtype.type(0),
+        np.right_shift(a, np.where(count >= bits, 0, count).astype(a.dtype)),
+    )
+
+
+def _shift(left: bool, a: Array, count: Array) -> Array:
+    toward, away = (_shift_left, _shift_right) if left else (_shift_right, _shift_left)
+    if a.dtype.kind == "u":
+        return toward(a, count)
+    bits = a.dtype.itemsize * 8
+    back = np.where(count <= -bits, bits, -np.maximum(count, -bits)).astype(np.int64)
+    return np.where(count < 0, away(a, np.minimum(back, 127).astype(a.dtype)), toward(a, np.maximum(count, 0)))
+
+
+def _float_extremum(least: bool, a: Array, b: Array) -> Array:
+    """IEEE 754-2019 minimum or maximum: NaN wins, and -0 is below +0."""
+    tie = np.where(np.signbit(a) == least, a, b)
+    better = np.where(a < b, a, b) if least else np.where(a > b, a, b)
+    chosen = np.where(a == b, tie, better)
+    return np.where(np.isnan(a), a, np.where(np.isnan(b), b, chosen))
+
+
+def _extremum(least: bool) -> Callable[..., Array]:
+    def rule(type: Type, a: Array, b: Array) -> Array:
+        if type.is_float:
+            return _float_extremum(least, a, b)
+        result: Array = np.minimum(a, b) if least else np.maximum(a, b)
+        return result
+
+    return rule
+
+
+def _ufunc(function: Callable[..., Array]) -> Callable[..., Array]:
+    return lambda type, *args: function(*args)
+
+
+NATIVE: dict[str, Callable[..., Array]] = {
+    "+": _ufunc(np.add),
+    "-": _ufunc(np.subtract),
+    "*": _ufunc(np.multiply),
+    "/": _ufunc(np.divide),
+    "//": lambda type, a, b: _euclid(*np.broadcast_arrays(a, b))[0],
+    "%": lambda type, a, b: _euclid(*np.broadcast_arrays(a, b))[1],
+    "min": _extremum(True),
+    "max": _extremum(False),
+    "neg": _ufunc(np.negative),
+    "abs": _ufunc(np.abs),
+    "&": _ufunc(np.bitwise_and),
+    "|": _ufunc(np.bitwise_or),
+    "^": _ufunc(np.bitwise_xor),
+    "~": _ufunc(np.invert),
+    "<<": lambda type, a, b: _shift(True, a, b),
+    ">>": lambda type, a, b: _shift(False, a, b),
+    "<": _ufunc(np.less),
+    "<=": _ufunc(np.less_equal),
+    ">": _ufunc(np.greater),
+    ">=": _ufunc(np.greater_equal),
+    "==": _ufunc(np.equal),
+    "!=": _ufunc(np.not_equal),
+    "and": _ufunc(np.logical_and),
+    "or": _ufunc(np.logical_or),
+    "not": _ufunc(np.logical_not),
+}
+"""Every operation on arrays of the machine's types: (type of the first operand, operands) to result."""
+
+
+def _unbounded_shift(value: int, count: int) -> int:
+    if count >= 0:
+        return value << min(count, 4096)
+    return value >> min(-count, 4096)
+
+
+def _real_divide(a: Any, b: Any) -> Any:
+    if isinstance(a, Fraction) and isinstance(b, Fraction) and b != 0:
+        return a / b
+    a, b = float(a), float(b)
+    if b == 0:
+        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
+    return _real(a / b)
+
+
+def _real_times(a: Any, b: Any) -> Any:
+    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(float(a) * float(b))
+
+
+def _real_plus(a: Any, b: Any) -> Any:
+    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(float(a) + float(b))
+
+
+def _least(a: Any, b: Any) -> Any:
+    return a if a != a or (b == b and a <= b) else b
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    return a if a != a or (b == b and a >= b) else b
+
+
+_BOXED: dict[str, Callable[..., Any]] = {
+    "+": _real_plus, "-": lambda a, b: _real_plus(a, -b), "*": _real_times, "/": _real_divide,
+    "min": _least, "max": _greatest, "neg": lambda a: -a, "abs": abs,
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+}  # fmt: skip
+_BOXED_INTEGER: dict[str, Callable[..., Any]] = {
+    **_BOXED,
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "//": lambda a, b: 0 if b == 0 else (a - a % abs(b)) // b,
+    "%": lambda a, b: 0 if b == 0 else a % abs(b),
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<<": _unbounded_shift, ">>": lambda a, b: _unbounded_shift(a, -b),
+}  # fmt: skip
+
+
+def _boxed(op: str, type: Type, args: list[Array]) -> Array:
+    """An operation on object arrays of unbounded integers or extended reals."""
+    rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
+    if op == "~":
+        top = type.max if type.code == "uint" else -1
+        return _objects([top - value for (value,) in rows])
+    function = (_BOXED if type.is_float else _BOXED_INTEGER)[op]
+    values = [function(*row) for row in rows]
+    if op in ("<", "<=", ">", ">=", "==", "!="):
+        return np.array(values, dtype=bool)
+    return _objects(values)
+
+
+def _round_half_even(value: Array) -> Array:
+    return np.asarray(np.rint(value))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh,
+    "floor": np.floor, "ceil": np.ceil, "round": _round_half_even, "trunc": np.trunc, "pow": np.power,
+}  # fmt: skip
+
+
+def _intrinsic(name: str, type: Type, args: list[Array], boxed: bool) -> Array:
+    """A function of floats. Exact for sqrt and the roundings; else as NumPy rounds it."""
+    native = [np.array([float(v) for v in arg.tolist()]) if boxed else arg for arg in args]
+    result: Array = _FUNCTIONS[name](*native)
+    return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

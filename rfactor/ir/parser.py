@@ -1,0 +1,401 @@
+"""Text to expressions. The syntax is Python's; nothing is ever evaluated as Python.
+
+A type is inferred for every part before anything is built: operands of one operation share a type *cell*, a name has one
+cell wherever it occurs, and literals take the type of the cell they end up in. A name that is not declared takes the type
+of the declared names it is combined with, otherwise the default; used directly as a condition, it is `bool`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rfactor.errors import ParseError, TypeMismatch
+from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, apply, cast, const, select
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import BOOL, BY_NAME, I32, Type
+from rfactor.ir.update import Update
+
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "~", ast.Not: "not"}
+_CONSTANT_NAMES = {"inf": float("inf"), "nan": float("nan")}
+_MAX_LENGTH, _MAX_DEPTH = 100_000, 400
+
+
+@dataclass(slots=True, eq=False)
+class _Cell:
+    """The type of one or more parts of the text, as far as it is known."""
+
+    parent: _Cell | None = None
+    type: Type | None = None
+    produced: bool = False
+    """Whether the type is that of a cast or a comparison: such a type never spreads to a name."""
+
+    def root(self) -> _Cell:
+        cell = self
+        while cell.parent is not None:
+            cell = cell.parent
+        return cell
+
+
+_Build = Callable[[], Expr]
+
+
+@dataclass(slots=True)
+class _Parser:
+    text: str
+    declared: Mapping[str, Type]
+    default: Type
+    closed: bool
+    """Whether undeclared names are errors."""
+    accumulators: frozenset[str] = frozenset()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other spellings of names."""
+    settled: bool = False
+    names: dict[str, _Cell] = field(default_factory=dict)
+    conditions: list[str] = field(default_factory=list)
+    """Undeclared names used directly as conditions."""
+    deferred: list[tuple[_Cell, _Cell, ast.AST]] = field(default_factory=list)
+    """Equalities with produced types, checked once every name has its type."""
+
+    def error(self, message: str, node: ast.AST | None = None) -> ParseError:
+        where = ast.get_source_segment(self.text, node) if node is not None else None
+        return ParseError(f"{message}, in: {where or self.text}")
+
+    def unify(self, a: _Cell, b: _Cell, node: ast.AST) -> None:
+        a, b = a.root(), b.root()
+        if a is b:
+            return
+        if a.type is not None and b.type is not None and a.type != b.type:
+            raise self.error(f"{a.type} and {b.type} do not mix without a cast, as in {a.type}(…)", node)
+        if (a.produced or b.produced) and not self.settled:
+            self.deferred.append((a, b, node))
+            return
+        if a.type is None:
+            a, b = b, a
+        b.parent = a
+
+    def name_cell(self, name: str, node: ast.AST) -> _Cell:
+        """The cell of the name (already without alias)."""
+        cell = self.names.get(name)
+        if cell is None:
+            type_ = self.declared.get(name)
+            if type_ is None and self.closed:
+                known = ", ".join(self.declared) or "none"
+                raise self.error(f"unknown name {name!r}; names here are {known}", node)
+            cell = self.names[name] = _Cell(type=type_)
+        return cell
+
+    def condition(self, node: ast.expr) -> _Build:
+        """A part that must be bool: a condition or an operand of and, or, not."""
+        if isinstance(node, ast.Name) and node.id not in _CONSTANT_NAMES:
+            self.conditions.append(self.aliases.get(node.id, node.id))
+        _, build = self.visit(node)
+
+        def checked() -> Expr:
+            expr = build()
+            if not expr.type.is_bool:
+                raise self.error(f"a condition must be bool, this is {expr.type}; compare with 0", node)
+            return expr
+
+        return checked
+
+    def literal(self, value: object, node: ast.AST) -> tuple[_Cell, _Build]:
+        if isinstance(value, bool):
+            constant = Const(BOOL, value)
+            return _produced(BOOL), lambda: constant
+        if not isinstance(value, int | float):
+            raise self.error(f"a literal is an integer, a float, True or False, not {value!r}", node)
+        number = value
+        cell = _Cell()
+
+        def build() -> Expr:
+            type_ = self.resolve(cell)
+            if isinstance(number, float) and not type_.is_float:
+                raise self.error(f"{number} is a float where {type_} is needed", node)
+            if type_.is_bool:
+                raise self.error(f"{number} is a number where bool is needed; write True or False", node)
+            try:
+                built = const(type_, number)
+            except (TypeMismatch, OverflowError):
+                raise self.error(
+                    f"{number} does not fit {type_}, whose range is {type_.min} to {type_.max}", node
+                ) from None
+            if isinstance(number, int) and type_.is_float and abs(number) > type_.largest_finite:
+                raise self.error(f"{number} does not fit {type_}", node)
+            return built
+
+        return cell, build
+
+    def resolve(self, cell: _Cell) -> Type:
+        return cell.root().type or self.default
+
+    def visit(self, node: ast.expr) -> tuple[_Cell, _Build]:
+        match node:
+            case ast.Constant(value=value):
+                return self.literal(value, node)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(
+                value, bool
+            ):
+                return self.literal(-value, node)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id=name)) if name in _CONSTANT_NAMES:
+                return self.literal(-_CONSTANT_NAMES[name], node)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.visit(operand)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self.condition(operand)
+                return _produced(BOOL), lambda: apply("not", inner())
+            case ast.UnaryOp(op=op, operand=operand):
+                cell, build = self.visit(operand)
+                name = _UNARY[type(op)]
+                return cell, lambda: self.make(name, node, build)
+            case ast.Name(id=name):
+                if name in _CONSTANT_NAMES:
+                    return self.literal(_CONSTANT_NAMES[name], node)
+                full = self.aliases.get(name, name)
+                named = self.name_cell(full, node)
+                return named, lambda: Var(self.resolve(named), full)
+            case ast.BinOp(left=left, op=op, right=right):
+                if type(op) not in _BINARY:
+                    raise self.error(f"{type(op).__name__} is not an operation of the language", node)
+                return self.same(node, _BINARY[type(op)], (left, right))
+            case ast.BoolOp(op=op, values=values):
+                builds = [self.condition(value) for value in values]
+                word = "and" if isinstance(op, ast.And) else "or"
+                return _produced(BOOL), lambda: self.chain(word, builds, node)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self.compare(node, [left, *comparators], ops)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.select(node, test, body, orelse)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self.call(node, name, args)
+            case ast.Call():
+                raise self.error("a call is of a name, without keywords", node)
+            case ast.Tuple():
+                raise self.error("a tuple inside an expression; components stand at the top, separated by commas", node)
+        raise self.error(f"{type(node).__name__} is not part of the expression language", node)
+
+    def make(self, op: str, node: ast.AST, *builds: _Build) -> Expr:
+        try:
+            return apply(op, *(build() for build in builds))
+        except TypeMismatch as error:
+            raise self.error(str(error), node) from None
+
+    def same(self, node: ast.AST, op: str, operands: Sequence[ast.expr]) -> tuple[_Cell, _Build]:
+        """An operation whose operands and result share one type; folded from the left."""
+        parts = [self.visit(operand) for operand in operands]
+        for cell, _ in parts[1:]:
+            self.unify(parts[0][0], cell, node)
+        builds = [build for _, build in parts]
+        return parts[0][0], lambda: self.chain(op, builds, node)
+
+    def chain(self, op: str, builds: Sequence[_Build], node: ast.AST) -> Expr:
+        result = builds[0]()
+        for build in builds[1:]:
+            right = build()
+            result = self.make(op, node, lambda left=result: left, lambda right=right: right)  # type: ignore[misc]
+        return result
+
+    def compare(self, node: ast.AST, operands: list[ast.expr], ops: list[ast.cmpop]) -> tuple[_Cell, _Build]:
+        parts = [self.visit(operand) for operand in operands]
+        words: list[str] = []
+        for i, op in zip(range(len(ops)), ops, strict=True):
+            if type(op) not in _COMPARE:
+                raise self.error(f"{type(op).__name__} is not a comparison of the language", node)
+            words.append(_COMPARE[type(op)])
+            self.unify(parts[i][0], parts[i + 1][0], node)
+
+        def pair(i: int) -> _Build:
+            return lambda: self.make(words[i], node, parts[i][1], parts[i + 1][1])
+
+        return _produced(BOOL), lambda: self.chain("and", [pair(i) for i in range(len(words))], node)
+
+    def select(self, node: ast.AST, test: ast.expr, true: ast.expr, false: ast.expr) -> tuple[_Cell, _Build]:
+        condition = self.condition(test)
+        (cell, if_true), (other, if_false) = self.visit(true), self.visit(false)
+        self.unify(cell, other, node)
+
+        def build() -> Expr:
+            try:
+                return select(condition(), if_true(), if_false())
+            except TypeMismatch as error:
+                raise self.error(str(error), node) from None
+
+        return cell, build
+
+    def call(self, node: ast.Call, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
+        if any(isinstance(arg, ast.Starred) for arg in args):
+            raise self.error("starred arguments are not part of the language", node)
+
+        def need(count: int) -> None:
+            if len(args) != count:
+                raise self.error(f"{name} takes {count} argument{'s' * (count != 1)}, {len(args)} given", node)
+
+        if name in ("min", "max"):
+            if len(args) < 2:
+                raise self.error(f"{name} takes two arguments or more", node)
+            return self.same(node, name, args)
+        if name == "abs":
+            need(1)
+            cell, build = self.visit(args[0])
+            return cell, lambda: self.make("abs", node, build)
+        if name == "clamp":
+            need(3)
+            cell, build = self.same(node, "max", args[:2])
+            high, high_build = self.visit(args[2])
+            self.unify(cell, high, node)
+            return cell, lambda: self.make("min", node, build, high_build)
+        if name == "select":
+            need(3)
+            return self.select(node, *args)
+        if name in BY_NAME:
+            need(1)
+            return self.cast(BY_NAME[name], args[0])
+        if name in INTRINSICS:
+            need(INTRINSICS[name])
+            cell, build = self.same_call(node, name, args)
+            return cell, build
+        functions = ", ".join(["min", "max", "abs", "clamp", "select", *INTRINSICS, *BY_NAME])
+        raise self.error(f"unknown function {name!r}; functions are {functions}", node)
+
+    def same_call(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
+        parts = [self.visit(arg) for arg in args]
+        for cell, _ in parts[1:]:
+            self.unify(parts[0][0], cell, node)
+
+        def build() -> Expr:
+            values = tuple(part() for _, part in parts)
+            if not values[0].type.is_float:
+                raise self.error(f"{name} takes floats, not {values[0].type}; cast first", node)
+            return Call(values[0].type, name, values)
+
+        return parts[0][0], build
+
+    def cast(self, type: Type, node: ast.expr) -> tuple[_Cell, _Build]:
+        """A conversion; of a bare literal, that literal in the given type."""
+        cell, build = self.visit(node)
+        is_literal = isinstance(node, ast.Constant) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+        ) or (isinstance(node, ast.Name | ast.UnaryOp) and ast.unparse(node).lstrip("-") in _CONSTANT_NAMES)
+        if is_literal and cell.type is None:
+            cell.type = type
+        return _produced(type), lambda: cast(type, build())
+
+    def settle(self) -> None:
+        """Give every name its type, then check what casts and comparisons produce against it."""
+        for name in self.conditions:
+            root = self.names[name].root()
+            if root.type is None and name not in self.accumulators:
+                root.type = BOOL
+        for cell in self.names.values():
+            root = cell.root()
+            if root.type is None:
+                root.type = self.default
+        self.settled = True
+        for a, b, node in self.deferred:
+            self.unify(a, b, node)
+
+
+def _produced(type: Type) -> _Cell:
+    return _Cell(type=type, produced=True)
+
+
+def _syntax(text: str) -> list[ast.expr]:
+    """The components of `text` as Python syntax trees. Raises `ParseError`."""
+    if len(text) > _MAX_LENGTH:
+        raise ParseError(f"an expression of {len(text)} characters; the limit is {_MAX_LENGTH}")
+    text = text.strip()
+    try:
+        body = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        at = f" at column {error.offset}" if error.offset else ""
+        raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ParseError(f"not an expression ({error}): {text[:80]}") from None
+    if _depth(body) > _MAX_DEPTH:
+        raise ParseError(f"an expression nested more than {_MAX_DEPTH} deep: {text[:80]}")
+    components = list(body.elts) if isinstance(body, ast.Tuple) else [body]
+    if not components:
+        raise ParseError("an update needs a component: ()")
+    return components
+
+
+def _depth(root: ast.AST) -> int:
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
+
+
+def parse_tuple(text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = ()) -> tuple[Expr, ...]:
+    """The components of `text`, over the names in `types` alone.
+
+    `expected` gives the type of each component where it is known; a literal alone needs it. Raises `ParseError`.
+    """
+    components = _syntax(text)
+    if expected and len(expected) != len(components):
+        raise ParseError(f"{len(components)} components where {len(expected)} are needed: {text}")
+    parser = _Parser(text.strip(), types, I32, closed=True)
+    builds = []
+    for node, type_ in zip(components, expected or [None] * len(components), strict=True):
+        cell, build = parser.visit(node)
+        if type_ is not None:
+            parser.unify(cell, _produced(type_), node)
+        builds.append(build)
+    parser.settle()
+    return tuple(build() for build in builds)
+
+
+def parse_expr(text: str, types: Mapping[str, Type], expected: Type | None = None) -> Expr:
+    """One expression over the names in `types` alone. Raises `ParseError`."""
+    components = parse_tuple(text, types, [expected])
+    return components[0]
+
+
+def parse_update(
+    text: str,
+    default: Type = I32,
+    types: Mapping[str, Type] | None = None,
+    constants: Collection[str] = (),
+    meaning: Meaning = Meaning.WRAP,
+) -> Update:
+    """The update `x0, x1, … := text`: `x` is `x0`; `k`, `k0`, … and the names in `constants` stay the same; others are data.
+
+    `default` is the type of names that `types` neither declares nor determines. Raises `ParseError`.
+    """
+    components = _syntax(text)
+    accumulators = [f"x{i}" for i in range(len(components))]
+    declared = {("x0" if name == "x" else name): type_ for name, type_ in (types or {}).items()}
+    parser = _Parser(
+        text.strip(), declared, default, closed=False, aliases={"x": "x0"}, accumulators=frozenset(accumulators)
+    )
+    builds = []
+    for name, node in zip(accumulators, components, strict=True):
+        cell, build = parser.visit(node)
+        parser.unify(parser.name_cell(name, node), cell, node)
+        builds.append(build)
+    parser.settle()
+    for name in (*parser.names, *declared):
+        if re.fullmatch(r"x\d*", name) and name not in accumulators:
+            raise ParseError(
+                f"{name} is an accumulator, but the update has {len(components)} component"
+                f"{'s' * (len(components) > 1)} ({', '.join(accumulators)}): {text}"
+            )
+    fixed = frozenset("x0" if name == "x" else name for name in constants)
+    for name in fixed:
+        if name in accumulators:
+            raise ParseError(f"{name} is an accumulator and cannot be a constant: {text}")
+        if re.fullmatch(r"y\d*", name):
+            raise ParseError(f"a constant cannot be called {name}: y names the operator's right operand: {text}")
+    loop_constants = fixed | {name for name in parser.names if re.fullmatch(r"k\d*", name)}
+    built = tuple(build() for build in builds)
+    return Update(built, tuple(expr.type for expr in built), frozenset(loop_constants), meaning)
