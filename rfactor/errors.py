@@ -27,7 +27,7 @@ class AlgorithmError(Error, ValueError):
     """An algorithm breaks a validity rule of the language."""
 
 
-class BufferError(Error, ValueError):  # noqa: A001 - reached as rfactor.errors.BufferError
+class BufferError(Error, ValueError):
     """A buffer given at run time has the wrong type, rank or size."""
 
 

@@ -90,7 +90,7 @@ class Algorithm:
     """Names of the output functions."""
     images: tuple[Image, ...] = ()
     parameters: tuple[Var, ...] = ()
-    """Scalars given at run time. An image `b` also has, per dimension d, the i32 parameters `b.min.d` and `b.extent.d`."""
+    """Scalars given at run time. An image `b` also has the i32 parameters `b.min.d` and `b.extent.d` a dimension d."""
 
     def function(self, name: str) -> Function:
         """The function called `name`; `KeyError` if there is none."""

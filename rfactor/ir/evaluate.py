@@ -1,7 +1,7 @@
 """What expressions mean, on NumPy arrays: the reference that compiled evaluators, provers and code are held against.
 
-Under `wrap` integers are arrays of their own type and floats follow IEEE 754. Under `math` integers are Python integers in
-object arrays. With `floats="real"`, floats are `Fraction`s, or ±inf as Python floats, in object arrays.
+Under `wrap` integers are arrays of their own type and floats follow IEEE 754. Under `math` integers are Python integers
+in object arrays. With `floats="real"`, floats are `Fraction`s, or ±inf as Python floats, in object arrays.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ def dtype_of(type: Type) -> np.dtype[Any]:
     return np.dtype("bool" if type.is_bool else f"{type.code[0]}{type.bits // 8}")
 
 
-def evaluate(
-    expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee"
-) -> Array:
+def evaluate(expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee") -> Array:
     """The value of `expr` where each variable has the array in `env` (all broadcast together).
 
     Arrays have the variable's dtype, or hold Python integers, `Fraction`s and floats where the meaning is unbounded or
@@ -137,7 +135,7 @@ class _Evaluator:
 def _truncate(value: Any) -> int:
     if isinstance(value, float) and not math.isfinite(value):
         return 0 if math.isnan(value) else (1 << 64) * (1 if value > 0 else -1)
-    return math.trunc(value)
+    return int(value)
 
 
 def _saturate(value: Array, new: Type) -> Array:
@@ -152,12 +150,14 @@ def _saturate(value: Array, new: Type) -> Array:
 
 def _euclid(a: Array, b: Array) -> tuple[Array, Array]:
     """Quotient and remainder with 0 <= remainder < |b|; both 0 where b is 0."""
-    safe = np.where(b == 0, b.dtype.type(1), b)
+    safe: Array = np.where(b == 0, b.dtype.type(1), b)
     if a.dtype.kind == "u":
         quotient, remainder = np.floor_divide(a, safe), np.remainder(a, safe)
     else:
         remainder = np.remainder(a, safe)
-        quotient = np.where(safe == -1, np.negative(a), np.floor_divide(a, np.where(safe == -1, 1, safe).astype(a.dtype)))
+        quotient = np.where(
+            safe == -1, np.negative(a), np.floor_divide(a, np.where(safe == -1, 1, safe).astype(a.dtype))
+        )
         remainder = np.where(safe == -1, a.dtype.type(0), remainder)
         low = remainder < 0
         remainder = np.where(low, remainder - safe, remainder)
@@ -169,16 +169,15 @@ def _euclid(a: Array, b: Array) -> tuple[Array, Array]:
 
 def _shift_left(a: Array, count: Array) -> Array:
     bits = a.dtype.itemsize * 8
-    return np.where(count >= bits, a.dtype.type(0), np.left_shift(a, np.where(count >= bits, 0, count).astype(a.dtype)))
+    shifted: Array = np.left_shift(a, np.where(count >= bits, 0, count).astype(a.dtype))
+    return np.where(count >= bits, a.dtype.type(0), shifted)
 
 
 def _shift_right(a: Array, count: Array) -> Array:
     bits = a.dtype.itemsize * 8
-    return np.where(
-        count >= bits,
-        np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)) if a.dtype.kind == "i" else a.dtype.type(0),
-        np.right_shift(a, np.where(count >= bits, 0, count).astype(a.dtype)),
-    )
+    beyond = np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)) if a.dtype.kind == "i" else a.dtype.type(0)
+    shifted: Array = np.right_shift(a, np.where(count >= bits, 0, count).astype(a.dtype))
+    return np.where(count >= bits, beyond, shifted)
 
 
 def _shift(left: bool, a: Array, count: Array) -> Array:

@@ -93,9 +93,9 @@ class Expr:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other) or self._hash != other._hash:  # type: ignore[attr-defined]
+        if not isinstance(other, Expr) or type(self) is not type(other) or self._hash != other._hash:
             return False
-        return self._key() == other._key()  # type: ignore[attr-defined]
+        return self._key() == other._key()
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), self._key())
@@ -240,9 +240,7 @@ def apply(op: str, *args: Expr) -> Op:
     type_ = args[0].type
     for arg in args[1:]:
         if arg.type != type_:
-            raise TypeMismatch(
-                f"{op} of {type_} and {arg.type} (in {args[0]} {op} {arg}): mixed types need a cast"
-            )
+            raise TypeMismatch(f"{op} of {type_} and {arg.type} (in {args[0]} {op} {arg}): mixed types need a cast")
     shape = rule.shape
     if shape == "compare":
         return Op(BOOL.with_lanes(type_.lanes), op, args)
@@ -265,9 +263,7 @@ def select(condition: Expr, true: Expr, false: Expr) -> Op:
     if not condition.type.is_bool:
         raise TypeMismatch(f"the condition of select is {condition.type}, not bool (in {condition})")
     if true.type != false.type:
-        raise TypeMismatch(
-            f"select between {true.type} and {false.type} (in {true}, {false}): mixed types need a cast"
-        )
+        raise TypeMismatch(f"select between {true.type} and {false.type} (in {true}, {false}): mixed types need a cast")
     return Op(true.type, "select", (condition, true, false))
 
 
@@ -355,9 +351,7 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """`expr` with the variables named in `values` replaced (by expressions of the same type)."""
     if not values:
         return expr
-    return replace(
-        expr, {var: values[var.name] for var in variables(expr) if var.name in values}
-    )
+    return replace(expr, {var: values[var.name] for var in variables(expr) if var.name in values})
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -2,7 +2,7 @@
 
 After *Formal Semantics for the Halide Language* (2020), section 4. A nest is born with *holes* for bounds: variables
 named `f.s0.x.min` and `f.s0.x.extent` that no statement defines yet; bounds inference fills them with `Let`s.
-Lowering ends in a nest without `Provide`, `Realize`, or vectorized and unrolled loops: that is what code is generated from.
+Lowering ends in a nest without `Provide`, `Realize`, or vectorized and unrolled loops: code is generated from that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Text to expressions. The syntax is Python's; nothing is ever evaluated as Python.
 
-A type is inferred for every part before anything is built: operands of one operation share a type *cell*, a name has one
-cell wherever it occurs, and literals take the type of the cell they end up in. A name that is not declared takes the type
-of the declared names it is combined with, otherwise the default; used directly as a condition, it is `bool`.
+A type is inferred for every part before anything is built: operands of one operation share a type *cell*, a name has
+one cell wherever it occurs, and literals take the type of the cell they end up in. A name that is not declared takes
+the type of the declared names it is combined with, otherwise the default; used directly as a condition, it is `bool`.
 """
 
 from __future__ import annotations
@@ -282,9 +282,15 @@ class _Parser:
     def cast(self, type: Type, node: ast.expr) -> tuple[_Cell, _Build]:
         """A conversion; of a bare literal, that literal in the given type."""
         cell, build = self.visit(node)
-        is_literal = isinstance(node, ast.Constant) or (
-            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
-        ) or (isinstance(node, ast.Name | ast.UnaryOp) and ast.unparse(node).lstrip("-") in _CONSTANT_NAMES)
+        is_literal = (
+            isinstance(node, ast.Constant)
+            or (
+                isinstance(node, ast.UnaryOp)
+                and isinstance(node.op, ast.USub)
+                and isinstance(node.operand, ast.Constant)
+            )
+            or (isinstance(node, ast.Name | ast.UnaryOp) and ast.unparse(node).lstrip("-") in _CONSTANT_NAMES)
+        )
         if is_literal and cell.type is None:
             cell.type = type
         return _produced(type), lambda: cast(type, build())
@@ -368,7 +374,7 @@ def parse_update(
     constants: Collection[str] = (),
     meaning: Meaning = Meaning.WRAP,
 ) -> Update:
-    """The update `x0, x1, … := text`: `x` is `x0`; `k`, `k0`, … and the names in `constants` stay the same; others are data.
+    """The update `x0, x1, … := text`. `x` is `x0`; `k`, `k0`, … and `constants` stay the same; other names are data.
 
     `default` is the type of names that `types` neither declares nor determines. Raises `ParseError`.
     """

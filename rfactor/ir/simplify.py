@@ -1,0 +1,241 @@
+"""Bit-exact simplification, for code: what it returns has the same bits everywhere, NaN and signed zeros included.
+
+With `coordinates`, i32 arithmetic is taken not to overflow, which the language promises for coordinates and bounds;
+then comparisons, minima and maxima of expressions that differ by a constant are decided.
+"""
+
+from __future__ import annotations
+
+from rfactor.ir.evaluate import evaluate, to_value
+from rfactor.ir.expr import Const, Expr, Op, transform
+from rfactor.ir.linear import from_linear, linear
+from rfactor.ir.loopnest import Broadcast, Ramp
+from rfactor.ir.types import BOOL, I32, Type
+
+_SUMS = frozenset({"+", "-", "neg", "*"})
+_FLIP = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_HOLDS = {"<": lambda d: d < 0, "<=": lambda d: d <= 0, ">": lambda d: d > 0, ">=": lambda d: d >= 0,
+          "==": lambda d: d == 0, "!=": lambda d: d != 0}  # fmt: skip
+TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
+
+
+def simplify(expr: Expr, coordinates: bool = False) -> Expr:
+    """`expr` folded and shortened."""
+    return transform(expr, _with_coordinates if coordinates else _exact)
+
+
+def fold(expr: Expr) -> Expr:
+    """The constant that an operation on constants is; the expression itself if it is not one."""
+    if isinstance(expr, Op) and all(isinstance(arg, Const) for arg in expr.args):
+        if expr.type == I32 and expr.op in ("+", "-", "*"):
+            a, b = (arg.value for arg in expr.args)  # type: ignore[attr-defined]
+            value = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b
+            return Const(I32, I32.wrap(value))
+        return Const(expr.type, to_value(evaluate(expr, {})[0]))
+    return expr
+
+
+def _exact(expr: Expr) -> Expr | None:
+    return _simplify(expr, False)
+
+
+def _with_coordinates(expr: Expr) -> Expr | None:
+    return _simplify(expr, True)
+
+
+def _simplify(expr: Expr, coordinates: bool) -> Expr | None:
+    if not isinstance(expr, Op):
+        return None
+    folded = fold(expr)
+    if folded is not expr:
+        return folded
+    if expr.type.lanes > 1 or any(arg.type.lanes > 1 for arg in expr.args):
+        return _vector(expr, coordinates)
+    op, args = expr.op, expr.args
+    if op in _SUMS and expr.type.is_int:
+        return _sum(expr)
+    if op in ("*", "/") and expr.type.is_float and isinstance(args[1], Const) and args[1].value == 1.0:
+        return args[0]
+    if op in ("min", "max"):
+        return _extremum(op, args[0], args[1], expr.type, coordinates)
+    if op in _FLIP:
+        return _comparison(op, args[0], args[1], coordinates)
+    if op in ("and", "or"):
+        return _junction(op, args[0], args[1])
+    if op == "not":
+        return _negation(args[0])
+    if op == "select":
+        return _choice(args[0], args[1], args[2])
+    if op in ("//", "%"):
+        return _division(op, args[0], args[1], expr.type, coordinates)
+    if op == "cast":
+        return _conversion(expr.type, args[0])
+    return None
+
+
+def _sum(expr: Op) -> Expr | None:
+    if expr.op == "*" and not any(isinstance(arg, Const) for arg in expr.args):
+        return None
+    terms, constant = linear(expr)
+    result = from_linear(expr.type, terms.items(), constant)
+    return None if result == expr else result
+
+
+def _difference(a: Expr, b: Expr) -> int | None:
+    """a - b where it is a constant."""
+    if a == b:
+        return 0
+    terms, constant = linear(Op(a.type, "-", (a, b)))
+    return None if terms else int(constant)
+
+
+def _extremum(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr | None:
+    if a == b:
+        return a
+    if type.is_float:
+        return None
+    if isinstance(a, Const):
+        a, b = b, a
+    if isinstance(b, Const):
+        neutral, absorbing = (type.max, type.min) if op == "min" else (type.min, type.max)
+        if b.value == neutral:
+            return a
+        if b.value == absorbing:
+            return b
+        if isinstance(a, Op) and a.op == op and isinstance(a.args[1], Const):
+            inner = fold(Op(type, op, (a.args[1], b)))
+            return Op(type, op, (a.args[0], inner))
+    if isinstance(a, Op) and a.op == op and b in a.args:
+        return a
+    if isinstance(b, Op) and b.op == op and a in b.args:
+        return b
+    if coordinates and type == I32:
+        difference = _difference(a, b)
+        if difference is not None:
+            return a if (difference <= 0) == (op == "min") else b
+    return Op(type, op, (a, b))
+
+
+def _comparison(op: str, a: Expr, b: Expr, coordinates: bool) -> Expr | None:
+    type_ = a.type
+    if type_.is_float:
+        return None
+    if a == b:
+        return Const(BOOL, op in ("<=", ">=", "=="))
+    if type_.is_bool:
+        return None
+    if isinstance(b, Const):
+        always = {("<", type_.min): FALSE, (">=", type_.min): TRUE, (">", type_.max): FALSE, ("<=", type_.max): TRUE}
+        decided = always.get((op, b.value))
+        if decided is not None:
+            return decided
+    if coordinates and type_ == I32:
+        difference = _difference(a, b)
+        if difference is not None:
+            return Const(BOOL, _HOLDS[op](difference))
+    return None
+
+
+def _junction(op: str, a: Expr, b: Expr) -> Expr | None:
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    if a in (neutral, b):
+        return b
+    if b == neutral:
+        return a
+    return absorbing if absorbing in (a, b) else None
+
+
+def _negation(a: Expr) -> Expr | None:
+    if isinstance(a, Op):
+        if a.op == "not":
+            return a.args[0]
+        if a.op in _FLIP and (not a.args[0].type.is_float or a.op in ("==", "!=")):
+            return Op(a.type, _FLIP[a.op], a.args)
+    return None
+
+
+def _choice(condition: Expr, true: Expr, false: Expr) -> Expr | None:
+    if condition == TRUE or true == false:
+        return true
+    if condition == FALSE:
+        return false
+    if isinstance(condition, Op) and condition.op == "not":
+        return Op(true.type, "select", (condition.args[0], false, true))
+    return None
+
+
+def _division(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr | None:
+    if not isinstance(b, Const):
+        return None
+    if b.value == 0:
+        return b
+    if b.value == 1:
+        return a if op == "//" else Const(type, 0)
+    if not (coordinates and type == I32):
+        return None
+    divisor = abs(int(b.value))
+    terms, constant = linear(a)
+    whole = [(atom, c // divisor) for atom, c in terms.items() if c % divisor == 0]
+    rest = [(atom, c) for atom, c in terms.items() if c % divisor]
+    if b.value < 0 or (not whole and 0 <= constant < divisor):
+        return None
+    kept = from_linear(type, rest, constant % divisor)
+    if op == "%":
+        return Op(type, "%", (kept, b)) if rest else Const(type, int(constant) % divisor)
+    outside = from_linear(type, whole, constant // divisor)
+    if not rest:
+        return outside
+    return Op(type, "+", (outside, Op(type, "//", (kept, b)))) if outside != Const(type, 0) else None
+
+
+def _conversion(type: Type, a: Expr) -> Expr | None:
+    if not (isinstance(a, Op) and a.op == "cast"):
+        return None
+    inner, middle = a.args[0], a.type
+    if middle.is_int and type.is_int and (inner.type.is_int or inner.type.is_bool):
+        holds = inner.type.is_bool or (
+            middle.min <= inner.type.min and inner.type.max <= middle.max  # nothing was lost on the way
+        )
+        if holds or type.bits <= middle.bits:
+            return inner if inner.type == type else Op(type, "cast", (inner,))
+    return None
+
+
+def _vector(expr: Op, coordinates: bool) -> Expr | None:
+    """Operations on ramps and broadcasts stay ramps and broadcasts where they can."""
+    lanes = max(arg.type.lanes for arg in expr.args)
+    if all(isinstance(arg, Broadcast) for arg in expr.args):
+        scalar = Op(expr.type.element, expr.op, tuple(arg.value for arg in expr.args))  # type: ignore[attr-defined]
+        return Broadcast(simplify(scalar, coordinates), lanes)
+    if expr.type.is_int and expr.op in ("+", "-") and all(isinstance(arg, Ramp | Broadcast) for arg in expr.args):
+        (base_a, stride_a), (base_b, stride_b) = map(_base_and_stride, expr.args)
+        element = expr.type.element
+        base = simplify(Op(element, expr.op, (base_a, base_b)), coordinates)
+        stride = simplify(Op(element, expr.op, (stride_a, stride_b)), coordinates)
+        return Broadcast(base, lanes) if stride == Const(element, 0) else Ramp(base, stride, lanes)
+    if expr.type.is_int and expr.op == "*":
+        for ramp, factor in (expr.args, expr.args[::-1]):
+            if isinstance(ramp, Ramp) and isinstance(factor, Broadcast):
+                element = expr.type.element
+                base = simplify(Op(element, "*", (ramp.base, factor.value)), coordinates)
+                return Ramp(base, simplify(Op(element, "*", (ramp.stride, factor.value)), coordinates), lanes)
+    if expr.op in ("and", "or"):
+        neutral, absorbing = (TRUE, FALSE) if expr.op == "and" else (FALSE, TRUE)
+        for one, other in (expr.args, expr.args[::-1]):
+            if one == Broadcast(neutral, lanes):
+                return other
+            if one == Broadcast(absorbing, lanes):
+                return one
+    if expr.op == "select" and isinstance(expr.args[0], Broadcast):
+        if expr.args[0].value == TRUE:
+            return expr.args[1]
+        if expr.args[0].value == FALSE:
+            return expr.args[2]
+    return None
+
+
+def _base_and_stride(expr: Expr) -> tuple[Expr, Expr]:
+    if isinstance(expr, Ramp):
+        return expr.base, expr.stride
+    assert isinstance(expr, Broadcast)
+    return expr.value, Const(expr.type.element, 0)
