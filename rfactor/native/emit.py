@@ -1,0 +1,319 @@
+"""Expressions to LLVM values: the one place where an operation gets its machine meaning.
+
+`RULES` has one row per operation of `ir.expr.OPERATIONS`. Every rule works on scalars and on vectors and is total: no
+`nsw`, no fast-math flag, no poison. Scalar and vector code give the same bits; functions that the machine has no
+instruction for (`exp`, `pow`, …) call one scalar routine of libm for every lane, `f16` by way of `f32`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from llvmlite import ir
+
+from rfactor.errors import TypeMismatch
+from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.loopnest import Broadcast, Load, Ramp
+from rfactor.ir.types import F32, F64, Type
+from rfactor.native.divide import euclidean_quotient, euclidean_remainder
+from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
+
+Rule = Callable[..., LLVMValue]
+
+I32 = ir.IntType(32)
+
+LIBM = ("exp", "log", "sin", "cos", "tan", "tanh", "pow")
+"""Calls of libm; the symbol of `exp` on `f32` is `rfactor.exp.f32` (bound in `native.engine`)."""
+
+_EXACT = {
+    "sqrt": "llvm.sqrt",
+    "floor": "llvm.floor",
+    "ceil": "llvm.ceil",
+    "trunc": "llvm.trunc",
+    "round": "llvm.roundeven",
+}
+
+
+def declare(builder: Builder, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+    """The function `name` of the module under construction, declared if it is not yet."""
+    module = builder.module
+    found = module.globals.get(name)
+    return ir.Function(module, ir.FunctionType(result, arguments), name) if found is None else found
+
+
+def call_intrinsic(builder: Builder, name: str, *arguments: LLVMValue, overloads: int = 1) -> LLVMValue:
+    """Call LLVM's intrinsic `name`, overloaded on the types of its first `overloads` arguments, of the first's type."""
+    suffix = "".join(f".{mangled(a.type)}" for a in arguments[:overloads])
+    function = declare(builder, name + suffix, arguments[0].type, [a.type for a in arguments])
+    return builder.call(function, list(arguments))
+
+
+def mangled(type: ir.Type) -> str:
+    """The part that `type` has in the name of an overloaded intrinsic."""
+    if isinstance(type, ir.VectorType):
+        return f"v{type.count}{mangled(type.element)}"
+    return f"i{type.width}" if isinstance(type, ir.IntType) else str(type.intrinsic_name)
+
+
+def splat(builder: Builder, value: LLVMValue, lanes: int) -> LLVMValue:
+    """Scalar `value` in each of `lanes` lanes."""
+    if isinstance(value, Literal):
+        return Literal(value.language_type.with_lanes(lanes), value.value)
+    vector = ir.VectorType(value.type, lanes)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), None))
+
+
+def shuffle(builder: Builder, first: LLVMValue, second: LLVMValue, lanes: list[int]) -> LLVMValue:
+    """The named lanes of `first` followed by `second`."""
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(lanes)), [I32(i) for i in lanes]))
+
+
+# -- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def _widened(rule: Rule) -> Rule:
+    """A rule for floats, done in f32 for f16: the second rounding never shows, as 24 >= 2 * 11 + 2 bits."""
+
+    def by_way_of_f32(builder: Builder, type: Type, *args: LLVMValue) -> LLVMValue:
+        if not (type.is_float and type.bits == 16):
+            return rule(builder, type, *args)
+        wide = F32.with_lanes(type.lanes)
+        result = rule(builder, wide, *(builder.fpext(a, llvm_type(wide)) for a in args))
+        return builder.fptrunc(result, llvm_type(type))
+
+    return by_way_of_f32
+
+
+def _arithmetic(integer: str, real: str) -> Rule:
+    def rule(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        return getattr(builder, real if type.is_float else integer)(a, b)
+
+    return _widened(rule)
+
+
+def _extremum(name: str) -> Rule:
+    floats = f"llvm.{name}imum"
+
+    def rule(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        if type.is_bool:
+            return builder.and_(a, b) if name == "min" else builder.or_(a, b)
+        if type.is_float:
+            return call_intrinsic(builder, floats, a, b)
+        return call_intrinsic(builder, f"llvm.{'s' if type.is_signed else 'u'}{name}", a, b)
+
+    return _widened(rule)
+
+
+def _negate(builder: Builder, type: Type, a: LLVMValue) -> LLVMValue:
+    return builder.fneg(a) if type.is_float else builder.sub(Literal(type, 0), a)
+
+
+def _absolute(builder: Builder, type: Type, a: LLVMValue) -> LLVMValue:
+    if type.is_float:
+        return call_intrinsic(builder, "llvm.fabs", a)
+    return call_intrinsic(builder, "llvm.abs", a, ir.Constant(ir.IntType(1), 0)) if type.is_signed else a
+
+
+def _bits(name: str) -> Rule:
+    return lambda builder, type, a, b: getattr(builder, name)(a, b)
+
+
+def _invert(builder: Builder, type: Type, a: LLVMValue) -> LLVMValue:
+    return builder.xor(a, Literal(type, type.max if type.is_bool or not type.is_signed else -1))
+
+
+def _compare(relation: str) -> Rule:
+    def rule(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        if type.is_float:
+            return (builder.fcmp_unordered if relation == "!=" else builder.fcmp_ordered)(relation, a, b)
+        return (builder.icmp_signed if type.is_signed else builder.icmp_unsigned)(relation, a, b)
+
+    return rule
+
+
+def _shift(left: bool) -> Rule:
+    """A shift that a count of the width or more shifts out whole, and that a negative count turns around."""
+
+    def toward(builder: Builder, type: Type, left: bool, a: LLVMValue, count: LLVMValue) -> LLVMValue:
+        if not left and type.is_signed:
+            return builder.ashr(a, call_intrinsic(builder, "llvm.umin", count, Literal(type, type.bits - 1)))
+        inside = builder.icmp_unsigned("<", count, Literal(type, type.bits))
+        masked = builder.and_(count, Literal(type, type.bits - 1))
+        moved = builder.shl(a, masked) if left else builder.lshr(a, masked)
+        return builder.select(inside, moved, Literal(type, 0))
+
+    def rule(builder: Builder, type: Type, a: LLVMValue, count: LLVMValue) -> LLVMValue:
+        forth = toward(builder, type, left, a, count)
+        if not type.is_signed:
+            return forth
+        back = toward(builder, type, not left, a, builder.sub(Literal(type, 0), count))
+        return builder.select(builder.icmp_signed("<", count, Literal(type, 0)), back, forth)
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "+": _arithmetic("add", "fadd"),
+    "-": _arithmetic("sub", "fsub"),
+    "*": _arithmetic("mul", "fmul"),
+    "/": _arithmetic("", "fdiv"),
+    "//": euclidean_quotient,
+    "%": euclidean_remainder,
+    "min": _extremum("min"),
+    "max": _extremum("max"),
+    "neg": _negate,
+    "abs": _absolute,
+    "&": _bits("and_"),
+    "|": _bits("or_"),
+    "^": _bits("xor"),
+    "~": _invert,
+    "<<": _shift(True),
+    ">>": _shift(False),
+    "<": _compare("<"),
+    "<=": _compare("<="),
+    ">": _compare(">"),
+    ">=": _compare(">="),
+    "==": _compare("=="),
+    "!=": _compare("!="),
+    "and": _bits("and_"),
+    "or": _bits("or_"),
+    "not": _invert,
+}
+"""(builder, type of the operands, operands) to the result, for every operation but select and cast."""
+
+
+# -- casts and functions ---------------------------------------------------------------------------------------------
+
+
+def convert(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:
+    """`value` of type `old` as `new`, of as many lanes: see `ir.expr.cast`."""
+    target = llvm_type(new)
+    if new.is_bool:
+        return RULES["!="](builder, old, value, Literal(old, 0))
+    if old.is_float:
+        if new.is_float:
+            return _float_to_float(builder, old, new, value)
+        name = f"llvm.fpto{'s' if new.is_signed else 'u'}i.sat.{mangled(target)}"
+        if old.bits == 16:
+            value = builder.fpext(value, llvm_type(F32.with_lanes(old.lanes)))
+        function = declare(builder, f"{name}.{mangled(value.type)}", target, [value.type])
+        return builder.call(function, [value])
+    if new.is_float:
+        # Through f32 for f16 is exact: integers of more than 24 bits are infinite in f16 either way.
+        via = F32.with_lanes(new.lanes) if new.bits == 16 else new
+        signed = old.is_signed and not old.is_bool
+        wide = (builder.sitofp if signed else builder.uitofp)(value, llvm_type(via))
+        return wide if via == new else builder.fptrunc(wide, target)
+    if new.bits < old.bits:
+        return builder.trunc(value, target)
+    if new.bits == old.bits:
+        return value
+    return (builder.sext if old.is_signed and not old.is_bool else builder.zext)(value, target)
+
+
+def _float_to_float(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:
+    if new.bits > old.bits:
+        return builder.fpext(value, llvm_type(new))
+    if not (old.bits == 64 and new.bits == 16):
+        return builder.fptrunc(value, llvm_type(new))
+    # f64 to f16 by way of f32 rounded to odd, so that the second rounding is the only one that counts.
+    lanes = old.lanes
+    single, word = F32.with_lanes(lanes), Type("uint", 32, lanes)
+    nearest = builder.fptrunc(value, llvm_type(single))
+    back = builder.fpext(nearest, value.type)
+    away = builder.fcmp_ordered(">", _absolute(builder, old, back), _absolute(builder, old, value))
+    inexact = builder.fcmp_ordered("!=", back, value)
+    bits = builder.bitcast(nearest, llvm_type(word))
+    bits = builder.sub(bits, builder.zext(away, bits.type))
+    bits = builder.or_(bits, builder.zext(inexact, bits.type))
+    return builder.fptrunc(builder.bitcast(bits, nearest.type), llvm_type(new))
+
+
+def _function(builder: Builder, type: Type, name: str, args: list[LLVMValue]) -> LLVMValue:
+    if name in _EXACT:
+        return _widened(lambda b, t, a: call_intrinsic(b, _EXACT[name], a))(builder, type, *args)
+    return _widened(lambda b, t, *a: _each_lane(b, t, name, a))(builder, type, *args)
+
+
+def _each_lane(builder: Builder, type: Type, name: str, args: tuple[LLVMValue, ...]) -> LLVMValue:
+    """Call libm's routine for every lane."""
+    scalar = llvm_type(type.element)
+    function = declare(builder, f"rfactor.{name}.{type.element}", scalar, [scalar] * len(args))
+    function.attributes.add("readnone")
+    function.attributes.add("nounwind")
+    if type.lanes == 1:
+        return builder.call(function, list(args))
+    result: LLVMValue = ir.Constant(llvm_type(type), ir.Undefined)
+    for lane in range(type.lanes):
+        one = builder.call(function, [builder.extract_element(a, I32(lane)) for a in args])
+        result = builder.insert_element(result, one, I32(lane))
+    return result
+
+
+LIBM_SYMBOLS = {f"rfactor.{name}.{type}": name + ("f" if type is F32 else "") for name in LIBM for type in (F32, F64)}
+"""The name in libm of each symbol that code may refer to."""
+
+
+class Emitter:
+    """Emits expressions at a builder's position; equal subexpressions are emitted once.
+
+    An emitter serves one place of the code: values that it has emitted must dominate what it emits later, and no store
+    may come between (loads are shared too).
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        variables: Mapping[str, LLVMValue],
+        load: Callable[[Load, Emitter], LLVMValue] | None = None,
+        lanes: int = 1,
+    ) -> None:
+        """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many."""
+        self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
+        self._memo: dict[Expr, LLVMValue] = {}
+
+    def emit(self, expr: Expr) -> LLVMValue:
+        """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
+        value = self._memo.get(expr)
+        if value is None:
+            value = self._memo[expr] = self._compute(expr)
+        return value
+
+    def typed(self, type: Type) -> Type:
+        """`type` in as many lanes as are emitted."""
+        return type.with_lanes(self.lanes) if type.lanes == 1 else type
+
+    def _compute(self, expr: Expr) -> LLVMValue:
+        if isinstance(expr, Const):
+            return Literal(self.typed(expr.type), expr.value)
+        if isinstance(expr, Var):
+            return self.variables[expr.name]
+        if isinstance(expr, Op):
+            return self._operation(expr)
+        if isinstance(expr, Load) and self.load is not None:
+            return self.load(expr, self)
+        if isinstance(expr, Broadcast):
+            return splat(self.builder, self.emit(expr.value), expr.type.lanes)
+        if isinstance(expr, Ramp):
+            return self._ramp(expr)
+        if isinstance(expr, Call) and expr.kind == "intrinsic":
+            return _function(self.builder, self.typed(expr.type), expr.name, [self.emit(a) for a in expr.args])
+        raise TypeMismatch(f"{expr} cannot stand in generated code")
+
+    def _operation(self, expr: Op) -> LLVMValue:
+        args = [self.emit(arg) for arg in expr.args]
+        operand = self.typed(expr.args[0].type)
+        if expr.op == "select":
+            # A scalar condition chooses between whole vectors.
+            return self.builder.select(*args)
+        if expr.op == "cast":
+            return convert(self.builder, operand, self.typed(expr.type), args[0])
+        return RULES[expr.op](self.builder, operand, *args)
+
+    def _ramp(self, expr: Ramp) -> LLVMValue:
+        lanes, scalar = expr.type.lanes, llvm_type(expr.type.element)
+        steps = ir.Constant(ir.VectorType(scalar, lanes), [scalar(i) for i in range(lanes)])
+        base = splat(self.builder, self.emit(expr.base), lanes)
+        stride = splat(self.builder, self.emit(expr.stride), lanes)
+        return self.builder.add(base, self.builder.mul(stride, steps))

@@ -1,0 +1,144 @@
+"""Machine code from LLVM IR: the target, the passes, and code that lives as long as someone holds it.
+
+llvmlite is imported when the first target is asked for, never on `import rfactor`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+_LOCK = threading.RLock()
+"""LLVM's context is one for the process, and its entry points are not safe to enter from several threads."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine that code is generated for, and how hard the passes try."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    """Width of the widest vector register that code should use."""
+    level: int = 3
+    """Strength of the passes over a module: 0 runs none, 3 is what `-O3` runs."""
+    loop_vectorizer: bool = True
+    slp_vectorizer: bool = True
+    loop_unroller: bool = True
+
+    def lanes(self, bits: int) -> int:
+        """How many values of `bits` bits one vector register holds."""
+        return max(1, self.vector_bits // bits)
+
+
+def _vector_bits(triple: str, features: dict[str, bool]) -> int:
+    if features.get("avx512f") and features.get("avx512bw"):
+        return 512
+    if features.get("avx2"):
+        return 256
+    return 128
+
+
+@cache
+def host() -> Target:
+    """The machine that this process runs on."""
+    import llvmlite.binding as llvm
+
+    with _LOCK:
+        _initialize()
+        triple = llvm.get_process_triple()
+        features = llvm.get_host_cpu_features()
+        # 512-bit vectors are asked for where they pay; where LLVM's model of the processor shuns them it must not.
+        tuning = ["-prefer-256-bit"] if features.get("avx512f") else []
+        flags = ",".join([features.flatten(), *tuning])
+        return Target(triple, llvm.get_host_cpu_name(), flags, _vector_bits(triple, features))
+
+
+@cache
+def _initialize() -> None:
+    """Register the machine's code generator, and libm's routines under the names that generated code uses."""
+    import llvmlite.binding as llvm
+
+    from rfactor.native.emit import LIBM_SYMBOLS
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    for symbol, name in LIBM_SYMBOLS.items():
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        llvm.add_symbol(symbol, address)
+
+
+@cache
+def _machine(target: Target) -> Any:
+    import llvmlite.binding as llvm
+
+    _initialize()
+    chosen = llvm.Target.from_triple(target.triple)
+    level = 3 if target.level else 1
+    return chosen.create_target_machine(
+        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="jitdefault", jit=True
+    )
+
+
+@dataclass(eq=False)
+class Code:
+    """Machine code in memory. Its addresses hold for as long as this object lives."""
+
+    target: Target
+    addresses: dict[str, int]
+    """The address of each exported function."""
+    _engine: Any = field(repr=False)
+    _module: Any = field(repr=False)
+
+    def llvm_ir(self) -> str:
+        """The module after all passes, as LLVM IR."""
+        with _LOCK:
+            return str(self._module)
+
+    def assembly(self) -> str:
+        """The module as the target's assembly."""
+        import llvmlite.binding as llvm
+
+        with _LOCK:
+            return str(_machine(self.target).emit_assembly(llvm.parse_assembly(str(self._module))))
+
+
+def compile_module(text: str, exports: Sequence[str], target: Target | None = None) -> Code:
+    """Compile the LLVM IR `text`, keeping the functions `exports` visible.
+
+    Raises `RuntimeError` from LLVM if the text is no valid module, which would be a bug of the generator.
+    """
+    import llvmlite.binding as llvm
+
+    target = host() if target is None else target
+    with _LOCK:
+        machine = _machine(target)
+        module = llvm.parse_assembly(text)
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        if target.level:
+            _optimize(module, machine, target)
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        addresses = {name: engine.get_function_address(name) for name in exports}
+    return Code(target, addresses, engine, module)
+
+
+def _optimize(module: Any, machine: Any, target: Target) -> None:
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=target.level)
+    options.loop_vectorization = target.loop_vectorizer
+    options.slp_vectorization = target.slp_vectorizer
+    options.loop_interleaving = target.loop_vectorizer
+    options.loop_unrolling = target.loop_unroller
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
