@@ -61,7 +61,8 @@ def as_array(type: Type, values: Any, meaning: Meaning = Meaning.WRAP, floats: F
         return _objects([_real(value) for value in values])
     if type.is_int and meaning is Meaning.MATH:
         return _objects([int(value) for value in values])
-    return np.asarray(values).astype(dtype_of(type))
+    with np.errstate(all="ignore"):
+        return np.asarray(values).astype(dtype_of(type))
 
 
 def to_value(value: Any) -> Value:

@@ -322,7 +322,7 @@ def _syntax(text: str) -> list[ast.expr]:
     try:
         body = ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        at = f" at column {error.offset}" if error.offset else ""
+        at = f" at column {error.offset}" if error.offset else " up to its end"
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise ParseError(f"not an expression ({error}): {text[:80]}") from None

@@ -1,0 +1,5 @@
+"""`python -m rfactor`."""
+
+from rfactor.cli.main import main
+
+main()

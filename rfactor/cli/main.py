@@ -1,0 +1,77 @@
+"""The `rfactor` command: one file a subcommand, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from rfactor import __version__
+
+COMMANDS = {
+    "check": "Is there an associative operator behind an update? Prove it or show why not.",
+    "demo": "Reductions of a photograph, serial and factored, with their proofs.",
+    "bench": "The six reductions of the paper's Table 1 on this machine.",
+    "generate": "Make a table of elementary associative operators.",
+    "table": "Look into a table of operators, or prove it again.",
+}
+"""Subcommands with the line that `rfactor --help` shows; each is `rfactor.cli.NAME:NAME`."""
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called for, so that each starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"rfactor.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rfactor")
+def rfactor() -> None:
+    """Find the associative operator hidden in a serial reduction, prove it, and compile the loop in parallel.
+
+    \b
+    Examples:
+      rfactor check "min(x0, a), select(x0 < a, x1, i)"
+      rfactor check "x - 5*a" --type u8 --json
+      rfactor demo
+
+    Exit codes: 0 yes or done, 1 no (a proven negative), 2 bad input, 3 unknown (a limit was reached).
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line. Errors are one line on stderr with exit code 2; Ctrl-C exits with 130."""
+    from rfactor.errors import Error
+
+    try:
+        code = rfactor.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        where = f"{error.ctx.command_path}: " if isinstance(error, click.UsageError) and error.ctx else ""
+        click.echo(f"{where or 'rfactor: '}{' '.join(error.format_message().split())}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        click.echo("rfactor: interrupted", err=True)
+        sys.exit(130)
+    except Error as error:
+        click.echo(f"rfactor: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,73 @@
+"""Expressions are values: immutable, hashable, compared by structure, checked by type."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from rfactor.errors import TypeMismatch
+from rfactor.ir.expr import Const, Op, Var, apply, cast, const, leaves, replace, select, substitute, variables
+from rfactor.ir.types import BOOL, F32, I8, I32, U8, parse_type
+
+x, y = Var(I32, "x"), Var(I32, "y")
+
+
+def test_equality_is_structural_and_hashes_agree():
+    assert apply("+", x, y) == apply("+", x, y)
+    assert hash(apply("+", x, y)) == hash(apply("+", x, y))
+    assert apply("+", x, y) != apply("+", y, x)
+    assert Var(I32, "x") != Var(U8, "x")
+    assert Const(F32, 0.0) != Const(F32, -0.0)
+    assert Const(F32, float("nan")) == Const(F32, float("nan"))
+
+
+def test_expressions_cannot_be_changed_and_survive_pickling():
+    total = apply("+", x, y)
+    with pytest.raises(AttributeError):
+        total.op = "-"
+    assert pickle.loads(pickle.dumps(total)) == total
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "says"),
+    [
+        ("+", (x, Var(U8, "z")), "mixed types need a cast"),
+        ("/", (x, y), "write // for integers"),
+        ("//", (Var(F32, "f"), Var(F32, "g")), "write / for floats"),
+        ("and", (x, y), "takes bool operands"),
+        ("&", (Var(F32, "f"), Var(F32, "g")), "integers or bool"),
+        ("+", (Var(BOOL, "b"), Var(BOOL, "c")), "cast to an integer"),
+        ("neg", (x, y), "takes 1 operands"),
+    ],
+)
+def test_ill_typed_operations_are_refused(op, operands, says):
+    with pytest.raises(TypeMismatch, match=says):
+        apply(op, *operands)
+
+
+def test_constants_fit_their_type_and_floats_are_rounded_to_it():
+    with pytest.raises(TypeMismatch, match="300 does not fit u8"):
+        Const(U8, 300)
+    assert const(F32, 0.1).value == 0.10000000149011612
+    with pytest.raises(ValueError, match="types are bool u8"):
+        parse_type("i7")
+
+
+def test_comparisons_give_bool_and_casts_to_the_same_type_vanish():
+    assert apply("<", x, y).type == BOOL
+    assert cast(I32, x) is x
+    assert cast(I8, x).type == I8
+    with pytest.raises(TypeMismatch, match="condition of select"):
+        select(x, x, y)
+
+
+def test_replacement_is_simultaneous_and_shares_what_does_not_change():
+    swapped = substitute(apply("-", x, y), {"x": y, "y": x})
+    assert swapped == apply("-", y, x)
+    nested = apply("+", apply("*", x, y), y)
+    assert replace(nested, {apply("*", x, y): x}) == apply("+", x, y)
+    assert substitute(nested, {"z": x}) is nested
+    assert leaves(nested) == 3
+    assert [v.name for v in variables(nested)] == ["x", "y"]
+    assert isinstance(nested, Op)

@@ -1,0 +1,111 @@
+"""The text of expressions: what the parser takes, refuses and infers, and that printing is its inverse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rfactor.errors import ParseError
+from rfactor.ir.expr import Const, Op, apply, variables
+from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
+from rfactor.ir.printer import show, show_tuple
+from rfactor.ir.types import BOOL, BY_NAME, F32, I8, I32, SCALARS, U8
+from tests.strategies import expressions
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(SCALARS).flatmap(expressions))
+def test_printing_and_parsing_gives_the_expression_back(expr):
+    types = {var.name: var.type for var in variables(expr)}
+    assert parse_expr(show(expr), types, expr.type) == expr
+    assert parse_expr(show(expr, known=False), types) == expr
+
+
+def test_a_sign_before_a_literal_belongs_to_it():
+    assert parse_expr("-128", {}, I8) == Const(I8, -128)
+    with pytest.raises(ParseError, match="128 does not fit i8"):
+        parse_expr("x + 128", {"x": I8})
+    assert parse_expr("-(+5)", {}, I8) == Op(I8, "neg", (Const(I8, 5),))
+
+
+def test_literals_take_the_type_of_their_neighbour():
+    update = parse_update("select(a > 0, x, 2*x) + 1", default=U8)
+    assert {node.type for node in (update.components[0],)} == {U8}
+    assert parse_expr("x + 2", {"x": F32}).args[1] == Const(F32, 2.0)
+
+
+def test_undeclared_names_take_the_types_of_declared_ones_they_meet():
+    update = parse_update("min(x0, a), select(x0 < a, x1, i)", types={"x0": U8, "i": I32})
+    assert update.types == (U8, I32)
+    assert [(v.name, v.type) for v in update.data] == [("a", U8), ("i", I32)]
+
+
+def test_a_cast_does_not_change_the_type_of_undeclared_names():
+    with pytest.raises(ParseError, match="i32 and u8 do not mix without a cast"):
+        parse_update("x + u8(a)")
+
+
+def test_names_used_as_conditions_are_bool():
+    assert parse_update("select(b, x + a, x)").data[0].type == BOOL
+    with pytest.raises(ParseError, match="condition must be bool"):
+        parse_update("select(x, a, x)")
+
+
+def test_x_is_the_first_accumulator_and_k_names_are_constants():
+    update = parse_update("x*k + a*k1 + c", constants={"c"})
+    assert [v.name for v in update.accumulators] == ["x0"]
+    assert update.constants == {"k", "k1", "c"}
+    assert [v.name for v in update.data] == ["a"]
+
+
+def test_chained_comparisons_conditionals_and_many_armed_minima():
+    types = dict.fromkeys("abc", I32)
+    assert parse_expr("a < b < c", types) == apply("and", parse_expr("a < b", types), parse_expr("b < c", types))
+    assert parse_expr("a if b < c else b", types) == parse_expr("select(b < c, a, b)", types)
+    assert parse_expr("min(a, b, c)", types) == parse_expr("min(min(a, b), c)", types)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty text"),
+        ("x +", "up to its end"),
+        ("x + + ) a", "column 7"),
+        ("x.y", "Attribute is not part"),
+        ("x ** 2", "Pow is not an operation"),
+        ("__import__('os')", "unknown function '__import__'"),
+        ("open('f')", "unknown function 'open'"),
+        ("(lambda: x)()", "a call is of a name"),
+        ("min(x)", "two arguments or more"),
+        ("abs(x, a)", "abs takes 1 argument, 2 given"),
+        ("x / a", "write // for integers"),
+        ("x + 1.5", "1.5 is a float where i32 is needed"),
+        ("x + True", "do not mix without a cast"),
+        ("x + x1", "x1 is an accumulator, but the update has 1 component"),
+        ("(x, a), x1", "a tuple inside an expression"),
+        ("x < a", "do not mix"),
+        ("()", "needs a component"),
+        ("x + 99999999999", "does not fit i32, whose range is -2147483648 to 2147483647"),
+        ("x is a", "not an operation|not a comparison"),
+        ("x + 'a'", "a literal is"),
+        ("exp(x)", "exp takes floats, not i32"),
+        ("x[0]", "Subscript is not part"),
+        ("min(*x)", "starred"),
+        ("x + " + "(" * 500 + "a" + ")" * 500, "not an expression"),
+        ("x" + " + -(a" * 600 + ")" * 600, "nested"),
+    ],
+)
+def test_what_is_not_in_the_language_is_refused_with_a_reason(text, says):
+    with pytest.raises(ParseError, match=says):
+        parse_update(text)
+
+
+def test_unknown_names_are_listed_against_the_known_ones():
+    with pytest.raises(ParseError, match="unknown name 'z'; names here are x0, y0"):
+        parse_tuple("x0 + z", {"x0": I32, "y0": I32})
+
+
+def test_floats_print_shortest_and_infinities_by_name():
+    assert show_tuple(parse_tuple("0.1, -inf, inf", {}, [F32] * 3)) == "0.1, -inf, inf"
+    assert parse_expr("max(x, -inf)", {"x": BY_NAME["f64"]}).args[1] == Const(BY_NAME["f64"], float("-inf"))

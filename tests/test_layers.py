@@ -1,0 +1,90 @@
+"""The layout: which folder may import which, and where outside libraries may be used (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "rfactor"
+
+BELOW = {
+    "ir": set(),
+    "native": {"ir"},
+    "prover": {"native", "ir"},
+    "table": {"ir"},
+    "semantics": {"ir"},
+    "matcher": {"table", "prover", "native", "ir"},
+    "enumerate": {"prover", "table", "native", "ir"},
+    "compiler": {"matcher", "semantics", "native", "prover", "table", "ir"},
+    "cli": {"compiler", "enumerate", "matcher", "prover", "semantics", "native", "table", "ir"},
+}
+"""Folder to the folders it may import. Everything may import `rfactor.errors`."""
+
+LIBRARIES = {
+    "z3": ["rfactor/prover/smt.py"],
+    "llvmlite": ["rfactor/native/", "rfactor/compiler/codegen/", "rfactor/compiler/runtime/"],
+    "sqlite3": ["rfactor/table/"],
+    "sqlite_utils": ["rfactor/table/"],
+    "click": ["rfactor/cli/"],
+    "rich": ["rfactor/cli/"],
+    "skimage": ["rfactor/cli/"],
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_there_are_files_to_check():
+    assert len(FILES) > 20
+    assert {path.relative_to(PACKAGE).parts[0] for path in FILES if len(path.relative_to(PACKAGE).parts) > 1} == set(
+        BELOW
+    ) | {"data"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_arrows_point_downward(path):
+    parts = path.relative_to(PACKAGE).parts
+    if len(parts) == 1:
+        return
+    own = parts[0]
+    for module in imports(path):
+        if module.startswith("rfactor."):
+            target = module.split(".")[1]
+            if target in BELOW and target != own:
+                assert target in BELOW[own], f"{own} may not import {target}"
+        elif module == "rfactor":
+            assert own == "cli", "the public face is for users, not for the inside"
+    relative = str(path.relative_to(ROOT))
+    for library, homes in LIBRARIES.items():
+        if any(module.split(".")[0] == library for module in imports(path)):
+            assert any(relative.startswith(home) for home in homes), f"{library} belongs in {homes}"
+
+
+def test_the_public_face_never_calls_enumerate():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "enumerate"]
+
+
+@pytest.mark.parametrize("name", ["enumerate", "table", "matcher", "compiler", "data"])
+def test_stages_are_linked_at_the_root_and_nothing_imports_through_the_links(name):
+    link = ROOT / name
+    assert link.is_symlink()
+    assert link.resolve() == PACKAGE / name
+    for path in FILES:
+        assert not any(module.split(".")[0] == name for module in imports(path)), path
