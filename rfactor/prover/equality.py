@@ -1,0 +1,163 @@
+"""Are two tuples of expressions the same function? The one question under every claim.
+
+Cheapest first: structure, samples that refute, proof by cases over polynomials, one bit for bitwise claims, all values
+of a small domain, the solver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from rfactor.ir.evaluate import evaluate
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import BOOL
+from rfactor.prover import sampling
+from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
+
+_BITWISE = frozenset("&|^~")
+_EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
+"""Bits of all variables together up to which every value is tried: before the solver, and after it gave up."""
+
+
+def prove_equal(
+    left: tuple[Expr, ...],
+    right: tuple[Expr, ...],
+    *,
+    meaning: Meaning = Meaning.WRAP,
+    assumptions: tuple[Expr, ...] = (),
+    limits: Limits = DEFAULT,
+) -> Verdict:
+    """Whether left = right for all values of the variables for which the `assumptions` (bool) hold.
+
+    Integers at their exact width (`wrap`) or unbounded (`math`); floats are reals, or any ordered values including the
+    infinities where they are only compared and chosen.
+    """
+    start = time.perf_counter()
+
+    def proven(method: Method) -> Proven:
+        return Proven(method, (time.perf_counter() - start) * 1000)
+
+    pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
+    if not pairs:
+        return proven("normal_form")
+    left, right = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+    quick = limits.at_most(cases=0)
+    method = prove_by_cases(left, right, meaning, assumptions, quick)
+    if method is not None:
+        return proven(method)
+    refuted = sampling.refute(left, right, meaning, assumptions)
+    if refuted is not None:
+        return refuted
+    if _is_bitwise([*left, *right, *assumptions]):
+        return (
+            proven("bits")
+            if not assumptions and _equal_on_bits(left, right)
+            else _by_solver(left, right, meaning, assumptions, limits, start)
+        )
+    method = prove_by_cases(left, right, meaning, assumptions, limits)
+    if method is not None:
+        return proven(method)
+    bits = _bits([*left, *right, *assumptions], meaning)
+    if bits is not None and bits <= _EXHAUSTED_FIRST:
+        found = _exhaust(left, right, meaning, assumptions)
+        return proven("exhaustive") if found is None else found
+    refuted = sampling.refute(left, right, meaning, assumptions, count=1500 if meaning is Meaning.WRAP else 300)
+    if refuted is not None:
+        return refuted
+    verdict = _by_solver(left, right, meaning, assumptions, limits, start)
+    if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
+        found = _exhaust(left, right, meaning, assumptions)
+        return proven("exhaustive") if found is None else found
+    return verdict
+
+
+def _by_solver(
+    left: tuple[Expr, ...],
+    right: tuple[Expr, ...],
+    meaning: Meaning,
+    assumptions: tuple[Expr, ...],
+    limits: Limits,
+    start: float,
+) -> Verdict:
+    from rfactor.prover.smt import GaveUp, Sat, solve
+
+    for one, other in zip(left, right, strict=True):
+        outcome = solve([*assumptions, apply("!=", one, other)], meaning, limits)
+        if isinstance(outcome, GaveUp):
+            return Unknown(outcome.reason)
+        if isinstance(outcome, Sat):
+            refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
+            return refuted if refuted is not None else Unknown("the solver's counterexample does not evaluate to one")
+    return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+def holds(
+    claim: Expr,
+    *,
+    meaning: Meaning = Meaning.WRAP,
+    assumptions: tuple[Expr, ...] = (),
+    limits: Limits = DEFAULT,
+) -> Verdict:
+    """Whether the boolean `claim` is true wherever the assumptions are."""
+    return prove_equal((claim,), (Const(BOOL, True),), meaning=meaning, assumptions=assumptions, limits=limits)
+
+
+def implies(premise: Expr, *conclusions: Expr) -> Expr:
+    """The implication as an expression."""
+    return apply("or", apply("not", premise), conjunction(*conclusions))
+
+
+def _is_bitwise(exprs: Sequence[Expr]) -> bool:
+    """Whether every bit of the values depends on the same bit of the variables alone."""
+    for expr in exprs:
+        for node in walk(expr):
+            if isinstance(node, Op):
+                if node.op not in _BITWISE or not node.type.is_int:
+                    return False
+            elif not isinstance(node, Var | Const) or not node.type.is_int:
+                return False
+    return True
+
+
+def _equal_on_bits(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> bool:
+    """Exact for bitwise expressions: all zeros and all ones for every variable, constants with their own bits."""
+    vars_ = sampling.used([*left, *right])
+    if len(vars_) > 12:
+        return False
+    env = {}
+    for index, var in zip(range(len(vars_)), vars_, strict=True):
+        ones = (np.arange(1 << len(vars_)) >> index) & 1
+        env[var.name] = np.where(ones == 1, var.type.wrap(-1), 0).astype(f"{var.type.code[0]}{var.type.bits // 8}")
+    return not any(
+        np.any(evaluate(a, env, Meaning.WRAP) != evaluate(b, env, Meaning.WRAP))
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def _bits(exprs: Sequence[Expr], meaning: Meaning) -> int | None:
+    """The bits of all variables together; None where a variable has no finite range."""
+    vars_ = sampling.used(exprs)
+    if any(var.type.is_float or (var.type.is_int and meaning is Meaning.MATH) for var in vars_):
+        return None
+    return sum(var.type.bits for var in vars_)
+
+
+def _exhaust(
+    left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, assumptions: tuple[Expr, ...]
+) -> Refuted | None:
+    """Every value of every variable."""
+    vars_ = sampling.used([*left, *right, *assumptions])
+    total = sum(var.type.bits for var in vars_)
+    index = np.arange(1 << total, dtype=np.int64)
+    env = {}
+    for var in vars_:
+        part = index & ((1 << var.type.bits) - 1)
+        env[var.name] = part.astype("bool" if var.type.is_bool else f"{var.type.code[0]}{var.type.bits // 8}")
+        index = index >> var.type.bits
+    return sampling.refute_at(left, right, meaning, assumptions, env, 1 << total)

@@ -1,0 +1,149 @@
+"""Infinities among finite values: an expression with ±inf in it, rewritten to one without.
+
+An identity may be an infinity where no finite value will do. What it does to finite operands follows the rules of IEEE
+arithmetic: `min(inf, a)` is `a`, `inf + a` is `inf`, `inf < a` is false; `inf - inf` and `0 * inf` have no value, and a
+claim that meets them is not made. Variables stand for finite values here, except where an operation only compares and
+chooses, which is left as it is. Unbounded integers share these rules, their infinity being the float constant `inf`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rfactor.errors import Error
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, select
+from rfactor.ir.types import BOOL, F64, Type
+
+INFINITY, MINUS_INFINITY = Const(F64, math.inf), Const(F64, -math.inf)
+"""How an infinite component of unbounded integers is written."""
+
+
+class Undefined(Error):
+    """An infinity meets an operation that has no value there."""
+
+
+def is_infinite(expr: Expr) -> bool:
+    """Whether `expr` is the constant ±inf."""
+    return isinstance(expr, Const) and isinstance(expr.value, float) and math.isinf(expr.value)
+
+
+def has_infinity(expr: Expr) -> bool:
+    """Whether ±inf occurs in `expr`."""
+    return is_infinite(expr) or any(map(has_infinity, expr.children))
+
+
+def without_infinities(expr: Expr) -> Expr:
+    """An equal expression in which ±inf stands only as a branch of selects at the top. Raises `Undefined`."""
+    return _Rewriter().visit(expr) if has_infinity(expr) else expr
+
+
+class _Rewriter:
+    def __init__(self) -> None:
+        self.memo: dict[Expr, Expr] = {}
+
+    def visit(self, expr: Expr) -> Expr:
+        found = self.memo.get(expr)
+        if found is None:
+            found = self.memo[expr] = self.compute(expr)
+        return found
+
+    def compute(self, expr: Expr) -> Expr:
+        if not expr.children:
+            return expr
+        args = tuple(map(self.visit, expr.children))
+        if not any(map(has_infinity, args)):
+            return rebuild(expr, args)
+        if isinstance(expr, Op) and expr.op == "select":
+            return _select(*args)
+        for at, arg in zip(range(len(args)), args, strict=True):
+            if isinstance(arg, Op):  # a select with an infinite branch: pull it to the top
+                condition, true, false = arg.args
+                branches = [self.visit(_rebuilt(expr, (*args[:at], b, *args[at + 1 :]))) for b in (true, false)]
+                return _select(condition, branches[0], branches[1])
+        if isinstance(expr, Op):
+            return _operate(expr, args)
+        if isinstance(expr, Call) and expr.name == "exp" and is_infinite(args[0]):
+            assert isinstance(args[0], Const)
+            return args[0] if float(args[0].value) > 0 else Const(expr.type, 0)
+        raise Undefined(f"{expr} of an infinity")
+
+
+def _rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
+    if isinstance(expr, Op):
+        return Op(expr.type, expr.op, args)
+    return rebuild(expr, args)
+
+
+def _select(condition: Expr, true: Expr, false: Expr) -> Expr:
+    if isinstance(condition, Const):
+        return true if condition.value else false
+    if true == false:
+        return true
+    if condition.type.is_bool and true.type == false.type:
+        return select(condition, true, false)
+    return Op(_wider(true, false), "select", (condition, true, false))
+
+
+def _wider(true: Expr, false: Expr) -> Type:
+    return false.type if is_infinite(true) else true.type
+
+
+def _sign(expr: Expr) -> int:
+    """1 or -1 for an infinity, 0 for a finite value."""
+    if not is_infinite(expr):
+        return 0
+    assert isinstance(expr, Const)
+    return 1 if float(expr.value) > 0 else -1
+
+
+def _infinite(type_: Type, sign: int) -> Const:
+    return Const(type_ if type_.is_float else F64, math.inf * sign)
+
+
+def _operate(expr: Op, args: tuple[Expr, ...]) -> Expr:
+    op, signs = expr.op, [_sign(arg) for arg in args]
+    if len(args) == 1:
+        if op == "neg":
+            return _infinite(expr.type, -signs[0])
+        if op == "abs":
+            return _infinite(expr.type, 1)
+        if op == "cast" and expr.type.is_float:
+            return _infinite(expr.type, signs[0])
+        raise Undefined(f"{op} of an infinity, in {expr}")
+    (a, b), (s, t) = args, signs
+    if op in ("min", "max"):
+        wanted = -1 if op == "min" else 1
+        if s and t:
+            return a if s == wanted else b
+        if s:
+            return a if s == wanted else b
+        return b if t == wanted else a
+    if op in ("<", "<=", ">", ">=", "==", "!="):
+        if not (s and t) and (a.type.is_float and b.type.is_float) and not _finite(a if t else b):
+            return Op(BOOL, op, (a, b))  # the other may be infinite too: left to the theory of order
+        p, q = float(s), float(t)
+        return Const(BOOL, {"<": p < q, "<=": p <= q, ">": p > q, ">=": p >= q, "==": p == q, "!=": p != q}[op])
+    if op in ("+", "-"):
+        t = t if op == "+" else -t
+        if s and t and s != t:
+            raise Undefined(f"inf - inf in {expr}")
+        return _infinite(expr.type, s or t)
+    if op == "*":
+        s, t = s or _constant_sign(a), t or _constant_sign(b)
+        if s and t:
+            return _infinite(expr.type, s * t)
+        raise Undefined(f"an infinity times what may be 0, in {expr}")
+    if op == "/" and not s:
+        return apply("*", a, Const(a.type, 0))
+    raise Undefined(f"{op} of an infinity, in {expr}")
+
+
+def _finite(expr: Expr) -> bool:
+    """Whether arithmetic stands behind the value, so that it is read as finite."""
+    return (isinstance(expr, Op) and expr.op in ("+", "-", "*", "/")) or isinstance(expr, Const)
+
+
+def _constant_sign(expr: Expr) -> int:
+    if isinstance(expr, Const) and expr.value:
+        return 1 if expr.value > 0 else -1
+    return 0

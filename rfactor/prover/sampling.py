@@ -1,0 +1,191 @@
+"""Refutation by values. Agreement on samples never supports a yes; it only says that a proof is worth its price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfactor.ir.evaluate import dtype_of, evaluate, to_value
+from rfactor.ir.expr import Const, Expr, Value, Var, variables, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.prover.verdict import Refuted
+
+Array = NDArray[Any]
+Point = Mapping[str, Array]
+TOLERANCE = 1e-7
+"""Relative difference above which sampled reals, computed in double precision, are taken to differ."""
+_COLUMNS = 48
+
+
+@lru_cache(maxsize=4096)
+def column(type_: Type, meaning: Meaning, index: int, count: int, near: tuple[Value, ...] = ()) -> Array:
+    """Sample values of one variable: a third small with many ties, a third at boundaries, a third of random size.
+
+    Reals are small dyadic fractions in double precision, so that polynomials of them are exact.
+    """
+    random = np.random.default_rng((index % _COLUMNS) * 7919 + count)
+    if type_.is_bool:
+        values: Array = random.integers(0, 2, count).astype(bool)
+        if index < 6 and count >= 64:
+            values[:64] = (np.arange(64) >> index) & 1
+        return values
+    small = count // 3
+    if type_.is_float:
+        parts = random.integers(-4, 5, count).astype(np.float64)
+        parts[small : 2 * small] = random.integers(-64, 65, small) / 8.0
+        parts[2 * small :] = random.integers(-1000, 1001, count - 2 * small) / 4.0
+        _sprinkle(parts, [float(v) for v in near if abs(float(v)) < 1e9], random)
+        return parts
+    low, high = int(type_.min), int(type_.max)
+    bits = type_.bits - (type_.code == "int")
+    if meaning is Meaning.MATH:
+        low, high, bits = (0 if type_.code == "uint" else -(1 << 40)), 1 << 40, 20
+    pool = random.integers(max(low, -3), 4, count).tolist()
+    ends = [low, low + 1, high, high - 1, 0, 1, 2, high // 2, high // 2 + 1, max(low, -1), low // 2]
+    ends += [1 << int(p) for p in random.integers(0, bits, 4)]
+    if meaning is Meaning.MATH:
+        ends = [0, 1, 2, max(low, -1), max(low, -2), 100, max(low, -100), 1000]
+    ends += [v for value in near if not isinstance(value, float) for v in (int(value) - 1, int(value), int(value) + 1)]
+    ends = [value for value in ends if low <= value <= high]
+    pool[small : 2 * small] = [ends[int(i)] for i in random.integers(0, len(ends), small)]
+    for row in range(2 * small, count):
+        magnitude = int(random.integers(1, bits + 1))
+        value = int(random.integers(0, 1 << min(magnitude, 62))) << max(0, magnitude - 62)
+        pool[row] = -value if low < 0 and random.integers(0, 2) else value
+    if meaning is Meaning.MATH:
+        boxed = np.empty(count, dtype=object)
+        boxed[:] = pool
+        return boxed
+    native: Array = np.array(pool, dtype=object).astype(dtype_of(type_))
+    return native
+
+
+def _sprinkle(values: Array, near: list[float], random: np.random.Generator) -> None:
+    for value in near:
+        values[random.integers(0, len(values), max(1, len(values) // 16))] = value
+
+
+def literals(exprs: Sequence[Expr]) -> dict[Type, tuple[Value, ...]]:
+    """The constants in `exprs`, by type: values near which functions tend to change."""
+    found: dict[Type, set[Value]] = {}
+    for expr in exprs:
+        for node in walk(expr):
+            if isinstance(node, Const) and not node.type.is_bool and abs(float(node.value)) < 2.0**65:
+                found.setdefault(node.type, set()).add(node.value)
+    return {type_: tuple(sorted(values)) for type_, values in found.items()}
+
+
+def points(
+    vars_: Sequence[Var], meaning: Meaning, count: int, near: Mapping[Type, tuple[Value, ...]]
+) -> dict[str, Array]:
+    """`count` sample points of the variables."""
+    return {
+        var.name: column(var.type, meaning, index, count, near.get(var.type, ()))
+        for index, var in zip(range(len(vars_)), vars_, strict=True)
+    }
+
+
+def used(exprs: Sequence[Expr]) -> tuple[Var, ...]:
+    """The variables of several expressions, once each."""
+    seen: dict[str, Var] = {}
+    for expr in exprs:
+        for var in variables(expr):
+            seen.setdefault(var.name, var)
+    return tuple(seen.values())
+
+
+def differs(left: Array, right: Array) -> Array:
+    """Where two arrays of values differ; beyond rounding, for floats. NaN equals NaN."""
+    left, right = np.broadcast_arrays(left, right)
+    if left.dtype.kind != "f":
+        unequal: Array = np.asarray(left != right).astype(bool)
+        return unequal
+    with np.errstate(all="ignore"):
+        close = np.abs(left - right) <= TOLERANCE * (1.0 + np.maximum(np.abs(left), np.abs(right)))
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    return ~(close | same)
+
+
+def refute(
+    left: Sequence[Expr],
+    right: Sequence[Expr],
+    meaning: Meaning,
+    assumptions: Sequence[Expr] = (),
+    count: int = 96,
+) -> Refuted | None:
+    """A sample point where left != right although the assumptions hold, or None."""
+    everything = [*left, *right, *assumptions]
+    env = points(used(everything), meaning, count, literals(everything))
+    return refute_at(left, right, meaning, assumptions, env, count)
+
+
+def refute_at(
+    left: Sequence[Expr],
+    right: Sequence[Expr],
+    meaning: Meaning,
+    assumptions: Sequence[Expr],
+    env: Point,
+    count: int,
+) -> Refuted | None:
+    """The first of the given points where left != right although the assumptions hold, or None."""
+    allowed = np.ones(count, dtype=bool)
+    for claim in assumptions:
+        allowed = allowed & evaluate(claim, env, meaning).astype(bool)
+    for one, other in zip(left, right, strict=True):
+        if one == other:
+            continue
+        bad = differs(evaluate(one, env, meaning), evaluate(other, env, meaning)) & allowed
+        if bad.any():
+            row = int(np.argmax(bad))
+            refuted = at_point(left, right, meaning, {name: to_value(v[row]) for name, v in env.items()}, assumptions)
+            if refuted is not None:
+                return refuted
+    return None
+
+
+def at_point(
+    left: Sequence[Expr],
+    right: Sequence[Expr],
+    meaning: Meaning,
+    point: Mapping[str, Value],
+    assumptions: Sequence[Expr] = (),
+) -> Refuted | None:
+    """The refutation at one point, computed exactly (floats as rationals); None if the sides agree there."""
+    vars_ = used([*left, *right, *assumptions])
+    env: dict[str, Array] = {}
+    for var in vars_:
+        value = point.get(var.name, 0)
+        boxed = np.empty(1, dtype=object)
+        if var.type.is_float:
+            boxed[0] = Fraction(value) if np.isfinite(float(value)) else value
+        elif var.type.is_int and meaning is Meaning.MATH:
+            boxed[0] = int(value)
+        elif var.type.is_int:
+            boxed = np.array([var.type.wrap(int(value))], dtype=object).astype(dtype_of(var.type))
+        else:
+            boxed = np.array([bool(value)])
+        env[var.name] = boxed
+    if not all(bool(evaluate(claim, env, meaning, "real")[0]) for claim in assumptions):
+        return None
+    values = [[_plain(evaluate(e, env, meaning, "real")[0]) for e in side] for side in (left, right)]
+    if all(_agree(a, b) for a, b in zip(*values, strict=True)):
+        return None
+    shown = {var.name: _plain(env[var.name][0]) for var in vars_}
+    return Refuted(shown, tuple(values[0]), tuple(values[1]))
+
+
+def _plain(value: Any) -> Value:
+    return float(value) if isinstance(value, Fraction) else to_value(value)
+
+
+def _agree(a: Value, b: Value) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        x, y = float(a), float(b)
+        return x == y or (x != x and y != y) or abs(x - y) <= 1e-9 * (1.0 + max(abs(x), abs(y)))
+    return a == b

@@ -1,0 +1,276 @@
+"""The wall around the solver: expressions to Z3 terms, and answers that no caller can mistake for one another.
+
+Integers are bit-vectors of their exact width under `wrap` and unbounded under `math`; floats are reals. What has no
+faithful term (bitwise operations on unbounded integers, transcendental functions, conversions to and from floats) is
+an uninterpreted function of its operands: what holds for every function holds for the real one, so `Unsat` is a proof,
+and a model is a hint that callers confirm by evaluation. The only file that imports z3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import z3
+
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.prover.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Sat:
+    """The conditions have this model of their variables; confirm it by evaluation."""
+
+    model: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsat:
+    """No values satisfy the conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """A limit was reached, or the conditions are outside what can be said to the solver."""
+
+    reason: str
+
+
+Outcome = Sat | Unsat | GaveUp
+
+
+class _NoTerm(Exception):
+    """An expression that has no term: an infinity or NaN in arithmetic, a call of a Func."""
+
+
+def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits) -> Outcome:
+    """Whether the boolean `conditions` hold together for some values of their variables."""
+    if limits.expired:
+        return GaveUp("the time limit was reached")
+    # A context of its own makes the answer a function of the query alone, and costs 10 ms.
+    deterministic = limits.seconds is None and limits.until is None
+    context = z3.Context() if deterministic else z3.main_ctx()
+    terms = Terms(context, meaning)
+    solver = z3.Solver(ctx=context)
+    solver.set("rlimit", limits.rlimit)
+    seconds = limits.remaining()
+    if seconds is not None:
+        solver.set("timeout", max(1, int(seconds * 1000)))
+    try:
+        for condition in conditions:
+            solver.add(terms.term(condition))
+        solver.add(*terms.ranges)
+        answer = solver.check()
+    except _NoTerm as error:
+        return GaveUp(str(error))
+    except z3.Z3Exception as error:
+        return GaveUp(f"the solver failed: {error}")
+    if answer == z3.unsat:
+        return Unsat()
+    if answer == z3.sat:
+        model = solver.model()
+        return Sat({name: _value(model.eval(term, model_completion=True)) for name, term in terms.variables.items()})
+    return GaveUp(f"the solver gave up: {solver.reason_unknown()}")
+
+
+def _value(term: Any) -> Value:
+    if z3.is_true(term) or z3.is_false(term):
+        return bool(z3.is_true(term))
+    if z3.is_bv_value(term) or z3.is_int_value(term):
+        return int(term.as_long())
+    if z3.is_rational_value(term):
+        return float(Fraction(term.numerator_as_long(), term.denominator_as_long()))
+    if z3.is_algebraic_value(term):
+        approximation = term.approx(20)
+        return float(Fraction(approximation.numerator_as_long(), approximation.denominator_as_long()))
+    return 0
+
+
+class Terms:
+    """Translates expressions of one query, sharing what is common."""
+
+    def __init__(self, context: Any, meaning: Meaning) -> None:
+        self.context, self.meaning = context, meaning
+        self.memo: dict[Expr, Any] = {}
+        self.variables: dict[str, Any] = {}
+        self.ranges: list[Any] = []
+        self.functions: dict[tuple[object, ...], Any] = {}
+
+    def term(self, expr: Expr) -> Any:
+        found = self.memo.get(expr)
+        if found is None:
+            found = self.memo[expr] = self.make(expr)
+        return found
+
+    def sort(self, type_: Type) -> Any:
+        if type_.is_bool:
+            return z3.BoolSort(self.context)
+        if type_.is_float:
+            return z3.RealSort(self.context)
+        return z3.IntSort(self.context) if self.meaning is Meaning.MATH else z3.BitVecSort(type_.bits, self.context)
+
+    def constant(self, type_: Type, value: Value) -> Any:
+        if type_.is_bool:
+            return z3.BoolVal(bool(value), self.context)
+        if type_.is_float:
+            number = float(value)
+            if number != number or number in (float("inf"), float("-inf")):
+                raise _NoTerm(f"{number} has no place among the reals")
+            fraction = Fraction(number)
+            return z3.Q(fraction.numerator, fraction.denominator, self.context)
+        if self.meaning is Meaning.MATH:
+            return z3.IntVal(int(value), self.context)
+        return z3.BitVecVal(int(value), type_.bits, self.context)
+
+    def make(self, expr: Expr) -> Any:
+        if isinstance(expr, Const):
+            return self.constant(expr.type, expr.value)
+        if isinstance(expr, Var):
+            variable = z3.Const(expr.name, self.sort(expr.type))
+            self.variables[expr.name] = variable
+            if expr.type.code == "uint" and self.meaning is Meaning.MATH:
+                self.ranges.append(variable >= 0)
+            return variable
+        if isinstance(expr, Call) and expr.kind == "intrinsic":
+            return self.uninterpreted(expr.type, ("call", expr.name), expr.args)
+        if not isinstance(expr, Op):
+            raise _NoTerm(f"{expr} is not an expression of its arguments alone")
+        args = [self.term(arg) for arg in expr.args]
+        if expr.op == "select":
+            return z3.If(*args, self.context)
+        if expr.op == "cast":
+            return self.cast(expr, args[0])
+        operand = expr.args[0].type
+        if operand.is_bool:
+            return _BOOL[expr.op](*args)
+        if operand.is_float or self.meaning is Meaning.MATH:
+            rule = _EXACT.get(expr.op)
+            if expr.op == "~":
+                top = operand.max if operand.code == "uint" else -1
+                return self.constant(operand, top) - args[0]
+            return self.uninterpreted(expr.type, (expr.op, operand), expr.args) if rule is None else rule(*args)
+        return _WRAP[expr.op](operand.code == "int", *args)
+
+    def uninterpreted(self, result: Type, description: tuple[object, ...], args: tuple[Expr, ...]) -> Any:
+        """A function about which only congruence is known."""
+        function = self.functions.get(description)
+        if function is None:
+            sorts = [self.sort(arg.type) for arg in args] + [self.sort(result)]
+            function = self.functions[description] = z3.Function(f"f{len(self.functions)}", *sorts)
+        return function(*map(self.term, args))
+
+    def cast(self, expr: Op, value: Any) -> Any:
+        old, new = expr.args[0].type, expr.type
+        if new.is_bool:
+            return value != self.constant(old, 0)
+        if old.is_bool:
+            return z3.If(value, self.constant(new, 1), self.constant(new, 0), self.context)
+        if old.is_float and new.is_float:
+            return value
+        if old.is_int and new.is_int:
+            if self.meaning is Meaning.MATH:
+                return value
+            if new.bits <= old.bits:
+                return z3.Extract(new.bits - 1, 0, value) if new.bits < old.bits else value
+            extend = z3.SignExt if old.code == "int" else z3.ZeroExt
+            return extend(new.bits - old.bits, value)
+        if old.is_int and self.meaning is Meaning.MATH:
+            return z3.ToReal(value)
+        return self.uninterpreted(new, ("cast", old, new), expr.args)
+
+
+def _if(condition: Any, true: Any, false: Any) -> Any:
+    return z3.If(condition, true, false, condition.ctx)
+
+
+def _less(signed: bool, a: Any, b: Any) -> Any:
+    return a < b if signed else z3.ULT(a, b)
+
+
+def _less_equal(signed: bool, a: Any, b: Any) -> Any:
+    return a <= b if signed else z3.ULE(a, b)
+
+
+def _quotient(signed: bool, a: Any, b: Any) -> Any:
+    if not signed:
+        return _if(b == 0, b, z3.UDiv(a, b))
+    rest = z3.SRem(a, b)
+    return _if(b == 0, b, _if(rest < 0, _if(b < 0, a / b + 1, a / b - 1), a / b))
+
+
+def _remainder(signed: bool, a: Any, b: Any) -> Any:
+    if not signed:
+        return _if(b == 0, b, z3.URem(a, b))
+    rest = z3.SRem(a, b)
+    return _if(b == 0, b, _if(rest < 0, _if(b < 0, rest - b, rest + b), rest))
+
+
+def _right(signed: bool, a: Any, count: Any) -> Any:
+    return a >> count if signed else z3.LShR(a, count)
+
+
+def _shift_left(signed: bool, a: Any, count: Any) -> Any:
+    return _if(count < 0, _right(True, a, -count), a << count) if signed else a << count
+
+
+def _shift_right(signed: bool, a: Any, count: Any) -> Any:
+    return _if(count < 0, a << -count, _right(True, a, count)) if signed else _right(False, a, count)
+
+
+_WRAP: dict[str, Callable[..., Any]] = {
+    "+": lambda s, a, b: a + b,
+    "-": lambda s, a, b: a - b,
+    "*": lambda s, a, b: a * b,
+    "//": _quotient,
+    "%": _remainder,
+    "min": lambda s, a, b: _if(_less(s, a, b), a, b),
+    "max": lambda s, a, b: _if(_less(s, a, b), b, a),
+    "neg": lambda s, a: -a,
+    "abs": lambda s, a: _if(a < 0, -a, a) if s else a,
+    "&": lambda s, a, b: a & b,
+    "|": lambda s, a, b: a | b,
+    "^": lambda s, a, b: a ^ b,
+    "~": lambda s, a: ~a,
+    "<<": _shift_left,
+    ">>": _shift_right,
+    "<": _less,
+    "<=": _less_equal,
+    ">": lambda s, a, b: _less(s, b, a),
+    ">=": lambda s, a, b: _less_equal(s, b, a),
+    "==": lambda s, a, b: a == b,
+    "!=": lambda s, a, b: a != b,
+}
+"""Operations on bit-vectors; the first argument says whether the type is signed."""
+
+_EXACT: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: _if(b == 0, b, a / b),
+    "%": lambda a, b: _if(b == 0, b, a % b),
+    "min": lambda a, b: _if(a < b, a, b),
+    "max": lambda a, b: _if(a < b, b, a),
+    "neg": lambda a: -a,
+    "abs": lambda a: _if(a < 0, -a, a),
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+"""Operations on unbounded integers and reals that have a faithful term."""
+
+_BOOL: dict[str, Callable[..., Any]] = {
+    "and": lambda a, b: z3.And(a, b), "&": lambda a, b: z3.And(a, b), "min": lambda a, b: z3.And(a, b),
+    "or": lambda a, b: z3.Or(a, b), "|": lambda a, b: z3.Or(a, b), "max": lambda a, b: z3.Or(a, b),
+    "^": lambda a, b: z3.Xor(a, b), "!=": lambda a, b: a != b, "==": lambda a, b: a == b,
+    "not": lambda a: z3.Not(a), "~": lambda a: z3.Not(a),
+    "<": lambda a, b: z3.And(z3.Not(a), b), "<=": lambda a, b: z3.Or(z3.Not(a), b),
+    ">": lambda a, b: z3.And(a, z3.Not(b)), ">=": lambda a, b: z3.Or(a, z3.Not(b)),
+}  # fmt: skip
