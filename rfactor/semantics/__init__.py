@@ -1,0 +1,1 @@
+"""The reference meaning of algorithms: an interpreter and the validity rules."""

@@ -1,0 +1,140 @@
+"""From a stage of a function to the update that the matcher is asked about, and back.
+
+Self-references become the accumulators `x0`, `x1`, …; what is read from elsewhere, loop variables and parameters
+become names, with the arithmetic around them left in sight. Condition 0 of factoring is checked on the way: the
+function occurs only on the right-hand side, at the point that is written, and nothing but values depends on it.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rfactor.errors import FactorError
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, names, rebuild, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BY_NAME
+from rfactor.ir.update import Update
+
+_RESERVED = frozenset({"min", "max", "abs", "select", "inf", "nan", *INTRINSICS, *BY_NAME, *keyword.kwlist})
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An update with what its names stand for."""
+
+    update: Update
+    meanings: Mapping[str, Expr]
+    """The expression of the algorithm that each datum and constant of `update` is."""
+
+    def legend(self, shown: Iterable[str]) -> str:
+        """What the names in `shown` stand for, for people: `a = a(r.x), n_2 = n.extent.0`."""
+        return ", ".join(f"{name} = {self.meanings[name]}" for name in shown if name in self.meanings)
+
+
+def extract(function: Function, definition: Definition, components: tuple[int, ...], meaning: Meaning) -> Extracted:
+    """The update that `definition` makes of the given `components`, which become `x0`, `x1`, … in their order.
+
+    A name is a constant of the loop unless a reduction variable occurs in what it stands for. Raises `FactorError`
+    where the definition is not of the form `f(p) = expression of f(p) and data` (condition 0).
+    """
+    check_form(function, definition)
+    domain = definition.domain or ReductionDomain(())
+    extraction = _Extraction(function.name, {c: i for i, c in enumerate(components)})
+    values = tuple(extraction.visit(definition.values[c]) for c in components)
+    moving = {rv.name for rv in domain.variables}
+    meanings = {name: expr for expr, name in extraction.named.items()}
+    constants = frozenset(name for name, expr in meanings.items() if not names(expr) & moving)
+    return Extracted(Update(values, tuple(function.types[c] for c in components), constants, meaning), meanings)
+
+
+def self_calls(function: Function, expr: Expr) -> tuple[Call, ...]:
+    """The distinct references to `function` in `expr`."""
+    return tuple(
+        node for node in walk(expr) if isinstance(node, Call) and node.kind == "func" and node.name == function.name
+    )
+
+
+def check_form(function: Function, definition: Definition) -> None:
+    """Condition 0. Raises `FactorError` naming the reference that breaks it."""
+    name = function.name
+    domain = definition.domain or ReductionDomain(())
+    for what, exprs in (
+        ("the point that is written", definition.arguments),
+        ("the predicate (where)", (domain.predicate,)),
+        ("a bound of the reduction domain", tuple(e for rv in domain.variables for e in (rv.min, rv.extent))),
+    ):
+        for call in (call for expr in exprs for call in self_calls(function, expr)):
+            raise FactorError(
+                f"{what} depends on {call}, that is on what {name} holds so far, so slices cannot be reduced apart; "
+                f"only the values of the update may refer to {name}"
+            )
+    here = tuple(map(simplify, definition.arguments))
+    for value in definition.values:
+        for node in walk(value):
+            if not isinstance(node, Call) or node.kind == "intrinsic":
+                continue
+            if node.kind == "func" and node.name == name:
+                if tuple(map(simplify, node.args)) != here:
+                    point = f"{name}({', '.join(map(str, definition.arguments))})"
+                    raise FactorError(
+                        f"it reads {node}, another point than {point}, which it writes: a recurrence between points is "
+                        f"no reduction; only {point} may occur on the right-hand side"
+                    )
+                continue
+            for call in (call for arg in node.args for call in self_calls(function, arg)):
+                raise FactorError(
+                    f"it reads {node}, at a place that depends on {call}: data must not depend on what {name} holds "
+                    "so far"
+                )
+
+
+class _Extraction:
+    """One traversal: the names given so far."""
+
+    def __init__(self, function: str, accumulators: Mapping[int, int]) -> None:
+        self.function, self.accumulators = function, accumulators
+        self.named: dict[Expr, str] = {}
+        self.taken: set[str] = set()
+        self.memo: dict[Expr, Expr] = {}
+
+    def visit(self, expr: Expr) -> Expr:
+        done = self.memo.get(expr)
+        if done is None:
+            done = self.memo[expr] = self.compute(expr)
+        return done
+
+    def compute(self, expr: Expr) -> Expr:
+        if isinstance(expr, Const):
+            return expr
+        if isinstance(expr, Call) and expr.kind == "func" and expr.name == self.function:
+            return Var(expr.type, f"x{self.accumulators[expr.index]}")
+        if isinstance(expr, Var) or (isinstance(expr, Call) and not self.computes(expr)):
+            return Var(expr.type, self.name(expr))
+        return rebuild(expr, tuple(map(self.visit, expr.children)))
+
+    def computes(self, call: Call) -> bool:
+        """Whether `call` is a function of the accumulators."""
+        return any(isinstance(n, Call) and n.kind == "func" and n.name == self.function for n in walk(call))
+
+    def name(self, expr: Var | Call) -> str:
+        """A name for what `expr` stands for, like its own where that is free."""
+        known = self.named.get(expr)
+        if known is not None:
+            return known
+        stem = re.sub(r"\W", "_", expr.name)
+        if isinstance(expr, Call) and expr.index:
+            stem += f"_{expr.index}"
+        if stem in _RESERVED or not stem.isidentifier() or re.fullmatch(r"[xyzk]\d*", stem):
+            stem += "_"
+        name, count = stem, 1
+        while name in self.taken:
+            count += 1
+            name = f"{stem}_{count}" if not stem.endswith("_") else f"{stem}{count}"
+        self.taken.add(name)
+        self.named[expr] = name
+        return name

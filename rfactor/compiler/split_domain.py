@@ -1,0 +1,130 @@
+"""Splits and fuses of reduction variables, moved from the schedule into the algorithm.
+
+    f() = f() + b(r) for r in [0, n)
+        split(r, ro, ri, 16)  ->
+    f() = f() + b(ro * 16 + ri) for ro in [0, (n + 15) // 16) for ri in [0, 16) where ro * 16 + ri < n
+
+`rfactor` works on the reduction variables of the algorithm, so those that a schedule makes must be there first (Suriana
+et al. 2017, figure 1). Both rewrites keep the order in which the points of the domain are visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rfactor.compiler.schedule.directives import Fuse, Split, TailStrategy
+from rfactor.errors import ScheduleError
+from rfactor.ir.algorithm import Definition, ReductionDomain, ReductionVariable
+from rfactor.ir.expr import Const, Expr, apply, conjunction, substitute
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I32
+
+
+def split_domain(definition: Definition, relations: tuple[Split | Fuse, ...]) -> Definition:
+    """`definition` over the domain that `relations` make of its own, taken in order.
+
+    Relations of pure variables are left alone: they are the schedule's. Raises `ScheduleError` for a new name that is
+    taken, a factor below one, a tail strategy that repeats or adds points, and a fuse of variables that are not
+    neighbours.
+    """
+    for relation in relations:
+        domain = definition.domain
+        if domain is None:
+            break
+        held = {rv.name for rv in domain.variables}
+        if isinstance(relation, Split) and relation.old in held:
+            definition = _split(definition, domain, relation)
+        elif isinstance(relation, Fuse) and {relation.inner, relation.outer} & held:
+            definition = _fuse(definition, domain, relation)
+    return definition
+
+
+def _literal(value: int) -> Expr:
+    return Const(I32, value)
+
+
+def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Definition:
+    """`old` is `min + outer * factor + inner`; points past its end are excluded, if there are any."""
+    if split.factor < 1:
+        raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
+    if split.tail not in (TailStrategy.AUTO, TailStrategy.GUARD_WITH_IF):
+        raise ScheduleError(
+            f"split({split.old}) with tail strategy {split.tail.value}: a reduction visits each point once; "
+            "use guard_with_if"
+        )
+    old, position = _find(domain, split.old)
+    _unused(domain, {split.old}, split.outer, split.inner)
+    factor = _literal(split.factor)
+    outer = ReductionVariable(
+        split.outer,
+        _literal(0),
+        simplify(apply("//", apply("+", old.extent, _literal(split.factor - 1)), factor)),
+    )
+    inner = ReductionVariable(split.inner, _literal(0), factor)
+    along = apply("+", apply("*", outer.var, factor), inner.var)
+    divides = isinstance(old.extent, Const) and int(old.extent.value) % split.factor == 0
+    guard = () if divides else (apply("<", along, old.extent),)
+    variables = (*domain.variables[:position], inner, outer, *domain.variables[position + 1 :])
+    return _rewritten(definition, variables, {old.name: simplify(apply("+", along, old.min))}, guard)
+
+
+def _fuse(definition: Definition, domain: ReductionDomain, fuse: Fuse) -> Definition:
+    """`fused` counts the pairs (outer, inner) in their order."""
+    inner, position = _find(domain, fuse.inner)
+    outer, above = _find(domain, fuse.outer)
+    if above != position + 1:
+        order = ", ".join(rv.name for rv in reversed(domain.variables))
+        raise ScheduleError(
+            f"fuse({fuse.inner}, {fuse.outer}): {fuse.outer} must be the next loop outside {fuse.inner} in the "
+            f"reduction domain, whose order is {order} from the outside"
+        )
+    _unused(domain, {fuse.inner, fuse.outer}, fuse.fused)
+    count = _count(inner.extent)
+    fused = ReductionVariable(fuse.fused, _literal(0), simplify(apply("*", _count(outer.extent), count)))
+    variables = (*domain.variables[:position], fused, *domain.variables[above + 1 :])
+    values = {
+        inner.name: simplify(apply("+", inner.min, apply("%", fused.var, count))),
+        outer.name: simplify(apply("+", outer.min, apply("//", fused.var, count))),
+    }
+    return _rewritten(definition, variables, values, ())
+
+
+def _count(extent: Expr) -> Expr:
+    """The number of iterations: a negative extent counts as zero."""
+    return simplify(apply("max", extent, _literal(0)))
+
+
+def _find(domain: ReductionDomain, name: str) -> tuple[ReductionVariable, int]:
+    for position, rv in enumerate(domain.variables):
+        if rv.name == name:
+            return rv, position
+    held = ", ".join(rv.name for rv in reversed(domain.variables))
+    raise ScheduleError(f"{name} is no reduction variable of this update; it has {held} (outermost first)")
+
+
+def _unused(domain: ReductionDomain, replaced: set[str], *names: str) -> None:
+    """Refuse new names that another loop of the domain has, or that are the same."""
+    taken = {rv.name for rv in domain.variables} - replaced
+    for name in names:
+        if name in taken:
+            raise ScheduleError(f"the name {name} is taken by another loop of this update; use a new RVar")
+        taken.add(name)
+
+
+def _rewritten(
+    definition: Definition,
+    variables: tuple[ReductionVariable, ...],
+    values: Mapping[str, Expr],
+    guard: tuple[Expr, ...],
+) -> Definition:
+    """`definition` over other variables: the old ones become `values`, `guard` is asked before its own predicate."""
+    assert definition.domain is not None
+
+    def new(expr: Expr) -> Expr:
+        return substitute(expr, values)
+
+    domain = ReductionDomain(
+        tuple(rv if rv.name in values else ReductionVariable(rv.name, new(rv.min), new(rv.extent)) for rv in variables),
+        conjunction(*guard, new(definition.domain.predicate)),
+    )
+    return Definition(tuple(map(new, definition.arguments)), tuple(map(new, definition.values)), domain)

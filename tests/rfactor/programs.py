@@ -1,0 +1,97 @@
+"""Algorithms written briefly, and answers written by hand, for the tests of the pass and of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain, ReductionVariable
+from rfactor.ir.expr import Call, Const, Expr, Var, substitute, variables
+from rfactor.ir.parser import parse_expr, parse_tuple
+from rfactor.ir.types import BOOL, I32, Type
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer, IdentityKind
+
+Recognize = Callable[[Update], Answer]
+
+
+def i32(value: int) -> Expr:
+    return Const(I32, value)
+
+
+def var(name: str) -> Var:
+    return Var(I32, name)
+
+
+def expr(text: str, expected: Type | None = None, **parts: Expr) -> Expr:
+    """`text` with the names in `parts` standing for those expressions."""
+    return substitute(parse_expr(text, {name: part.type for name, part in parts.items()}, expected), parts)
+
+
+def read(image: Image, *args: Expr) -> Call:
+    return Call(image.type, image.name, args, "image")
+
+
+def over(*loops: tuple[str, int | Expr], where: Expr | None = None) -> ReductionDomain:
+    """The domain with the loops (name, extent) from 0, innermost first."""
+    return ReductionDomain(
+        tuple(
+            ReductionVariable(name, i32(0), i32(extent) if isinstance(extent, int) else extent) for name, extent in loops
+        ),
+        where if where is not None else Const(BOOL, True),
+    )
+
+
+def function(
+    name: str, names: Sequence[str], first: Sequence[Expr], *updates: Callable[[Function], Definition]
+) -> Function:
+    """The function with the pure definition `first` and updates made by functions of it."""
+    made = Function(
+        name,
+        tuple(names),
+        tuple(value.type for value in first),
+        Definition(tuple(var(n) for n in names), tuple(first)),
+    )
+    return Function(name, made.variables, made.types, made.pure, tuple(update(made) for update in updates))
+
+
+def algorithm(*functions: Function, images: Sequence[Image] = (), parameters: Sequence[Var] = ()) -> Algorithm:
+    """The algorithm whose output is the last function."""
+    return Algorithm(functions, (functions[-1].name,), tuple(images), tuple(parameters))
+
+
+def extent(image: Image, d: int) -> Var:
+    return var(f"{image.name}.extent.{d}")
+
+
+def answering(
+    operator: str,
+    identity: str,
+    kind: IdentityKind = "two-sided",
+    commutative: bool | None = True,
+    **constants: Type,
+) -> Recognize:
+    """A matcher that knows one operator and gives it for every update."""
+
+    def recognize(update: Update) -> Answer:
+        types = {f"{side}{i}": t for i, t in zip(range(9), update.types, strict=False) for side in "xy"}
+        types |= constants
+        types |= {v.name: v.type for c in update.components for v in variables(c) if v.name in update.constants}
+        return Answer(
+            update,
+            "associative",
+            parse_tuple(operator, types, update.types),
+            parse_tuple(identity, types, update.types),
+            kind,
+            commutative=commutative,
+        )
+
+    return recognize
+
+
+def refusing(reason: str, **counterexample: int) -> Recognize:
+    """A matcher that has an answer for no update."""
+
+    def recognize(update: Update) -> Answer:
+        return Answer(update, "not_associative", counterexample=counterexample or None, reason=reason)
+
+    return recognize
