@@ -280,6 +280,12 @@ class Emitter:
             value = self._memo[expr] = self._compute(expr)
         return value
 
+    def inner(self) -> Emitter:
+        """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""
+        inner = Emitter(self.builder, self.variables, self.load, self.lanes)
+        inner._memo.update(self._memo)
+        return inner
+
     def typed(self, type: Type) -> Type:
         """`type` in as many lanes as are emitted."""
         return type.with_lanes(self.lanes) if type.lanes == 1 else type

@@ -75,8 +75,8 @@ def _initialize() -> None:
         llvm.add_symbol(symbol, address)
 
 
-@cache
 def _machine(target: Target) -> Any:
+    """A new machine: an execution engine takes the one it is given for its own."""
     import llvmlite.binding as llvm
 
     _initialize()
@@ -91,23 +91,23 @@ def _machine(target: Target) -> Any:
 class Code:
     """Machine code in memory. Its addresses hold for as long as this object lives."""
 
+    text: str
+    """The LLVM IR that it was made from."""
     target: Target
     addresses: dict[str, int]
     """The address of each exported function."""
     _engine: Any = field(repr=False)
-    _module: Any = field(repr=False)
 
     def llvm_ir(self) -> str:
-        """The module after all passes, as LLVM IR."""
+        """The LLVM IR after all passes."""
         with _LOCK:
-            return str(self._module)
+            return str(_optimized(self.text, self.target, _machine(self.target)))
 
     def assembly(self) -> str:
-        """The module as the target's assembly."""
-        import llvmlite.binding as llvm
-
+        """The code as the target's assembly."""
         with _LOCK:
-            return str(_machine(self.target).emit_assembly(llvm.parse_assembly(str(self._module))))
+            machine = _machine(self.target)
+            return str(machine.emit_assembly(_optimized(self.text, self.target, machine)))
 
 
 def compile_module(text: str, exports: Sequence[str], target: Target | None = None) -> Code:
@@ -120,21 +120,22 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     target = host() if target is None else target
     with _LOCK:
         machine = _machine(target)
-        module = llvm.parse_assembly(text)
-        module.triple = target.triple
-        module.data_layout = str(machine.target_data)
-        module.verify()
-        if target.level:
-            _optimize(module, machine, target)
-        engine = llvm.create_mcjit_compiler(module, machine)
+        engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
         engine.finalize_object()
         addresses = {name: engine.get_function_address(name) for name in exports}
-    return Code(target, addresses, engine, module)
+    return Code(text, target, addresses, engine)
 
 
-def _optimize(module: Any, machine: Any, target: Target) -> None:
+def _optimized(text: str, target: Target, machine: Any) -> Any:
+    """`text` as a module for `target`, after the passes that the target asks for."""
     import llvmlite.binding as llvm
 
+    module = llvm.parse_assembly(text)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    if target.level == 0:
+        return module
     options = llvm.create_pipeline_tuning_options(speed_level=target.level)
     options.loop_vectorization = target.loop_vectorizer
     options.slp_vectorization = target.slp_vectorizer
@@ -142,3 +143,4 @@ def _optimize(module: Any, machine: Any, target: Target) -> None:
     options.loop_unrolling = target.loop_unroller
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    return module

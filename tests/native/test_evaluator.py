@@ -130,7 +130,8 @@ def test_transcendental_functions_are_near_and_the_same_alone_as_among_others(ty
 def test_every_length_is_computed_whole(length: int) -> None:
     x, n = Var(I8, "x"), Var(U64, "n")
     rng = np.random.default_rng(length)
-    env = {"x": rng.integers(-128, 128, length).astype(np.int8), "n": rng.integers(0, 2**63, length).astype(np.uint64)}
+    env: dict[str, Array] = {"x": rng.integers(-128, 128, length).astype(np.int8)}
+    env["n"] = rng.integers(0, 2**63, length).astype(np.uint64)
     exprs = (apply("+", x, x), apply("<", cast(U64, x), n))
     for expr, result in zip(exprs, compile_evaluator(exprs)(env), strict=True):
         assert same_bits(result, evaluate(expr, env))
@@ -192,7 +193,7 @@ def test_equal_calls_share_one_evaluator_and_threads_may_share_it() -> None:
 def test_wrong_arrays_are_refused_by_name() -> None:
     evaluator = compile_evaluator((apply("and", Var(BOOL, "p"), Var(BOOL, "q")),))
     good = np.array([True])
-    with pytest.raises(ValueError, match="q must be .* bool, not .* int8"):
+    with pytest.raises(ValueError, match=r"q must be .* bool, not .* int8"):
         evaluator({"p": good, "q": np.array([1], np.int8)})
     with pytest.raises(ValueError, match="q has 2 elements where others have 1"):
         evaluator((good, np.array([True, False])))

@@ -1,0 +1,78 @@
+"""What a statement needs from outside: the variables and flat buffers that it does not define itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rfactor.ir.expr import Expr, Var, walk
+from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Names in order of first use."""
+
+    variables: tuple[str, ...]
+    buffers: tuple[str, ...]
+
+
+def free(stmt: Stmt) -> Free:
+    """The free names of `stmt`."""
+    variables: dict[str, None] = {}
+    buffers: dict[str, None] = {}
+
+    def expression(expr: Expr, bound: frozenset[str]) -> None:
+        for node in walk(expr):
+            if isinstance(node, Var) and node.name not in bound:
+                variables.setdefault(node.name)
+            elif isinstance(node, Load) and _tag(node.buffer) not in bound:
+                buffers.setdefault(node.buffer)
+
+    def statement(stmt: Stmt, bound: frozenset[str]) -> None:
+        for expr in _expressions(stmt):
+            expression(expr, bound)
+        if isinstance(stmt, Store) and _tag(stmt.buffer) not in bound:
+            buffers.setdefault(stmt.buffer)
+        for child, name in _bodies(stmt):
+            statement(child, bound if name is None else bound | {name})
+
+    statement(stmt, frozenset())
+    return Free(tuple(variables), tuple(buffers))
+
+
+def _tag(buffer: str) -> str:
+    """Buffers and variables are two name spaces; in the set of bound names a buffer has a mark."""
+    return f"[{buffer}]"
+
+
+def _expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    match stmt:
+        case For():
+            return (stmt.min, stmt.extent)
+        case Let():
+            return (stmt.value,)
+        case If():
+            return (stmt.condition,)
+        case Allocate():
+            return (stmt.size,)
+        case Store():
+            return (stmt.index, stmt.value, stmt.predicate)
+        case Assert():
+            return (stmt.condition, *stmt.arguments)
+    return ()
+
+
+def _bodies(stmt: Stmt) -> tuple[tuple[Stmt, str | None], ...]:
+    """The statements directly inside, each with the name that is bound in it."""
+    match stmt:
+        case Block():
+            return tuple((child, None) for child in stmt.statements)
+        case For() | Let():
+            return ((stmt.body, stmt.name),)
+        case If():
+            return ((stmt.then, None), *(() if stmt.otherwise is None else ((stmt.otherwise, None),)))
+        case Allocate():
+            return ((stmt.body, _tag(stmt.buffer)),)
+        case Produce():
+            return ((stmt.body, None),)
+    return ()

@@ -1,0 +1,229 @@
+"""Loads and stores: dense vectors where the index is a ramp of stride 1, shuffles and gathers otherwise.
+
+A lane whose predicate is false touches no memory. Lanes of one address are stored in order, the last one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from rfactor.ir.expr import Const, Expr
+from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, Type
+from rfactor.native.emit import Emitter, convert, declare, mangled, shuffle, splat
+from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memory_type
+
+_WIDEST_STRIDE = 4
+"""Ramps of strides up to this are loaded whole and picked apart; others are gathered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A flat buffer in generated code."""
+
+    pointer: LLVMValue
+    type: Type
+
+
+class Memory:
+    """Emits the loads and stores of one function."""
+
+    def __init__(self, builder: Builder, arrays: Mapping[str, Array]) -> None:
+        self.builder, self.arrays = builder, arrays
+
+    def load(self, load: Load, emitter: Emitter) -> LLVMValue:
+        """The elements of a load; lanes whose predicate is false are zero."""
+        condition = _condition(load.predicate)
+        if isinstance(condition, bool):
+            if not condition:
+                return Literal(load.type, 0)
+            return self._load(load, emitter, None)
+        predicate = emitter.emit(condition)
+        if condition.type.lanes > 1:
+            return self._load(load, emitter, predicate)
+        # One condition for all lanes is a branch. What the branch needs is emitted before it.
+        emitter.emit(load.index)
+        before = self.builder.block
+        with self.builder.if_then(predicate):
+            # Values emitted in here do not dominate what follows, so the emitter must not remember them.
+            value = self._load(load, emitter.inner(), None)
+            inside = self.builder.block
+        result = self.builder.phi(llvm_type(load.type))
+        result.add_incoming(Literal(load.type, 0), before)
+        result.add_incoming(value, inside)
+        return result
+
+    def store(self, store: Store, emitter: Emitter) -> None:
+        """Emit a store."""
+        condition = _condition(store.predicate)
+        if condition is False:
+            return
+        value = emitter.emit(store.value)
+        if condition is True:
+            self._store(store, value, emitter, None)
+            return
+        predicate = emitter.emit(condition)
+        if condition.type.lanes > 1:
+            self._store(store, value, emitter, predicate)
+            return
+        with self.builder.if_then(predicate):
+            self._store(store, value, emitter.inner(), None)
+
+    # -- loads -------------------------------------------------------------------------------------------------------
+
+    def _load(self, load: Load, emitter: Emitter, mask: LLVMValue | None) -> LLVMValue:
+        array, type = self.arrays[load.buffer], load.type
+        index, lanes = _plain(load.index), load.type.lanes
+        if lanes == 1:
+            return self._dense_load(array, type, emitter.emit(index), None)
+        if isinstance(index, Ramp) and isinstance(index.stride, Const):
+            stride = int(index.stride.value)
+            base = emitter.emit(index.base)
+            if stride == 1:
+                return self._dense_load(array, type, base, mask)
+            if stride == -1:
+                first = self.builder.sub(base, base.type(lanes - 1))
+                return self._reversed(self._dense_load(array, type, first, self._reversed(mask)))
+            if 1 < stride <= _WIDEST_STRIDE and mask is None and lanes >= stride:
+                return self._strided_load(array, type, base, stride)
+        if isinstance(index, Broadcast) and mask is None:
+            one = self._dense_load(array, type.element, emitter.emit(index.value), None)
+            return splat(self.builder, one, lanes)
+        return self._gather(array, type, emitter.emit(index), mask)
+
+    def _dense_load(self, array: Array, type: Type, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+        address = self._address(array, index)
+        if mask is None:
+            raw = self.builder.load(address, align=_bytes(type), typ=memory_type(type))
+            return self._from_memory(type, raw)
+        word = _word(type)
+        name = f"llvm.masked.load.{mangled(llvm_type(word))}.p0"
+        return self._masked_load(name, address, word, type, mask)
+
+    def _gather(self, array: Array, type: Type, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+        word = _word(type)
+        addresses = self._address(array, index)
+        name = f"llvm.masked.gather.{mangled(llvm_type(word))}.{mangled(addresses.type)}"
+        return self._masked_load(name, addresses, word, type, _all(type) if mask is None else mask)
+
+    def _masked_load(self, name: str, address: LLVMValue, word: Type, type: Type, mask: LLVMValue) -> LLVMValue:
+        result = llvm_type(word)
+        function = declare(self.builder, name, result, [address.type, mask.type, result])
+        call = self.builder.call(function, [address, mask, Literal(word, 0)], arg_attrs={0: ()})
+        call.arg_attributes[0].align = _bytes(type)
+        if type.is_bool:
+            return convert(self.builder, word, type, call)
+        return self.builder.bitcast(call, llvm_type(type))
+
+    def _strided_load(self, array: Array, type: Type, base: LLVMValue, stride: int) -> LLVMValue:
+        """`stride` dense loads that end with the last element, nothing beyond; then the wanted lanes are picked."""
+        lanes = type.lanes
+        last = (lanes - 1) * stride + 1 - lanes
+        starts = [piece * lanes for piece in range(stride - 1)] + [last]
+        pieces = [self._dense_load(array, type, self.builder.add(base, base.type(start)), None) for start in starts]
+        result = pieces[0]
+        for piece, start, vector in zip(range(stride), starts, pieces, strict=True):
+            # Lane k of the result comes from the piece that holds element k * stride; other lanes stay as they are.
+            picked = [
+                lanes + lane * stride - start if min(lane * stride // lanes, stride - 1) == piece else lane
+                for lane in range(lanes)
+            ]
+            result = shuffle(self.builder, result, vector, picked)
+        return result
+
+    # -- stores ------------------------------------------------------------------------------------------------------
+
+    def _store(self, store: Store, value: LLVMValue, emitter: Emitter, mask: LLVMValue | None) -> None:
+        array = self.arrays[store.buffer]
+        index, type = _plain(store.index), store.value.type
+        if type.lanes == 1:
+            self._dense_store(array, type, emitter.emit(index), value, None)
+            return
+        if isinstance(index, Ramp) and isinstance(index.stride, Const) and index.stride.value in (1, -1):
+            base = emitter.emit(index.base)
+            if index.stride.value == -1:
+                base = self.builder.sub(base, base.type(type.lanes - 1))
+                value, mask = self._reversed(value), self._reversed(mask)
+            self._dense_store(array, type, base, value, mask)
+            return
+        if isinstance(index, Broadcast) and mask is None:
+            last = self.builder.extract_element(value, ir.IntType(32)(type.lanes - 1))
+            self._dense_store(array, type.element, emitter.emit(index.value), last, None)
+            return
+        self._scatter(array, type, emitter.emit(index), value, mask)
+
+    def _dense_store(
+        self, array: Array, type: Type, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None
+    ) -> None:
+        address = self._address(array, index)
+        if mask is None:
+            raw = self.builder.zext(value, memory_type(type)) if type.is_bool else value
+            self.builder.store(raw, address, align=_bytes(type))
+            return
+        self._masked_store("llvm.masked.store", address, type, value, mask)
+
+    def _scatter(self, array: Array, type: Type, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
+        addresses = self._address(array, index)
+        self._masked_store("llvm.masked.scatter", addresses, type, value, _all(type) if mask is None else mask)
+
+    def _masked_store(self, name: str, address: LLVMValue, type: Type, value: LLVMValue, mask: LLVMValue) -> None:
+        word = llvm_type(_word(type))
+        raw = self.builder.zext(value, word) if type.is_bool else self.builder.bitcast(value, word)
+        arguments = [word, address.type, mask.type]
+        symbol = f"{name}.{mangled(word)}.{mangled(address.type)}"
+        function = declare(self.builder, symbol, ir.VoidType(), arguments)
+        call = self.builder.call(function, [raw, address, mask], arg_attrs={1: ()})
+        call.arg_attributes[1].align = _bytes(type)
+
+    # -- addresses and lanes -----------------------------------------------------------------------------------------
+
+    def _address(self, array: Array, index: LLVMValue) -> LLVMValue:
+        """The address of the element at `index`; a vector of addresses for a vector of indices."""
+        pointer = array.pointer
+        if isinstance(index.type, ir.VectorType):
+            pointer = splat(self.builder, pointer, index.type.count)
+        return self.builder.gep(pointer, [index], source_etype=memory_type(array.type))
+
+    def _from_memory(self, type: Type, raw: LLVMValue) -> LLVMValue:
+        if not type.is_bool:
+            return raw
+        return self.builder.icmp_unsigned("!=", raw, Literal(Type("uint", 8, type.lanes), 0))
+
+    def _reversed(self, value: LLVMValue | None) -> LLVMValue | None:
+        if value is None:
+            return None
+        return shuffle(self.builder, value, value, list(reversed(range(value.type.count))))
+
+
+def _condition(predicate: Expr) -> Expr | bool:
+    """A predicate without needless lanes: True and False where it is constant, one lane where all lanes are equal."""
+    if isinstance(predicate, Broadcast):
+        return _condition(predicate.value)
+    if isinstance(predicate, Const):
+        return bool(predicate.value)
+    return predicate
+
+
+def _plain(index: Expr) -> Expr:
+    """A vector index as a ramp or a broadcast, where it is one."""
+    return index if index.type.lanes == 1 or isinstance(index, Ramp | Broadcast) else simplify(index)
+
+
+def _bytes(type: Type) -> int:
+    """The size of an element in memory, which is all the alignment that arrays promise."""
+    return max(type.bits // 8, 1)
+
+
+def _word(type: Type) -> Type:
+    """What masked operations move: floats of 16 bits as integers, for machines that have no arithmetic on them."""
+    if type.is_bool:
+        return Type("uint", 8, type.lanes)
+    return Type("uint", 16, type.lanes) if type.is_float and type.bits == 16 else type
+
+
+def _all(type: Type) -> LLVMValue:
+    return Literal(BOOL.with_lanes(type.lanes), True)

@@ -1,0 +1,140 @@
+"""A lowered pipeline to an executable."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from rfactor.compiler.codegen.memory import Array
+from rfactor.compiler.codegen.parallel import emit_parallel
+from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER, Statements, arguments, new_function
+from rfactor.compiler.runtime.arguments import Argument, bind, slots
+from rfactor.compiler.runtime.threads import cell
+from rfactor.errors import BufferError
+from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline, ScalarArgument
+from rfactor.ir.types import F64, I64
+from rfactor.native.emit import convert
+from rfactor.native.engine import Code, Target, compile_module
+from rfactor.native.literal import LLVMValue, llvm_type
+
+_ENTRY = "pipeline"
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Executable:
+    """A compiled pipeline. Calls from several threads at once are safe where they write other arrays."""
+
+    lowered: LoweredPipeline
+    checks: tuple[Assert, ...]
+    code: Code
+    _function: Any
+    _report: type[ctypes.Array[ctypes.c_int64]]
+
+    def __call__(self, values: Mapping[str, Argument]) -> None:
+        """Run it on `values` by name of argument; the outputs are written in place.
+
+        Raises `BufferError` where an array has the wrong type, rank, strides or size, or an output overlaps another
+        array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had.
+        """
+        given, alive = bind(self.lowered.arguments, values)
+        report = self._report()
+        status = self._function(given, cell(), report)
+        del alive
+        if status == OUT_OF_MEMORY:
+            raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
+        if status:
+            raise BufferError(_message(self.checks[status - 1], list(report)))
+
+    @property
+    def initial_ir(self) -> str:
+        """The LLVM IR before any pass."""
+        return self.code.text
+
+    def llvm_ir(self) -> str:
+        """The LLVM IR after all passes."""
+        return self.code.llvm_ir()
+
+    def assembly(self) -> str:
+        """The target's assembly."""
+        return self.code.assembly()
+
+
+def _message(check: Assert, report: list[int]) -> str:
+    values: list[Any] = []
+    for argument, bits in zip(check.arguments, report, strict=False):
+        if argument.type.is_float:
+            values.append(struct.unpack("<d", struct.pack("<q", bits))[0])
+        elif argument.type.is_bool:
+            values.append(bool(bits))
+        else:
+            values.append(argument.type.wrap(bits))
+    return check.message.format(*values)
+
+
+def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> Executable:
+    """Compile a lowered pipeline for `target`, by default the machine that this runs on.
+
+    Raises `TypeError` where a statement or expression is left that lowering should have removed.
+    """
+    text, checks = generate(lowered)
+    code = compile_module(text, [_ENTRY], target)
+    report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
+    return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report)
+
+
+def generate(lowered: LoweredPipeline) -> tuple[str, tuple[Assert, ...]]:
+    """The LLVM IR of a pipeline before any pass, and its checks in the order of their numbers.
+
+    The entry is `i32 pipeline(ptr slots, ptr runtime, ptr report)`; see `runtime.arguments.slots` for the slots.
+    """
+    module = ir.Module(lowered.name)
+    entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), _ENTRY)
+    builder = ir.IRBuilder(entry.append_basic_block("entry"))
+    given, runtime, report = entry.args
+    variables: dict[str, LLVMValue] = {}
+    arrays: dict[str, Array] = {}
+    position = 0
+    for argument in lowered.arguments:
+        for name, type_ in slots(argument):
+            address = builder.gep(given, [I64_(position)], source_etype=I64_)
+            position += 1
+            if isinstance(argument, BufferArgument) and name == argument.name:
+                arrays[name] = Array(builder.load(address, typ=POINTER), argument.type)
+            else:
+                variables[name] = _scalar(builder, builder.load(address, typ=I64_), type_)
+    failure = builder.alloca(I32)
+    failure.type = POINTER
+    builder.store(I32(0), failure)
+
+    checks: list[Assert] = []
+    inner, _, context, inner_variables, inner_arrays = new_function(
+        module, f"{_ENTRY}.body", I32, [], variables, arrays
+    )
+    statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks)
+    statements.emit(lowered.body)
+    inner.ret(inner.load(context.failure, typ=I32))
+
+    outside = type(context)(runtime, failure, report)
+    builder.ret(builder.call(inner.function, arguments(outside, variables, arrays)))
+    return str(module), tuple(checks)
+
+
+def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Any) -> LLVMValue:
+    """A value of `type_` from its slot: floats as f64, the rest as i64."""
+    if type_.is_float:
+        double = builder.bitcast(bits, ir.DoubleType())
+        return double if type_ == F64 else convert(builder, F64, type_, double)
+    if type_ == I64:
+        return bits
+    if type_.is_bool:
+        return builder.trunc(bits, llvm_type(type_))
+    return convert(builder, I64, type_, bits)
+
+
+__all__ = ["Executable", "ScalarArgument", "compile_pipeline", "generate"]

@@ -1,0 +1,270 @@
+"""Statements of a lowered nest to LLVM IR, one function at a time.
+
+Every generated function gets what it uses as arguments: flat buffers as `noalias` pointers (arrays of a pipeline never
+overlap where one is written), variables by value, and a `Context`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from rfactor.compiler.codegen.free import free
+from rfactor.compiler.codegen.memory import Array, Memory
+from rfactor.ir.expr import Const, Expr
+from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Produce, Stmt, Store
+from rfactor.ir.types import F64, I64, Type
+from rfactor.native.emit import Emitter, convert, declare
+from rfactor.native.literal import LLVMValue, memory_type
+
+POINTER, I1, I32, I64_ = ir.PointerType(), ir.IntType(1), ir.IntType(32), ir.IntType(64)
+OUT_OF_MEMORY = -1
+"""What a pipeline returns where an allocation failed; an Assert that fails returns its number, from 1."""
+
+_STACK_BYTES = 1 << 14
+"""Buffers of a constant size up to this lie on the stack,"""
+_FRAME_BYTES = 1 << 17
+"""as long as those of one function take no more than this."""
+_ALIGNMENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every generated function is handed on: three pointers."""
+
+    runtime: LLVMValue
+    """How to run a parallel loop: see `runtime.threads.Cell`."""
+    failure: LLVMValue
+    """An i32 that is set where an allocation fails."""
+    report: LLVMValue
+    """Where an Assert that fails leaves the values of its arguments."""
+
+    @property
+    def values(self) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
+        return (self.runtime, self.failure, self.report)
+
+
+class Statements:
+    """Emits the statements of one function, at the end of `builder`'s block."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        variables: Mapping[str, LLVMValue],
+        arrays: Mapping[str, Array],
+        context: Context,
+        parallel: Callable[[For, Statements], None],
+        asserts: list[Assert] | None = None,
+    ) -> None:
+        """`parallel` emits parallel loops; `asserts` collects the checks, None where none may be."""
+        self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
+        self.variables, self.arrays = dict(variables), dict(arrays)
+        self.memory = Memory(builder, self.arrays)
+        self._frame = 0
+        self._heap: list[LLVMValue] = []
+
+    def emitter(self) -> Emitter:
+        """An emitter for the expressions of one statement."""
+        return Emitter(self.builder, self.variables, self.memory.load)
+
+    def value(self, expr: Expr) -> LLVMValue:
+        return self.emitter().emit(expr)
+
+    def emit(self, stmt: Stmt) -> None:
+        """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
+        match stmt:
+            case Block():
+                for child in stmt.statements:
+                    self.emit(child)
+            case For(kind="serial"):
+                self._loop(stmt)
+            case For(kind="parallel"):
+                self.parallel(stmt, self)
+            case Let():
+                with self._bound(stmt.name, self.value(stmt.value)):
+                    self.emit(stmt.body)
+            case If():
+                self._branch(stmt)
+            case Produce():
+                self.emit(stmt.body)
+            case Allocate():
+                self._allocate(stmt)
+            case Store():
+                self.memory.store(stmt, self.emitter())
+            case Assert():
+                self._assert(stmt)
+            case _:
+                kind = f"a {stmt.kind} loop" if isinstance(stmt, For) else type(stmt).__name__
+                raise TypeError(f"{kind} is left after lowering")
+
+    # -- control -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _bound(self, name: str, value: LLVMValue) -> Iterator[None]:
+        outer = self.variables.get(name)
+        self.variables[name] = value
+        yield
+        if outer is None:
+            del self.variables[name]
+        else:
+            self.variables[name] = outer
+
+    def _loop(self, loop: For) -> None:
+        emitter = self.emitter()
+        first, extent = emitter.emit(loop.min), emitter.emit(loop.extent)
+        self.count(loop.name, first, self.builder.add(first, extent), loop.body)
+
+    def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt) -> None:
+        """`body` for `first <= name < end` (signed)."""
+        builder = self.builder
+        before = builder.block
+        inside = builder.append_basic_block(f"{name}.loop")
+        after = builder.append_basic_block(f"{name}.end")
+        builder.cbranch(builder.icmp_signed("<", first, end), inside, after)
+        builder.position_at_end(inside)
+        counter = builder.phi(first.type, name=name)
+        counter.add_incoming(first, before)
+        with self._bound(name, counter):
+            self.emit(body)
+        # The counter is below `end`, so that one more does not overflow.
+        following = builder.add(counter, first.type(1), flags=("nsw",))
+        counter.add_incoming(following, builder.block)
+        builder.cbranch(builder.icmp_signed("<", following, end), inside, after)
+        builder.position_at_end(after)
+
+    def _branch(self, branch: If) -> None:
+        condition = self.value(branch.condition)
+        if branch.otherwise is None:
+            with self.builder.if_then(condition):
+                self.emit(branch.then)
+            return
+        with self.builder.if_else(condition) as (then, otherwise):
+            with then:
+                self.emit(branch.then)
+            with otherwise:
+                self.emit(branch.otherwise)
+
+    def _assert(self, check: Assert) -> None:
+        if self.asserts is None:
+            raise TypeError(f"a check inside a parallel loop: {check.message}")
+        emitter = self.emitter()
+        holds = emitter.emit(check.condition)
+        values = [emitter.emit(argument) for argument in check.arguments]
+        self.asserts.append(check)
+        with self.builder.if_then(self.builder.not_(holds), likely=False):
+            for slot, argument, value in zip(range(len(values)), check.arguments, values, strict=True):
+                self.builder.store(self._reported(argument.type, value), self._slot(slot))
+            for raw in self._heap:
+                self._call("free", ir.VoidType(), raw)
+            self.builder.ret(I32(len(self.asserts)))
+
+    def _reported(self, type: Type, value: LLVMValue) -> LLVMValue:
+        if type.is_float:
+            return self.builder.bitcast(convert(self.builder, type, F64, value) if type != F64 else value, I64_)
+        return convert(self.builder, type, I64, value)
+
+    def _slot(self, slot: int) -> LLVMValue:
+        return self.builder.gep(self.context.report, [I64_(slot)], source_etype=I64_)
+
+    # -- storage -----------------------------------------------------------------------------------------------------
+
+    def _allocate(self, allocation: Allocate) -> None:
+        size, scalar = allocation.size, allocation.type
+        bytes_each = max(scalar.bits // 8, 1)
+        if isinstance(size, Const):
+            total = max(int(size.value), 1) * bytes_each
+            if total <= _STACK_BYTES and self._frame + total <= _FRAME_BYTES:
+                self._frame += total
+                self._within(allocation, self.slot(memory_type(scalar), max(int(size.value), 1), allocation.buffer))
+                return
+        self._on_heap(allocation, self.value(size), bytes_each)
+
+    def slot(self, element: ir.Type, count: int, name: str = "") -> LLVMValue:
+        """Room for `count` elements on the stack, taken once a call of the function, aligned to a vector."""
+        with self.builder.goto_entry_block():
+            room: LLVMValue = self.builder.alloca(ir.ArrayType(element, count), name=name)
+        room.align = _ALIGNMENT
+        # llvmlite still types what alloca gives; LLVM no longer knows such pointers.
+        room.type = POINTER
+        return room
+
+    def _within(self, allocation: Allocate, pointer: LLVMValue) -> None:
+        outer = self.arrays.get(allocation.buffer)
+        self.arrays[allocation.buffer] = Array(pointer, allocation.type)
+        self.emit(allocation.body)
+        del self.arrays[allocation.buffer]
+        if outer is not None:
+            self.arrays[allocation.buffer] = outer
+
+    def _on_heap(self, allocation: Allocate, size: LLVMValue, bytes_each: int) -> None:
+        """Memory from malloc, aligned by hand; without it the body is left out and the failure noted."""
+        builder = self.builder
+        wide = builder.sext(size, I64_) if size.type != I64_ else size
+        count = builder.select(builder.icmp_signed("<", wide, I64_(0)), I64_(0), wide)
+        room = builder.add(builder.mul(count, I64_(bytes_each)), I64_(2 * _ALIGNMENT))
+        raw = self._call("malloc", POINTER, room)
+        with builder.if_else(builder.icmp_unsigned("!=", raw, ir.Constant(POINTER, None))) as (then, otherwise):
+            with then:
+                past = builder.and_(builder.ptrtoint(raw, I64_), I64_(_ALIGNMENT - 1))
+                aligned = builder.gep(
+                    raw, [builder.sub(I64_(_ALIGNMENT), past)], source_etype=ir.IntType(8), name=allocation.buffer
+                )
+                self._heap.append(raw)
+                self._within(allocation, aligned)
+                self._heap.pop()
+                self._call("free", ir.VoidType(), raw)
+            with otherwise:
+                builder.store_atomic(I32(OUT_OF_MEMORY), self.context.failure, "monotonic", 4)
+
+    def _call(self, name: str, result: ir.Type, *arguments: LLVMValue) -> LLVMValue:
+        function = declare(self.builder, name, result, [a.type for a in arguments])
+        if name == "malloc":
+            function.return_value.add_attribute("noalias")
+        return self.builder.call(function, list(arguments))
+
+
+def captured(stmt: Stmt, inside: Statements) -> tuple[dict[str, LLVMValue], dict[str, Array]]:
+    """The variables and arrays of `inside` that `stmt` uses."""
+    needs = free(stmt)
+    return (
+        {name: inside.variables[name] for name in needs.variables if name in inside.variables},
+        {name: inside.arrays[name] for name in needs.buffers},
+    )
+
+
+def new_function(
+    module: ir.Module,
+    name: str,
+    result: ir.Type,
+    leading: list[ir.Type],
+    variables: Mapping[str, LLVMValue],
+    arrays: Mapping[str, Array],
+) -> tuple[ir.IRBuilder, list[LLVMValue], Context, dict[str, LLVMValue], dict[str, Array]]:
+    """A function private to the module over `leading` arguments, a context, arrays and variables (see `arguments`).
+
+    Returns a builder in its entry, its leading arguments, and the rest as they are seen inside. It is never inlined:
+    as arguments the arrays' pointers carry the promise that they do not overlap.
+    """
+    types = [*leading, *[POINTER] * 3, *[POINTER] * len(arrays), *(value.type for value in variables.values())]
+    function = ir.Function(module, ir.FunctionType(result, types), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    function.attributes.add("nounwind")
+    rest = list(function.args[len(leading) :])
+    pointers, values = rest[3 : 3 + len(arrays)], rest[3 + len(arrays) :]
+    for argument in (*rest[:3], *pointers):
+        argument.add_attribute("noalias")
+    inside = {key: Array(pointer, array.type) for (key, array), pointer in zip(arrays.items(), pointers, strict=True)}
+    for key, argument in zip((*arrays, *variables), (*pointers, *values), strict=True):
+        argument.name = key
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    context = Context(*rest[:3])
+    return builder, list(function.args[: len(leading)]), context, dict(zip(variables, values, strict=True)), inside
+
+
+def arguments(context: Context, variables: Mapping[str, LLVMValue], arrays: Mapping[str, Array]) -> list[LLVMValue]:
+    """What `new_function` takes after its leading arguments, in that order."""
+    return [*context.values, *(array.pointer for array in arrays.values()), *variables.values()]

@@ -1,0 +1,154 @@
+"""What a caller gives a pipeline: arrays and scalars, checked and laid out in slots. Nothing is copied."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfactor.errors import BufferError
+from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.loopnest import BufferArgument, ScalarArgument
+from rfactor.ir.types import I32, I64, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An array and where it lies in the plane of its function."""
+
+    array: NDArray[Any]
+    """Dimension 0 (innermost) is its last axis."""
+    mins: tuple[int, ...]
+    """The least coordinate of each dimension, dimension 0 first."""
+
+
+Argument: TypeAlias = "NDArray[Any] | Placed | bool | int | float | np.generic"
+"""An array begins at 0 in every dimension unless it is `Placed` elsewhere."""
+
+
+def slots(argument: BufferArgument | ScalarArgument) -> tuple[tuple[str, Type], ...]:
+    """The variables that an argument becomes in the nest, each in a slot of 64 bits.
+
+    For an array its address (under its own name), then `name.min.d`, `name.extent.d`, `name.stride.d` a dimension.
+    """
+    if isinstance(argument, ScalarArgument):
+        return ((argument.name, argument.type),)
+    box = (
+        (f"{argument.name}.{what}.{d}", I64 if what == "stride" else I32)
+        for d in range(argument.dimensions)
+        for what in ("min", "extent", "stride")
+    )
+    return ((argument.name, I64), *box)
+
+
+def bind(
+    expected: Sequence[BufferArgument | ScalarArgument], values: Mapping[str, Argument]
+) -> tuple[ctypes.Array[ctypes.c_int64], list[NDArray[Any]]]:
+    """The slots of all arguments in order, and the arrays that must stay alive while they are used.
+
+    Raises `BufferError` naming the argument and what is needed, `KeyError` for one that is missing.
+    """
+    filled: list[int] = []
+    arrays: list[tuple[BufferArgument, NDArray[Any]]] = []
+    for argument in expected:
+        if argument.name not in values:
+            raise KeyError(f"argument {argument.name!r} is missing")
+        value = values[argument.name]
+        if isinstance(argument, ScalarArgument):
+            filled.append(_scalar(argument, value))
+            continue
+        placed = value if isinstance(value, Placed) else Placed(_array(argument, value), (0,) * argument.dimensions)
+        filled.extend(_box(argument, placed))
+        arrays.append((argument, placed.array))
+    _check_overlap(arrays)
+    return (ctypes.c_int64 * max(len(filled), 1))(*filled), [array for _, array in arrays]
+
+
+def _array(argument: BufferArgument, value: object) -> NDArray[Any]:
+    if not isinstance(value, np.ndarray):
+        raise BufferError(f"{argument.name} must be an array of {argument.type}, not {type(value).__name__}")
+    return value
+
+
+def _scalar(argument: ScalarArgument, value: object) -> int:
+    kind = argument.type
+    number = value.item() if isinstance(value, np.generic) else value
+    if kind.is_float and isinstance(number, bool | int | float):
+        return int(struct.unpack("<q", struct.pack("<d", float(number)))[0])
+    if isinstance(number, bool | int) and not kind.is_float:
+        if not kind.min <= number <= kind.max:
+            raise BufferError(f"{argument.name} is {number}, which {kind} does not hold ({kind.min} to {kind.max})")
+        return I64.wrap(int(number))
+    raise BufferError(f"{argument.name} must be a number of type {kind}, not {value!r}")
+
+
+def _box(argument: BufferArgument, placed: Placed) -> list[int]:
+    """The address, and the min, extent and stride of each dimension."""
+    array, name = placed.array, argument.name
+    wanted = dtype_of(argument.type)
+    if array.dtype != wanted:
+        raise BufferError(f"{name} must hold {argument.type} (NumPy's {wanted}), not {array.dtype}")
+    if array.ndim != argument.dimensions or len(placed.mins) != argument.dimensions:
+        raise BufferError(f"{name} must have {argument.dimensions} dimensions, not {array.ndim}")
+    if argument.output and not array.flags.writeable:
+        raise BufferError(f"{name} is an output and must be writeable; this array is read-only")
+    if not array.flags.aligned:
+        raise BufferError(f"{name} must be aligned to its elements of {wanted.itemsize} bytes; copy it first")
+    filled = [array.__array_interface__["data"][0]]
+    for d in range(array.ndim):
+        extent, step = array.shape[-1 - d], array.strides[-1 - d]
+        stride = 1 if d == 0 and extent <= 1 else step // wanted.itemsize
+        if extent > 1 and step % wanted.itemsize:
+            raise BufferError(
+                f"{name} must have strides of whole elements; dimension {d} has a stride of {step} bytes "
+                f"where an element has {wanted.itemsize}"
+            )
+        if d == 0 and argument.dense and stride != 1:
+            raise BufferError(
+                f"{name} must be dense in dimension 0, the last axis of the array: its stride is {stride} elements, "
+                f"1 is needed; copy it, or declare the stride as unknown"
+            )
+        low = placed.mins[d]
+        if not (I32.min <= low and low + extent - 1 <= I32.max and extent <= I32.max):
+            raise BufferError(f"{name} has {extent} elements from {low} in dimension {d}; coordinates are i32")
+        filled += [low, extent, stride]
+    return filled
+
+
+def _check_overlap(arrays: list[tuple[BufferArgument, NDArray[Any]]]) -> None:
+    """Refuse an output that shares memory with another array: the code is free to assume that none does."""
+    ranges = [_range(array) for _, array in arrays]
+    for i, (argument, array) in zip(range(len(arrays)), arrays, strict=True):
+        if not argument.output:
+            continue
+        for j, (other, its_array) in zip(range(len(arrays)), arrays, strict=True):
+            if i == j or (other.output and j < i):
+                continue
+            apart = ranges[i][1] <= ranges[j][0] or ranges[j][1] <= ranges[i][0]
+            if not apart and _share_an_element(array, its_array):
+                raise BufferError(
+                    f"{argument.name} is an output and overlaps {other.name} in memory; give it an array of its own"
+                )
+
+
+def _range(array: NDArray[Any]) -> tuple[int, int]:
+    """The addresses that an array reaches, from and up to."""
+    start = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return start, start
+    spans = [step * (extent - 1) for step, extent in zip(array.strides, array.shape, strict=True)]
+    low = start + sum(span for span in spans if span < 0)
+    return low, start + sum(span for span in spans if span > 0) + array.itemsize
+
+
+def _share_an_element(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether two arrays of overlapping ranges have an element in common; yes where that is hard to tell."""
+    try:
+        return bool(np.shares_memory(first, second, max_work=10_000))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
