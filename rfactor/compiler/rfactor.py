@@ -12,8 +12,8 @@ serial definition, bit for bit.
 
 0. form: `extraction.check_form`.
 1. step, 2. associativity, 3. left identity: proved by the matcher, whose answer is taken.
-4. right identity, or `slices.doubt` finds none, or a flag says of each point of the intermediate whether it saw an
-   element, and the merge skips those that did not.
+4. right identity; otherwise the merge skips slices that saw no element, known by `slices.occupied` before the loop runs
+   or by a flag in every point of the intermediate.
 5. order: the factored variables are outermost, or the operator commutes.
 """
 
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.extraction import Extracted, extract, self_calls
-from rfactor.compiler.slices import doubt
+from rfactor.compiler.slices import occupied
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
 from rfactor.ir.expr import Const, Expr, Var, apply, names, substitute, walk
@@ -115,13 +115,13 @@ def _factor(
     answer = recognize(extracted.update)
     check_answer(answer, extracted)
     check_order(definition, pairs, answer)
-    empty = doubt(definition, (rvar for rvar, _ in pairs)) if _kind(answer) == "left" else None
+    skip = occupied(definition, (rvar for rvar, _ in pairs)) if _kind(answer) == "left" else _TRUE
     state = _state(answer, extracted)
     flag = None
-    if seen is not None or empty is not None:
+    if seen is not None or skip is None:
         flag = len(state.types) if seen is None or answer.verdict == "lifted" else seen
     intermediate = _intermediate(function, definition, pairs, name, state, flag)
-    merge = _merge(function, definition, pairs, intermediate, state, flag, empty is not None, seen)
+    merge = _merge(function, definition, pairs, intermediate, state, flag, skip, seen)
     updates = (*function.updates[:number], merge, *function.updates[number + 1 :])
     return Factored(replace(function, updates=updates), intermediate, answer, flag)
 
@@ -302,13 +302,13 @@ def _merge(
     intermediate: Function,
     state: _State,
     flag: int | None,
-    skips: bool,
+    occupied: Expr | None,
     seen: int | None,
 ) -> Definition:
     """The update that combines slices in the order of the domain (section 3, step 4).
 
     It runs over all points of the function, but a left-hand argument that depends on no reduction variable stays.
-    With `skips` it leaves out points of the intermediate that saw no element.
+    It visits the points that are `occupied`; where that is None, those whose flag is set.
     """
     assert definition.domain is not None
     moving = {rv.name for rv in definition.domain.variables}
@@ -320,10 +320,11 @@ def _merge(
     there = _calls(intermediate, (*arguments, *(Var(I32, became[var]) for _, var in pairs)))
     here = _calls(function, arguments)
     values = state.written(state.merge, x=_without(here, seen), y=_without(there, flag))
-    predicate: Expr = _TRUE
-    if flag is not None:
-        predicate = there[flag] if skips else _TRUE
-        if seen is not None:
-            values = _with(values, seen, apply("or", here[seen], there[flag]))
+    if flag is not None and seen is not None:
+        values = _with(values, seen, apply("or", here[seen], there[flag]))
+    predicate = occupied
+    if predicate is None:
+        assert flag is not None
+        predicate = there[flag]
     factored = tuple(rv for rv in definition.domain.variables if rv.name in became.values())
     return Definition(arguments, values, ReductionDomain(factored, predicate))

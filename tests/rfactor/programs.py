@@ -33,12 +33,9 @@ def read(image: Image, *args: Expr) -> Call:
 
 def over(*loops: tuple[str, int | Expr], where: Expr | None = None) -> ReductionDomain:
     """The domain with the loops (name, extent) from 0, innermost first."""
-    return ReductionDomain(
-        tuple(
-            ReductionVariable(name, i32(0), i32(extent) if isinstance(extent, int) else extent) for name, extent in loops
-        ),
-        where if where is not None else Const(BOOL, True),
-    )
+    bounds = ((name, i32(extent) if isinstance(extent, int) else extent) for name, extent in loops)
+    variables = tuple(ReductionVariable(name, i32(0), extent) for name, extent in bounds)
+    return ReductionDomain(variables, where if where is not None else Const(BOOL, True))
 
 
 def function(
@@ -52,6 +49,16 @@ def function(
         Definition(tuple(var(n) for n in names), tuple(first)),
     )
     return Function(name, made.variables, made.types, made.pure, tuple(update(made) for update in updates))
+
+
+def reduction(first: Sequence[Expr], values: Sequence[str], loops: ReductionDomain, **data: Expr) -> Function:
+    """`f()` from `first`, updated to `values`, in which `x0`, `x1`, … are its own components."""
+
+    def update(f: Function) -> Definition:
+        own = {f"x{i}": f.at((), i) for i in range(len(first))}
+        return Definition((), tuple(expr(t, e.type, **own, **data) for t, e in zip(values, first, strict=True)), loops)
+
+    return function("f", (), first, update)
 
 
 def algorithm(*functions: Function, images: Sequence[Image] = (), parameters: Sequence[Var] = ()) -> Algorithm:

@@ -30,6 +30,4 @@ def test_a_point_has_the_value_that_the_array_has_there(data: st.DataObject, typ
     np.testing.assert_array_equal(np.array(found, dtype_of(type)), expected)
     if type.is_float:
         finite = ~np.isnan(expected)
-        np.testing.assert_array_equal(
-            np.signbit(np.array(found, dtype_of(type)))[finite], np.signbit(expected)[finite]
-        )
+        np.testing.assert_array_equal(np.signbit(np.array(found, dtype_of(type)))[finite], np.signbit(expected)[finite])
