@@ -217,7 +217,7 @@ class Statements:
                 self._heap.pop()
                 self._call("free", ir.VoidType(), raw)
             with otherwise:
-                builder.store_atomic(I32(OUT_OF_MEMORY), self.context.failure, "monotonic", 4)
+                builder.atomic_rmw("xchg", self.context.failure, I32(OUT_OF_MEMORY), "monotonic")
 
     def _call(self, name: str, result: ir.Type, *arguments: LLVMValue) -> LLVMValue:
         function = declare(self.builder, name, result, [a.type for a in arguments])

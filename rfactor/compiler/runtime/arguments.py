@@ -102,8 +102,10 @@ def _box(argument: BufferArgument, placed: Placed) -> list[int]:
     filled = [array.__array_interface__["data"][0]]
     for d in range(array.ndim):
         extent, step = array.shape[-1 - d], array.strides[-1 - d]
-        stride = 1 if d == 0 and extent <= 1 else step // wanted.itemsize
-        if extent > 1 and step % wanted.itemsize:
+        # Of a dimension that no step leads along, NumPy leaves the stride open.
+        free = extent <= 1 or array.size == 0
+        stride = 1 if d == 0 and free else step // wanted.itemsize
+        if not free and step % wanted.itemsize:
             raise BufferError(
                 f"{name} must have strides of whole elements; dimension {d} has a stride of {step} bytes "
                 f"where an element has {wanted.itemsize}"

@@ -1,0 +1,92 @@
+"""Code touches no byte beyond its arrays: they end, and begin, where the next page may not be touched."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rfactor.compiler.codegen.module import compile_pipeline
+from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.expr import apply
+from rfactor.ir.loopnest import Broadcast, Ramp
+from rfactor.ir.types import BOOL, F16, F32, F64, I32, U8, U16, Type
+from tests.codegen.reference import i64, load, pipeline, ramp, sink, source, store
+
+PAGE = mmap.PAGESIZE
+_libc = ctypes.CDLL(None)
+
+
+class Guarded:
+    """Arrays in pages of their own, between two that cannot be touched."""
+
+    def __init__(self) -> None:
+        self.maps: list[mmap.mmap] = []
+
+    def array(self, type: Type, count: int, at_end: bool) -> Any:
+        """`count` values of `type` that end at the end of a page, or begin at its beginning."""
+        dtype = dtype_of(type)
+        assert count * dtype.itemsize <= PAGE
+        pages = mmap.mmap(-1, 3 * PAGE)
+        self.maps.append(pages)
+        start = PAGE + (PAGE - count * dtype.itemsize if at_end else 0)
+        array = np.frombuffer(pages, dtype, count, start)
+        array[:] = np.arange(count) % 2 if type.is_bool else np.arange(count)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        for page in (0, 2):
+            assert _libc.mprotect(ctypes.c_void_p(base + page * PAGE), PAGE, 0) == 0
+        return array
+
+
+@pytest.fixture
+def guarded() -> Guarded:
+    return Guarded()
+
+
+def test_the_guard_holds() -> None:
+    """A byte beyond the end is an error, or the other tests would show nothing."""
+    code = (
+        "from tests.codegen.test_pages import Guarded, PAGE\n"
+        "from rfactor.ir.types import U8\n"
+        "import ctypes\n"
+        "array = Guarded().array(U8, 10, True)\n"
+        "ctypes.string_at(array.ctypes.data + 10, 1)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode < 0
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+@pytest.mark.parametrize("type", [BOOL, U8, U16, F16, I32, F32, F64], ids=str)
+def test_masked_lanes_are_not_touched(guarded: Guarded, type: Type, at_end: bool) -> None:
+    """Of 64 lanes at a ramp of stride 1, -1, 3 or unknown, only the first `count` lie in the arrays."""
+    lane = ramp(i64(0), 1, 64)
+    for stride in (1, -1, 3):
+        for count in (1, 3, 16, 37):
+            inside = apply("<", lane, Broadcast(i64(count), 64))
+            last = (count - 1) * abs(stride)
+            at = Ramp(i64(0), i64(stride), 64) if stride > 0 else Ramp(i64(last), i64(stride), 64)
+            a, b = (guarded.array(type, last + 1, at_end) for _ in range(2))
+            expected = np.arange(last + 1)
+            b[:] = 0
+            lowered = pipeline(store("b", at, load(type, "a", at, inside), inside), source("a", type), sink("b", type))
+            compile_pipeline(lowered)({"a": a, "b": b})
+            step = abs(stride)
+            want = (expected % 2 if type.is_bool else expected)[::step].astype(dtype_of(type))
+            np.testing.assert_array_equal(b[::step], want)
+
+
+@pytest.mark.parametrize("stride", [-1, 2, 3, 4, 7])
+@pytest.mark.parametrize("type", [U8, I32, F16], ids=str)
+def test_strided_loads_end_with_their_last_element(guarded: Guarded, type: Type, stride: int) -> None:
+    span = abs(stride) * 31 + 1
+    at = Ramp(i64(span - 1 if stride < 0 else 0), i64(stride), 32)
+    for at_end in (True, False):
+        a, b = guarded.array(type, span, at_end), np.zeros(32, dtype_of(type))
+        lowered = pipeline(store("b", ramp(i64(0), 1, 32), load(type, "a", at)), source("a", type), sink("b", type))
+        compile_pipeline(lowered)({"a": a, "b": b})
+        np.testing.assert_array_equal(b, a[::stride])
