@@ -1,0 +1,134 @@
+"""The reductions that `rfactor demo` and `rfactor bench` run: each an algorithm, a schedule and its NumPy peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rfactor as hl
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A reduction over given arrays."""
+
+    title: str
+    algorithm: Callable[[], tuple[Any, Any]]
+    """Makes the Func and its reduction domain anew, without a schedule."""
+    schedule: Callable[[Any, Any], object]
+    """Factors update 0 of the Func."""
+    outputs: Callable[[], tuple[Array, ...]]
+    """Makes the arrays that the result goes into, one a component."""
+    numpy: Callable[[], tuple[Any, ...]] | None
+    """The same answer by NumPy, where NumPy has it."""
+    inputs: tuple[Array, ...] = ()
+    """The arrays that it reads."""
+
+
+def rows(f: Any, r: Any) -> None:
+    """Rows in parallel, in the serial order: the innermost loop stays as it is."""
+    u = hl.Var("u")
+    f.update(0).rfactor([(r.y, u)]).compute_root().update(0).parallel(u)
+
+
+def rows_and_lanes(lanes: int) -> Callable[[Any, Any], None]:
+    """Rows in parallel and `lanes` columns at once."""
+
+    def schedule(f: Any, r: Any) -> None:
+        u, v, xo, xi = hl.Var("u"), hl.Var("v"), hl.RVar("xo"), hl.RVar("xi")
+        row = f.update(0).rfactor([(r.y, u)])
+        row.compute_root().update(0).parallel(u).split(r.x, xo, xi, lanes)
+        lane = row.update(0).rfactor([(xi, v)])
+        lane.compute_at(row, u).vectorize(v)
+        lane.update(0).vectorize(v)
+
+    return schedule
+
+
+def of_image(pixels: NDArray[np.uint8]) -> tuple[Program, ...]:
+    """The demo's reductions of an image of shape (height, width, 3), of which each plane is read as u8."""
+    planes = np.ascontiguousarray(np.moveaxis(pixels, 2, 0))
+    red, green = planes[0], planes[1]
+    height, width = red.shape
+    image, first, second = hl.Buffer(planes), hl.Buffer(planes[0]), hl.Buffer(planes[1])
+
+    def domain() -> Any:
+        return hl.RDom([(0, width), (0, height)], name="r")
+
+    def channel_sums() -> tuple[Any, Any]:
+        f, c, r = hl.Func("sums"), hl.Var("c"), domain()
+        f[c] = hl.u32(0)
+        f[c] = f[c] + hl.u32(image[r.x, r.y, c])
+        return f, r
+
+    def largest() -> tuple[Any, Any]:
+        f, r = hl.Func("largest"), domain()
+        f[()] = hl.u8(0)
+        f[()] = hl.max(f[()], first[r.x, r.y])
+        return f, r
+
+    def histogram() -> tuple[Any, Any]:
+        f, i, r = hl.Func("histogram"), hl.Var("i"), domain()
+        f[i] = hl.u32(0)
+        f[hl.i32(first[r.x, r.y])] += hl.u32(1)
+        return f, r
+
+    def darkest() -> tuple[Any, Any]:
+        f, r = hl.Func("darkest"), domain()
+        f[()] = (hl.u8(255), hl.i32(0), hl.i32(0))
+        best, here = f[()][0], first[r.x, r.y]
+        f[()] = (hl.min(best, here), hl.select(best <= here, f[()][1], r.x), hl.select(best <= here, f[()][2], r.y))
+        return f, r
+
+    def moments() -> tuple[Any, Any]:
+        f, r = hl.Func("moments"), domain()
+        f[()] = (hl.u32(0), hl.u64(0))
+        value = hl.u32(first[r.x, r.y])
+        f[()] = (f[()][0] + value, f[()][1] + hl.u64(value * value))
+        return f, r
+
+    def product() -> tuple[Any, Any]:
+        f, r = hl.Func("product"), domain()
+        f[()] = (hl.i32(1), hl.i32(0))
+        re, im = hl.i32(first[r.x, r.y]), hl.i32(second[r.x, r.y])
+        f[()] = (f[()][0] * re - f[()][1] * im, f[()][0] * im + f[()][1] * re)
+        return f, r
+
+    def numpy_darkest() -> tuple[Any, ...]:
+        y, x = np.unravel_index(red.argmin(), red.shape)
+        return red[y, x], x, y
+
+    def numpy_moments() -> tuple[Any, ...]:
+        return red.sum(dtype=np.uint32), np.square(red, dtype=np.uint32).sum(dtype=np.uint64)
+
+    def scalars(*types: type) -> Callable[[], tuple[Array, ...]]:
+        return lambda: tuple(np.zeros((), type_) for type_ in types)
+
+    u8, u32, u64, i32 = np.uint8, np.uint32, np.uint64, np.int32
+    return (
+        Program("channel sums", channel_sums, rows_and_lanes(32), lambda: (np.zeros(3, u32),),
+                lambda: (planes.sum(axis=(1, 2), dtype=u32),)),
+        Program("largest value", largest, rows_and_lanes(64), scalars(u8), lambda: (red.max(),)),
+        Program("histogram, 256 bins", histogram, rows, lambda: (np.zeros(256, u32),),
+                lambda: (np.bincount(red.ravel(), minlength=256),)),
+        Program("position of the darkest pixel", darkest, rows, scalars(u8, i32, i32), numpy_darkest),
+        Program("sums for mean and variance", moments, rows_and_lanes(32), scalars(u32, u64), numpy_moments),
+        Program("product of complex numbers", product, rows_and_lanes(32), scalars(i32, i32),
+                lambda: _complex_product(red, green)),
+    )  # fmt: skip
+
+
+def _complex_product(real: Array, imaginary: Array) -> tuple[Any, ...]:
+    """The product modulo 2^32 by halving: NumPy has no complex integers."""
+    re, im = (part.ravel().astype(np.int32) for part in (real, imaginary))
+    while len(re) > 1:
+        if len(re) % 2:
+            re, im = np.append(re, np.int32(1)), np.append(im, np.int32(0))
+        re, im = re[::2] * re[1::2] - im[::2] * im[1::2], re[::2] * im[1::2] + im[::2] * re[1::2]
+    return re[0], im[0]
