@@ -1,0 +1,75 @@
+"""Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
+
+`inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) → `tidy` →
+`partition` (guarded tails) → `unroll` → `vectorize` → `tidy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.compiler.lower.bounds import define, infer_bounds
+from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.inline import inline
+from rfactor.compiler.lower.nest import build
+from rfactor.compiler.lower.partition import partition
+from rfactor.compiler.lower.storage import buffer_name, flatten
+from rfactor.compiler.lower.tidy import tidy
+from rfactor.compiler.lower.unroll import unroll
+from rfactor.compiler.lower.vectorize import vectorize
+from rfactor.compiler.schedule.directives import Schedule
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument, Stmt, block
+from rfactor.ir.types import I32
+from rfactor.semantics.validity import validate
+
+
+def lower(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> LoweredPipeline:
+    """The nest that code is generated from.
+
+    `sparse` names the caller's arrays whose dimension 0 may have any stride. Raises `AlgorithmError` for an algorithm
+    that is not valid or reads out of any bounds, `ScheduleError` for a schedule that does not fit it.
+    """
+    *_, (_, body) = passes(algorithm, schedule, sparse)
+    name = "_".join(algorithm.outputs)
+    return LoweredPipeline(name, arguments(algorithm, sparse), body)
+
+
+def passes(
+    algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Stmt]]:
+    """The nest after each pass, with the pass's name."""
+    validate(algorithm)
+    algorithm = inline(algorithm, schedule)
+    nest = build(algorithm, schedule)
+    yield "nest", nest.body
+    bounded = infer_bounds(nest, algorithm)
+    yield "bounds", define(bounded.definitions, bounded.body)
+    checks = entry_checks(bounded, algorithm, sparse)
+    body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)
+    yield "storage", body
+    body = tidy(body)
+    yield "tidy", body
+    body = partition(body)
+    yield "partition", body
+    body = vectorize(unroll(body))
+    yield "vectorize", body
+    yield "final", tidy(body)
+
+
+def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:
+    """What the caller gives: images, scalars, the box asked of each output (`f.min.d`, `f.extent.d`), outputs."""
+    given: list[BufferArgument | ScalarArgument] = [
+        BufferArgument(image.name, image.type, image.dimensions, False, image.name not in sparse)
+        for image in algorithm.images
+    ]
+    given.extend(ScalarArgument(parameter.name, parameter.type) for parameter in algorithm.parameters)
+    for name in algorithm.outputs:
+        function = algorithm.function(name)
+        for d in range(len(function.variables)):
+            given.extend(ScalarArgument(f"{name}.{end}.{d}", I32) for end in ("min", "extent"))
+        for component in range(len(function.types)):
+            buffer = buffer_name(name, component)
+            type_, dimensions = function.types[component], len(function.variables)
+            given.append(BufferArgument(buffer, type_, dimensions, True, buffer not in sparse))
+    return tuple(given)

@@ -1,0 +1,321 @@
+"""Expressions as users write them: a shell of operators over `ir.expr`, with Halide's promotions.
+
+A Python number takes the type of the other operand. Of two types: a float wins over an integer, the wider of two
+floats wins, the wider of two integers of one sign wins, and signed with unsigned is signed of the greater width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from rfactor.compiler.language.types import Type
+from rfactor.errors import TypeMismatch
+from rfactor.ir import expr as ir
+from rfactor.ir import types as T
+
+Uses = Mapping[str, Any]
+"""The functions, images, parameters and domains that an expression refers to, by name."""
+ExprLike = Any
+"""An `Expr`, or a number."""
+
+
+class Expr:
+    """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions."""
+
+    __slots__ = ("_node", "_uses")
+
+    def __init__(self, value: ir.Expr | ExprLike, uses: Uses | None = None) -> None:
+        if isinstance(value, ir.Expr):
+            self._node, self._uses = value, uses or {}
+        else:
+            other = as_expr(value)
+            self._node, self._uses = other.node, other.uses
+
+    @property
+    def node(self) -> ir.Expr:
+        """The expression itself."""
+        return self._node
+
+    @property
+    def uses(self) -> Uses:
+        """What it refers to."""
+        return self._uses
+
+    def type(self) -> Type:
+        """Its type."""
+        return Type(self.node.type)
+
+    def __str__(self) -> str:
+        return str(self.node)
+
+    __repr__ = __str__
+
+    def __bool__(self) -> NoReturn:
+        raise TypeMismatch(
+            f"{self} is an expression, it has no truth value while the program is being written: "
+            "use select(…), and & | ~ for and, or, not"
+        )
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("*", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return divide(self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return divide(other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return floor_divide(other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return modulo(self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return modulo(other, self)
+
+    def __pow__(self, other: ExprLike) -> Expr:
+        return intrinsic("pow", self, other)
+
+    def __rpow__(self, other: ExprLike) -> Expr:
+        return intrinsic("pow", other, self)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return binary("&", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return binary("&", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("|", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return binary("|", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("^", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return binary("^", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return shift("<<", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return shift("<<", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return shift(">>", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return shift(">>", other, self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return binary("<", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return binary(">", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return binary(">=", self, other)
+
+    def __eq__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+        return binary("==", self, other)
+
+    def __ne__(self, other: ExprLike) -> Expr:  # type: ignore[override]
+        return binary("!=", self, other)
+
+    def __neg__(self) -> Expr:
+        return Expr(ir.apply("neg", self.node), self.uses)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __invert__(self) -> Expr:
+        return Expr(ir.apply("not" if self.node.type.is_bool else "~", self.node), self.uses)
+
+    def __abs__(self) -> Expr:
+        from rfactor.compiler.language.functions import abs
+
+        return abs(self)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a Python or NumPy number (bool included)."""
+    if isinstance(value, bool | int | float):
+        return True
+    return getattr(value, "shape", None) == () and hasattr(value, "item")
+
+
+def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
+    """`value` as an expression; a number of no stated type is i32, or f32 with a decimal point.
+
+    Raises `TypeMismatch` for what is no expression and for a number that the type does not hold.
+    """
+    if isinstance(value, Expr):
+        return value
+    if is_number(value):
+        number = value.item() if hasattr(value, "item") else value
+        if type is None and hasattr(value, "dtype"):
+            from rfactor.compiler.language.types import type_of_dtype
+
+            type = type_of_dtype(value.dtype).ir
+        return Expr(literal(number, type))
+    raise TypeMismatch(f"{value!r} is no expression: numbers, Var, RVar, RDom, Param and calls of Func and Buffer are")
+
+
+def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
+    """A number as a constant of `type` (by default i32, f32 or bool). Raises `TypeMismatch` if it does not fit."""
+    if type is None:
+        type = T.BOOL if isinstance(number, bool) else T.F32 if isinstance(number, float) else T.I32
+    if isinstance(number, float) and not type.is_float:
+        raise TypeMismatch(f"{number} is no {type}: write f32({number}) or cast the other operand to a float type")
+    if type.is_bool and number not in (0, 1):
+        raise TypeMismatch(f"{number} is no bool: compare with 0 instead")
+    return ir.const(type, number)
+
+
+def _peer(type: T.Type, number: object) -> T.Type | None:
+    """The type that a number takes beside an operand of `type`."""
+    if hasattr(number, "dtype"):
+        return None
+    if isinstance(number, bool):
+        return T.BOOL if type.is_bool else type
+    if type.is_bool:
+        return None
+    if isinstance(number, float) and not type.is_float:
+        return T.F32
+    return type
+
+
+def both(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Two operands, numbers typed by the other side, not yet of one type."""
+    if not isinstance(a, Expr) and isinstance(b, Expr):
+        return as_expr(a, _peer(b.node.type, a)), b
+    if isinstance(a, Expr) and not isinstance(b, Expr):
+        return a, as_expr(b, _peer(a.node.type, b))
+    return as_expr(a), as_expr(b)
+
+
+def promoted(a: T.Type, b: T.Type) -> T.Type:
+    """The type in which operands of two types meet, by Halide's rules."""
+    if a == b:
+        return a
+    if a.is_float or b.is_float:
+        floats = [t for t in (a, b) if t.is_float]
+        return max(floats, key=lambda t: t.bits)
+    if a.is_bool or b.is_bool:
+        return b if a.is_bool else a
+    bits = max(a.bits, b.bits)
+    return T.Type(a.code if a.code == b.code else "int", bits)
+
+
+def matched(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Two operands of one type."""
+    left, right = both(a, b)
+    if left.node.type == right.node.type:
+        return left, right
+    type_ = promoted(left.node.type, right.node.type)
+    return converted(type_, left), converted(type_, right)
+
+
+def converted(type: T.Type, value: Expr) -> Expr:
+    """`value` as `type`; a constant that fits stays a constant."""
+    node = value.node
+    if isinstance(node, ir.Const) and not (node.type.is_float and not type.is_float):
+        if type.is_float or type.is_bool or type.min <= node.value <= type.max:
+            return Expr(ir.const(type, node.value if not type.is_bool else bool(node.value)), value.uses)
+    return Expr(ir.cast(type, node), value.uses)
+
+
+def joined(*operands: Expr) -> Uses:
+    """What the operands refer to, together."""
+    result: Uses = operands[0].uses
+    for operand in operands[1:]:
+        more = operand.uses
+        if more and more is not result:
+            result = {**result, **more} if result else more
+    return result
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """`a op b`, operands promoted to one type."""
+    left, right = matched(a, b)
+    return Expr(ir.apply(op, left.node, right.node), joined(left, right))
+
+
+def divide(a: ExprLike, b: ExprLike) -> Expr:
+    """`a / b`: of integers Euclidean division, as Halide's `/`."""
+    left, right = matched(a, b)
+    return Expr(ir.apply("/" if left.node.type.is_float else "//", left.node, right.node), joined(left, right))
+
+
+def floor_divide(a: ExprLike, b: ExprLike) -> Expr:
+    """`a // b`: of integers as `/`, of floats rounded down."""
+    left, right = matched(a, b)
+    if not left.node.type.is_float:
+        return binary("//", left, right)
+    return Expr(ir.intrinsic("floor", ir.apply("/", left.node, right.node)), joined(left, right))
+
+
+def modulo(a: ExprLike, b: ExprLike) -> Expr:
+    """`a % b`: of integers Euclidean, of floats `a - b*floor(a/b)`."""
+    left, right = matched(a, b)
+    if not left.node.type.is_float:
+        return binary("%", left, right)
+    return left - right * floor_divide(left, right)
+
+
+def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """`a << b` or `a >> b`, of `a`'s type; a negative count shifts the other way."""
+    left, right = both(a, b)
+    type_, count = left.node.type, right.node
+    if count.type == type_ or isinstance(count, ir.Const):
+        return Expr(ir.apply(op, left.node, converted(type_, right).node), joined(left, right))
+    if not count.type.is_int or not type_.is_int:
+        raise TypeMismatch(f"{op} of {type_} by {count.type} (in {left} {op} {right}): shifts are for integers")
+    # A count of another type is clamped to the width before it is converted, so that no bit of it is lost.
+    width = ir.Const(count.type, type_.bits)
+    forward = ir.apply(op, left.node, ir.cast(type_, ir.apply("min", count, width)))
+    if not count.type.is_signed:
+        return Expr(forward, joined(left, right))
+    zero = ir.zero(count.type)
+    least = ir.apply("max", count, ir.Const(count.type, -type_.bits))
+    opposite = ">>" if op == "<<" else "<<"
+    back = ir.apply(opposite, left.node, ir.cast(type_, ir.apply("neg", least)))
+    return Expr(ir.select(ir.apply("<", count, zero), back, forward), joined(left, right))
+
+
+def intrinsic(name: str, *args: ExprLike) -> Expr:
+    """A function of floats; integers are converted to f32, as in Halide."""
+    operands = [as_expr(arg) for arg in args]
+    if len(operands) == 2:
+        operands = list(matched(*args))
+    type_ = operands[0].node.type
+    if not type_.is_float:
+        operands = [converted(T.F32, operand) for operand in operands]
+    return Expr(ir.intrinsic(name, *(operand.node for operand in operands)), joined(*operands))

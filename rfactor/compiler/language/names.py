@@ -1,0 +1,33 @@
+"""Names for things that a user did not name, or named twice.
+
+Expressions refer to functions, arrays and domains by name, so two that live at the same time must differ: the second
+`Func("f")` is called `f$1`. A name is free again when what bore it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from weakref import WeakValueDictionary
+
+
+class Named:
+    """Something that expressions refer to by name."""
+
+    def __init__(self, wanted: str | None, prefix: str) -> None:
+        """Take the name `wanted`, with a number after it if it is in use, or `prefix` and a number."""
+        tries = (f"{prefix}{i}" for i in count()) if wanted is None else _variants(wanted)
+        self._name = next(name for name in tries if name not in _in_use)
+        _in_use[self._name] = self
+
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+
+def _variants(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}${i}" for i in count(1))
+
+
+_in_use: WeakValueDictionary[str, Named] = WeakValueDictionary()

@@ -1,0 +1,33 @@
+"""Tuples of expressions: the values of a function with several components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
+
+
+class Tuple:
+    """A fixed number of expressions."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, *parts: ExprLike) -> None:
+        values = parts[0] if len(parts) == 1 and isinstance(parts[0], Tuple | tuple | list) else parts
+        self._parts: tuple[Expr, ...] = tuple(as_expr(part) for part in values)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def size(self) -> int:
+        """The number of components."""
+        return len(self._parts)
+
+    def __getitem__(self, index: int) -> Expr:
+        return self._parts[index]
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self._parts)
+
+    def __repr__(self) -> str:
+        return f"Tuple({', '.join(map(str, self._parts))})"

@@ -1,0 +1,211 @@
+"""Variables: pure (`Var`), of a reduction (`RVar`, `RDom`), and given at run time (`Param`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
+from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.types import Type
+from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+from rfactor.ir import expr as ir
+from rfactor.ir.algorithm import ReductionDomain, ReductionVariable
+from rfactor.ir.expr import Call, walk
+from rfactor.ir.types import BOOL, I32
+
+_AXES = ("x", "y", "z", "w")
+
+
+class Var(Expr):
+    """A pure variable: one dimension of a function. Two of one name are the same variable."""
+
+    __slots__ = ()
+    _count = 0
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is None:
+            name = f"v{Var._count}"
+            Var._count += 1
+        super().__init__(ir.Var(I32, name))
+
+    def name(self) -> str:
+        """Its name."""
+        return str(self)
+
+
+class RVar(Expr):
+    """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
+
+    __slots__ = ("_domain", "_index")
+    _count = 0
+
+    def __init__(self, name: str | None = None, domain: RDom | None = None, index: int = 0) -> None:
+        if name is None:
+            name = f"r{RVar._count}$"
+            RVar._count += 1
+        super().__init__(ir.Var(I32, name))
+        self._domain, self._index = domain, index
+
+    @property
+    def uses(self) -> Uses:
+        return {} if self._domain is None else self._domain.uses
+
+    def name(self) -> str:
+        """Its name."""
+        return str(self)
+
+    def min(self) -> Expr:
+        """Its least value."""
+        return self._bounds()[0]
+
+    def extent(self) -> Expr:
+        """The number of its values."""
+        return self._bounds()[1]
+
+    def _bounds(self) -> tuple[Expr, Expr]:
+        if self._domain is None:
+            raise AlgorithmError(f"{self.name()} has no range of its own: it is made by a split or fuse")
+        return self._domain.ranges[self._index]
+
+
+class RDom(Named, Expr):
+    """A reduction domain: loops over the box of (min, extent) pairs, the last outermost. `where` leaves points out.
+
+    A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
+    """
+
+    def __init__(self, ranges: Any, name: str | None = None) -> None:
+        Named.__init__(self, name, "r")
+        self.ranges = _ranges(ranges)
+        self._predicate: ir.Expr = ir.Const(BOOL, True)
+        self._predicate_uses: Uses = {}
+        Expr.__init__(self, ir.Var(I32, self.variable_names()[0]))
+
+    @property
+    def uses(self) -> Uses:
+        return {self._name: self}
+
+    @property
+    def node(self) -> ir.Expr:
+        if len(self.ranges) != 1:
+            raise TypeMismatch(
+                f"{self._name} has {len(self.ranges)} dimensions: write {self._name}.x or {self._name}[0]"
+            )
+        return self._node
+
+    def variable_names(self) -> tuple[str, ...]:
+        """`r.x`, `r.y`, …; `r.4` from the fifth dimension on."""
+        return tuple(f"{self._name}.{_AXES[i] if i < 4 else f'd{i}'}" for i in range(len(self.ranges)))
+
+    def dimensions(self) -> int:
+        """The number of variables."""
+        return len(self.ranges)
+
+    def where(self, condition: ExprLike) -> None:
+        """Leave out the points where `condition` is false; with earlier conditions, where one is."""
+        held = as_expr(condition)
+        if not held.node.type.is_bool:
+            raise TypeMismatch(f"where({held}) is {held.node.type}, not bool: compare it, as in {held} != 0")
+        self._predicate = ir.conjunction(self._predicate, held.node)
+        self._predicate_uses = {**self._predicate_uses, **{k: v for k, v in held.uses.items() if v is not self}}
+
+    def domain(self) -> ReductionDomain:
+        """The domain as it is now."""
+        names = self.variable_names()
+        variables = (
+            ReductionVariable(name, low.node, extent.node)
+            for name, (low, extent) in zip(names, self.ranges, strict=True)
+        )
+        return ReductionDomain(tuple(variables), self._predicate)
+
+    def all_uses(self) -> Uses:
+        """What its bounds and its predicate refer to."""
+        result: dict[str, Any] = dict(self._predicate_uses)
+        for low, extent in self.ranges:
+            result.update(low.uses)
+            result.update(extent.uses)
+        return result
+
+    def __getitem__(self, index: int) -> RVar:
+        if not 0 <= index < len(self.ranges):
+            raise AlgorithmError(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
+        return RVar(self.variable_names()[index], self, index)
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    @property
+    def x(self) -> RVar:
+        return self._axis(0)
+
+    @property
+    def y(self) -> RVar:
+        return self._axis(1)
+
+    @property
+    def z(self) -> RVar:
+        return self._axis(2)
+
+    @property
+    def w(self) -> RVar:
+        return self._axis(3)
+
+    def _axis(self, index: int) -> RVar:
+        if index >= len(self.ranges):
+            raise AlgorithmError(f"{self._name} has {len(self.ranges)} dimensions, hence no .{_AXES[index]}")
+        return self[index]
+
+
+def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
+    if hasattr(given, "dimensions") and hasattr(given, "dim"):
+        return tuple((as_expr(given.dim(d).min()), as_expr(given.dim(d).extent())) for d in range(given.dimensions()))
+    if isinstance(given, Sequence) and len(given) == 2 and not isinstance(given[0], Sequence):
+        given = [given]
+    pairs = [tuple(pair) for pair in given]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise AlgorithmError(f"RDom takes (min, extent) pairs, one a dimension, not {given!r}")
+    ranges = []
+    for pair in pairs:
+        ends = [as_expr(end) for end in pair]
+        for end in ends:
+            type_ = end.node.type
+            if not type_.is_int or (type_.bits > 32 and not isinstance(end.node, ir.Const)):
+                raise TypeMismatch(f"the bounds of an RDom are integers of at most 32 bits, not {type_} (in {end})")
+            if any(isinstance(node, Call) for node in walk(end.node)):
+                raise AlgorithmError(
+                    f"the bound {end} of an RDom reads data: bounds are of numbers and parameters only"
+                )
+        low, extent = (converted(I32, end) for end in ends)
+        ranges.append((low, extent))
+    return tuple(ranges)
+
+
+class Param(Named, Expr):
+    """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
+
+    def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
+        if name is not None and not isinstance(name, str):
+            name, value = None, name
+        Named.__init__(self, name, "p")
+        Expr.__init__(self, ir.Var(type.ir, self._name))
+        self._value: bool | int | float | None = None
+        if value is not None:
+            self.set(value)
+
+    @property
+    def uses(self) -> Uses:
+        return {self._name: self}
+
+    def set(self, value: bool | int | float) -> None:
+        """Give the value. Raises `TypeMismatch` where the type does not hold it."""
+        converted_ = as_expr(value, self.node.type)
+        if not isinstance(converted_.node, ir.Const):
+            raise TypeMismatch(f"{self._name} is set to {value!r}, which is no number")
+        self._value = converted(self.node.type, converted_).node.value  # type: ignore[attr-defined]
+
+    def get(self) -> bool | int | float:
+        """The value. Raises `BufferError` if none was given."""
+        if self._value is None:
+            raise BufferError(f"the parameter {self._name} has no value: call {self._name}.set(…) before realize")
+        return self._value

@@ -1,0 +1,195 @@
+"""Coordinates in affine form: integer combinations of terms that no further rule takes apart.
+
+Bounds, loop extents and flat indices are sums such as `xo*16 + xi + f.min.0`. Keeping them in this form is what makes
+`x.max - x.min + 1` a constant and a vector index a ramp. The rules here hold over the integers: they are for
+coordinates, whose arithmetic does not overflow, never for the values that a user computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from rfactor.ir.expr import Const, Expr, Op, rebuild
+from rfactor.ir.loopnest import Load
+from rfactor.ir.types import I32, I64, Type
+
+Terms = tuple[tuple[Expr, int], ...]
+
+
+@lru_cache(maxsize=1 << 15)
+def affine(expr: Expr) -> tuple[Terms, int]:
+    """`expr` (i32 or i64, scalar) as `sum(coefficient * term) + constant`, terms in order of first occurrence."""
+    terms: dict[Expr, int] = {}
+    constant = _collect(expr, 1, terms)
+    return tuple((term, factor) for term, factor in terms.items() if factor), constant
+
+
+def _collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
+    if isinstance(expr, Const):
+        return int(expr.value) * factor
+    if isinstance(expr, Op):
+        args = expr.args
+        if expr.op == "+":
+            return _collect(args[0], factor, terms) + _collect(args[1], factor, terms)
+        if expr.op == "-":
+            return _collect(args[0], factor, terms) + _collect(args[1], -factor, terms)
+        if expr.op == "neg":
+            return _collect(args[0], -factor, terms)
+        if expr.op == "*":
+            for a, b in (args, args[::-1]):
+                if isinstance(b, Const):
+                    return _collect(a, factor * int(b.value), terms)
+    terms[expr] = terms.get(expr, 0) + factor
+    return 0
+
+
+def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
+    """The expression of an affine form: terms in their order, subtracted ones after an added one."""
+    result: Expr | None = None
+    ordered = [t for t in terms if t[1] > 0] + [t for t in terms if t[1] < 0]
+    for term, factor in ordered:
+        if result is None:
+            result = term if factor == 1 else Op(type, "*", (term, _literal(type, factor)))
+            continue
+        size = abs(factor)
+        scaled = term if size == 1 else Op(type, "*", (term, _literal(type, size)))
+        result = Op(type, "+" if factor > 0 else "-", (result, scaled))
+    if result is None:
+        return _literal(type, constant)
+    if constant:
+        result = Op(type, "+" if constant > 0 else "-", (result, _literal(type, abs(constant))))
+    return result
+
+
+def _literal(type: Type, value: int) -> Const:
+    return Const(type, type.wrap(value))
+
+
+def integer(value: int) -> Const:
+    """A coordinate literal."""
+    return Const(I32, value)
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """`a + b`."""
+    return _combined(a, b, 1)
+
+
+def subtract(a: Expr, b: Expr) -> Expr:
+    """`a - b`."""
+    return _combined(a, b, -1)
+
+
+def _combined(a: Expr, b: Expr, sign: int) -> Expr:
+    (terms_a, constant_a), (terms_b, constant_b) = affine(a), affine(b)
+    if not terms_b and not constant_b:
+        return a
+    merged = dict(terms_a)
+    for term, factor in terms_b:
+        merged[term] = merged.get(term, 0) + sign * factor
+    kept = tuple((term, factor) for term, factor in merged.items() if factor)
+    return from_affine(kept, constant_a + sign * constant_b, a.type)
+
+
+def scale(a: Expr, factor: int) -> Expr:
+    """`a * factor`."""
+    terms, constant = affine(a)
+    if not factor:
+        return _literal(a.type, 0)
+    return from_affine(tuple((term, own * factor) for term, own in terms), constant * factor, a.type)
+
+
+def multiply(a: Expr, b: Expr) -> Expr:
+    """`a * b`."""
+    for one, other in ((a, b), (b, a)):
+        value = constant_value(other)
+        if value is not None:
+            return scale(one, value)
+    return Op(a.type, "*", (a, b))
+
+
+def constant_value(expr: Expr) -> int | None:
+    """The value of a coordinate that does not vary, or None."""
+    terms, constant = affine(expr)
+    return None if terms else constant
+
+
+def divide(a: Expr, divisor: int) -> Expr:
+    """`a // divisor` for a positive divisor: rounded down."""
+    if divisor == 1:
+        return a
+    terms, constant = affine(a)
+    whole = tuple((term, factor // divisor) for term, factor in terms if factor % divisor == 0)
+    rest = tuple((term, factor) for term, factor in terms if factor % divisor)
+    if not rest:
+        return from_affine(whole, constant // divisor, a.type)
+    quotient = Op(a.type, "//", (from_affine(rest, constant % divisor, a.type), _literal(a.type, divisor)))
+    return add(from_affine(whole, constant // divisor, a.type), quotient) if whole or constant // divisor else quotient
+
+
+def divide_up(a: Expr, divisor: int) -> Expr:
+    """`a / divisor` for a positive divisor, rounded up."""
+    return divide(add(a, _literal(a.type, divisor - 1)), divisor)
+
+
+def minimum(a: Expr, b: Expr) -> Expr:
+    """`min(a, b)`."""
+    return _extreme("min", a, b, lambda difference: difference <= 0)
+
+
+def maximum(a: Expr, b: Expr) -> Expr:
+    """`max(a, b)`."""
+    return _extreme("max", a, b, lambda difference: difference >= 0)
+
+
+def _extreme(op: str, a: Expr, b: Expr, keeps_first: Callable[[int], bool]) -> Expr:
+    difference = constant_value(subtract(a, b))
+    if difference is not None:
+        return a if keeps_first(difference) else b
+    for one, other in ((a, b), (b, a)):
+        # min(min(p, q), r) where r is comparable with p or q needs no further level.
+        if isinstance(one, Op) and one.op == op:
+            for kept, tried in (one.args, one.args[::-1]):
+                difference = constant_value(subtract(tried, other))
+                if difference is not None:
+                    return one if keeps_first(difference) else _extreme(op, kept, other, keeps_first)
+    return Op(a.type, op, (a, b))
+
+
+def tidy(expr: Expr) -> Expr:
+    """The coordinate `expr` with its sums, products, quotients, minima and maxima in the forms above."""
+    return _tidy(expr) if expr.type in (I32, I64) else expr
+
+
+@lru_cache(maxsize=1 << 15)
+def _tidy(expr: Expr) -> Expr:
+    if not expr.children or isinstance(expr, Load):
+        return expr
+    if isinstance(expr, Op) and expr.type in (I32, I64):
+        args = tuple(map(tidy, expr.args))
+        if expr.op in ("+", "-", "neg"):
+            return from_affine(*affine(Op(expr.type, expr.op, args)), expr.type)
+        if expr.op == "*":
+            return multiply(*args)
+        if expr.op == "min":
+            return minimum(*args)
+        if expr.op == "max":
+            return maximum(*args)
+        if expr.op in ("//", "%") and isinstance(args[1], Const) and int(args[1].value) > 0:
+            divisor = int(args[1].value)
+            if expr.op == "//":
+                return divide(args[0], divisor)
+            value = constant_value(args[0])
+            return Op(expr.type, "%", args) if value is None else _literal(expr.type, value % divisor)
+        return rebuild(expr, args)
+    return rebuild(expr, tuple(map(tidy, expr.children)))
+
+
+def replace_terms(expr: Expr, values: Mapping[Expr, Expr]) -> Expr:
+    """The coordinate `expr` with whole terms of its affine form replaced."""
+    terms, constant = affine(expr)
+    result: Expr = _literal(expr.type, constant)
+    for term, factor in terms:
+        result = add(result, scale(values.get(term, term), factor))
+    return result

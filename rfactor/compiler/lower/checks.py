@@ -1,0 +1,54 @@
+"""Entry checks: what the nest asks of the caller's arrays, asserted before anything runs.
+
+read of a over (0, n - 1)   ->   assert a.min.0 <= 0 and n <= a.min.0 + a.extent.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.bounds import Bounded, Box, hulls
+from rfactor.compiler.lower.storage import buffer_name
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction
+from rfactor.ir.loopnest import Assert, Stmt, block
+from rfactor.ir.types import BOOL, I32, I64
+
+
+def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str]) -> Stmt:
+    """The assertions, in the order of the arguments. `sparse` names arrays whose dimension 0 may have any stride."""
+    checks: list[Assert] = []
+    for image in algorithm.images:
+        if image.dimensions and image.name not in sparse:
+            checks.append(_dense(f"input {image.name}", image.name))
+        for live, box in hulls(bounded.images[image.name]).items():
+            checks.extend(_inside(f"input {image.name}", "is read", image.name, box, live))
+    for name in algorithm.outputs:
+        function = algorithm.function(name)
+        for component in range(len(function.types)):
+            buffer = buffer_name(name, component)
+            what = f"output {name}" if len(function.types) == 1 else f"output {name}[{component}]"
+            if function.variables and buffer not in sparse:
+                checks.append(_dense(what, buffer))
+            asked = (Var(I32, f"{name}.extent.{d}") for d in range(len(function.variables)))
+            live = conjunction(*(apply(">", extent, affine.integer(0)) for extent in asked))
+            checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], live))
+    return block(*checks)
+
+
+def _dense(what: str, buffer: str) -> Assert:
+    stride = Var(I64, f"{buffer}.stride.0")
+    condition = apply("==", stride, Const(I64, 1))
+    return Assert(condition, f"{what} has stride {{}} in dimension 0, where 1 is expected", (stride,))
+
+
+def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr) -> Iterator[Assert]:
+    for d, (low, high) in zip(range(len(box)), box, strict=True):
+        least, extent = Var(I32, f"{buffer}.min.{d}"), Var(I32, f"{buffer}.extent.{d}")
+        last = affine.subtract(affine.add(least, extent), affine.integer(1))
+        inside = apply("and", apply("<=", least, low), apply("<=", high, last))
+        if not (isinstance(live, Const) and live.value is True):
+            inside = Op(BOOL, "or", (Op(BOOL, "not", (live,)), inside))
+        message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"
+        yield Assert(inside, message, (low, high, least, last))

@@ -1,0 +1,354 @@
+"""Interval arithmetic of coordinates: the least and the greatest value that an expression takes inside loops.
+
+The ends are expressions of what is known outside the loops, or None where nothing bounds the value. Over the integers:
+coordinates do not overflow (entry checks see to that); arithmetic on data of narrow types is bounded by constants, and
+by the whole type where it may wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, select, variables, walk
+from rfactor.ir.loopnest import Load
+from rfactor.ir.types import BOOL, I32, I64, Type
+
+End = Expr | None
+Interval = tuple[End, End]
+UNBOUNDED: Interval = (None, None)
+Range = tuple[int, int]
+Extreme = Callable[[Expr, Expr], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRange:
+    """A loop variable: `min <= name < min + extent`, defined inside `depth` loops (its own included)."""
+
+    depth: int
+    min: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A variable with one value, such as a hole that is filled; defined inside `depth` loops."""
+
+    depth: int
+    value: Expr
+
+
+Binding = LoopRange | Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is known at a place in the nest."""
+
+    depth: int = 0
+    """The number of loops around it."""
+    bindings: Mapping[str, Binding] = field(default_factory=dict)
+    facts: Mapping[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
+    """Terms with their least and greatest value."""
+    conditions: tuple[Expr, ...] = ()
+    """Coordinates that are <= 0 here, from guards and predicates."""
+
+
+class Intervals:
+    """Intervals at a place, as seen from inside `level` loops: what is bound further in is eliminated."""
+
+    def __init__(self, scope: Scope, level: int) -> None:
+        self._scope = scope
+        self._level = level
+        self._memo: dict[Expr, Interval] = {}
+        self._conditions: list[tuple[dict[Expr, int], int]] | None = None
+
+    def of(self, expr: Expr) -> Interval:
+        """The interval of an i32 expression, guards taken into account."""
+        low, high = self._plain(expr)
+        terms, _ = affine.affine(self._filled(expr))
+        inner = {term for term, _ in terms if not self._is_outer(term)}
+        if not inner:
+            return low, high
+        if self._conditions is None:
+            expanded = [affine.affine(self._filled(c)) for c in self._scope.conditions]
+            self._conditions = [(dict(own), constant) for own, constant in expanded]
+        for own, constant in self._conditions:
+            shared = inner & own.keys()
+            if not shared:
+                continue
+            condition = affine.from_affine(tuple(own.items()), constant)
+            # expr = ±condition + rest with condition <= 0 bounds expr by the rest, if the inner terms cancel.
+            for sign in (1, -1):
+                if all(dict(terms)[term] == sign * own[term] for term in shared):
+                    rest = affine.subtract(self._filled(expr), affine.scale(condition, sign))
+                    rest_low, rest_high = self._plain(rest)
+                    if sign == 1:
+                        high = _both(affine.minimum, high, rest_high)
+                    else:
+                        low = _both(affine.maximum, low, rest_low)
+        return low, high
+
+    def _is_outer(self, expr: Expr) -> bool:
+        low, high = self._plain(expr)
+        return low is not None and low == high
+
+    def _filled(self, expr: Expr) -> Expr:
+        """`expr` with the definitions that are not visible at the level put in place of their names."""
+        while True:
+            values: dict[Expr, Expr] = {}
+            for term, _ in affine.affine(expr)[0]:
+                binding = self._scope.bindings.get(term.name) if isinstance(term, Var) else None
+                if isinstance(binding, Definition) and (
+                    binding.depth > self._level or isinstance(binding.value, Const | Var)
+                ):
+                    values[term] = binding.value
+            if not values:
+                return expr
+            expr = affine.replace_terms(expr, values)
+
+    def _plain(self, expr: Expr) -> Interval:
+        done = self._memo.get(expr)
+        if done is None:
+            done = self._memo[expr] = self._sum(self._filled(expr))
+        return done
+
+    def _sum(self, expr: Expr) -> Interval:
+        terms, constant = affine.affine(expr)
+        if len(terms) == 1 and terms[0] == (expr, 1):
+            return self._term(expr)
+        ends = [(factor, *self._term(term)[:: 1 if factor > 0 else -1]) for term, factor in terms]
+        low = _weighted(expr.type, constant, [(factor, least) for factor, least, _ in ends])
+        high = _weighted(expr.type, constant, [(factor, greatest) for factor, _, greatest in ends])
+        return low, high
+
+    def _term(self, term: Expr) -> Interval:
+        fact = self._scope.facts.get(term)
+        if fact is not None:
+            low, high = self._plain(fact[0])[0], self._plain(fact[1])[1]
+            known = self._structure(term)
+            if known[0] is not None and known[0] == known[1]:
+                return known
+            return _both(affine.maximum, known[0], low), _both(affine.minimum, known[1], high)
+        return self._structure(term)
+
+    def _structure(self, term: Expr) -> Interval:
+        if isinstance(term, Const):
+            return term, term
+        if isinstance(term, Var):
+            return self._variable(term)
+        if isinstance(term, Op) and term.type in (I32, I64):
+            return self._operation(term)
+        return _by_type(term)
+
+    def _variable(self, term: Var) -> Interval:
+        binding = self._scope.bindings.get(term.name)
+        if not isinstance(binding, LoopRange) or binding.depth <= self._level:
+            return term, term
+        last = affine.subtract(affine.add(binding.min, binding.extent), affine.integer(1))
+        return self._plain(binding.min)[0], self._plain(last)[1]
+
+    def _operation(self, term: Op) -> Interval:
+        op, args = term.op, term.args
+        if op == "cast":
+            inner = args[0]
+            if inner.type == I32:
+                low, high = self._plain(inner)
+                return (
+                    None if low is None else Op(term.type, "cast", (low,)),
+                    None if high is None else Op(term.type, "cast", (high,)),
+                )
+            return _by_type(term)
+        if op == "select":
+            (low_a, high_a), (low_b, high_b) = self._plain(args[1]), self._plain(args[2])
+            if not _reads(term) and all(map(self._is_outer, variables(term))):
+                return term, term
+            return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
+        ends = [self._plain(arg) for arg in args]
+        if all(low is not None and low == high for low, high in ends):
+            same = tuple(low for low, _ in ends if low is not None)
+            rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
+            return (rebuilt, rebuilt) if not _reads(rebuilt) else _by_type(term)
+        if op in ("min", "max"):
+            extreme = affine.minimum if op == "min" else affine.maximum
+            (low_a, high_a), (low_b, high_b) = ends
+            if op == "min":
+                return _only_both(extreme, low_a, low_b), _both(extreme, high_a, high_b)
+            return _both(extreme, low_a, low_b), _only_both(extreme, high_a, high_b)
+        if op == "*":
+            return _product(*ends)
+        if op in ("//", "%"):
+            return self._quotient(term, *ends)
+        return _by_type(term)
+
+    def _quotient(self, term: Op, dividend: Interval, divisor: Interval) -> Interval:
+        low, high = dividend
+        value = divisor[0].value if isinstance(divisor[0], Const) and divisor[0] == divisor[1] else None
+        if value is None or int(value) <= 0:
+            return _by_type(term)
+        count = int(value)
+        if term.op == "//":
+            return (
+                None if low is None else affine.divide(low, count),
+                None if high is None else affine.divide(high, count),
+            )
+        if isinstance(low, Const) and isinstance(high, Const) and int(low.value) // count == int(high.value) // count:
+            return Const(I32, int(low.value) % count), Const(I32, int(high.value) % count)
+        return affine.integer(0), affine.integer(count - 1)
+
+
+def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
+    """`constant + sum(factor * end)`; unknown where an end is, or where the type does not hold a constant of it."""
+    total: dict[Expr, int] = {}
+    for factor, end in ends:
+        if end is None:
+            return None
+        terms, own = affine.affine(end)
+        constant += factor * own
+        for term, count in terms:
+            total[term] = total.get(term, 0) + factor * count
+    kept = tuple((term, count) for term, count in total.items() if count)
+    least, greatest = int(type.min), int(type.max)
+    if all(least <= value <= greatest for value in (constant, *(count for _, count in kept))):
+        return affine.from_affine(kept, constant, type)
+    return None
+
+
+def _reads(expr: Expr) -> bool:
+    """Whether data is read in `expr`."""
+    return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))
+
+
+def _only_both(extreme: Extreme, a: End, b: End) -> End:
+    """The outer of two ends; unknown where one is."""
+    return None if a is None or b is None else extreme(a, b)
+
+
+def _both(extreme: Extreme, a: End, b: End) -> End:
+    """The tighter of two ends; the known one where one is not."""
+    if a is None or b is None:
+        return b if a is None else a
+    return extreme(a, b)
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    if None in a or None in b:
+        return UNBOUNDED
+    products = [affine.multiply(x, y) for x in a for y in b if x is not None and y is not None]
+    low = high = products[0]
+    for product in products[1:]:
+        low, high = affine.minimum(low, product), affine.maximum(high, product)
+    return low, high
+
+
+def _by_type(expr: Expr) -> Interval:
+    """The interval from the types of the data in it."""
+    known = data_range(expr)
+    if known is None or known == (I32.min, I32.max):
+        return UNBOUNDED
+    return Const(expr.type, known[0]), Const(expr.type, known[1])
+
+
+def data_range(expr: Expr) -> Range | None:
+    """The values that an integer or bool expression can have, by its type and operations alone; None for floats."""
+    if expr.type.is_float:
+        return None
+    whole = (int(expr.type.min), int(expr.type.max))
+    if isinstance(expr, Const):
+        return int(expr.value), int(expr.value)
+    if not isinstance(expr, Op):
+        return whole
+    ranges = [data_range(arg) for arg in expr.args]
+    result = _data_operation(expr, ranges)
+    if result is None or result[0] < whole[0] or result[1] > whole[1]:
+        return whole
+    return result
+
+
+def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
+    known = [r for r in ranges if r is not None]
+    op = expr.op
+    if op == "select":
+        return _hull(ranges[1], ranges[2])
+    if len(known) != len(ranges):
+        return None
+    if op == "cast":
+        return known[0]
+    if op in ("and", "or", "not") or expr.type == BOOL:
+        return 0, 1
+    a = known[0]
+    b = known[1] if len(known) > 1 else known[0]
+    if op == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "-":
+        return a[0] - b[1], a[1] - b[0]
+    if op == "neg":
+        return -a[1], -a[0]
+    if op == "*":
+        corners = [x * y for x in a for y in b]
+        return min(corners), max(corners)
+    if op == "min":
+        return min(a[0], b[0]), min(a[1], b[1])
+    if op == "max":
+        return max(a[0], b[0]), max(a[1], b[1])
+    if op == "abs" and a[0] > int(expr.type.min):
+        return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
+    if op == "&" and (a[0] >= 0 or b[0] >= 0):
+        return 0, min(r[1] for r in (a, b) if r[0] >= 0)
+    if op in ("|", "^") and a[0] >= 0 and b[0] >= 0:
+        return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+    if op == "//" and b[0] == b[1] and b[0] > 0:
+        return a[0] // b[0], a[1] // b[0]
+    if op == "%" and b[0] == b[1] and b[0] != 0:
+        return 0, abs(b[0]) - 1
+    if op == ">>" and b[0] == b[1] and 0 <= b[0] < expr.type.bits:
+        return a[0] >> b[0], a[1] >> b[0]
+    return None
+
+
+def _hull(a: Range | None, b: Range | None) -> Range | None:
+    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+
+
+def nonpositive(condition: Expr) -> list[Expr]:
+    """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say."""
+    if not isinstance(condition, Op):
+        return []
+    if condition.op == "and" or (condition.op == "&" and condition.type == BOOL):
+        return nonpositive(condition.args[0]) + nonpositive(condition.args[1])
+    if condition.op not in ("<", "<=", ">", ">=", "==") or condition.args[0].type != I32:
+        return []
+    a, b = condition.args
+    one = affine.integer(1)
+    if condition.op == "<":
+        return [affine.add(affine.subtract(a, b), one)]
+    if condition.op == "<=":
+        return [affine.subtract(a, b)]
+    if condition.op == ">":
+        return [affine.add(affine.subtract(b, a), one)]
+    if condition.op == ">=":
+        return [affine.subtract(b, a)]
+    return [affine.subtract(a, b), affine.subtract(b, a)]
+
+
+def union(a: Interval, b: Interval, live: Expr | None = None) -> Interval:
+    """The interval that holds both; `b` counts only where `live` holds (None: always)."""
+    return _grown(affine.minimum, a[0], b[0], live), _grown(affine.maximum, a[1], b[1], live)
+
+
+def _grown(extreme: Extreme, a: End, b: End, live: Expr | None) -> End:
+    if a is None or b is None:
+        return None
+    grown: Expr = extreme(a, b)
+    return grown if live is None or grown == a else select(live, grown, a)
+
+
+def positive(extent: Expr) -> Expr:
+    """`extent > 0`."""
+    return apply(">", extent, affine.integer(0))
+
+
+def narrow(type: Type) -> bool:
+    """Whether every value of the type is a coordinate."""
+    return type.is_int and type.bits <= 16

@@ -1,0 +1,37 @@
+"""The loops of a nest as text, in the manner of Halide's `print_loop_nest`: no bounds, no values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
+
+
+def show_loops(nest: Stmt) -> str:
+    """The loops, one a line, ending in a line end."""
+    return "".join(f"{line}\n" for line in _lines(nest, ""))
+
+
+def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
+    deeper = indent + "  "
+    if isinstance(stmt, Block):
+        for i, part in zip(range(len(stmt.statements)), stmt.statements, strict=True):
+            yield from _lines(part, indent)
+            rest = stmt.statements[i + 1 :]
+            if isinstance(part, Produce) and rest:
+                yield f"{indent}consume {part.name}:"
+                yield from _lines(Block(rest), deeper)
+                return
+    elif isinstance(stmt, For):
+        kind = "for" if stmt.kind == "serial" else stmt.kind
+        yield f"{indent}{kind} {stmt.name.split('.', 2)[2]}:"
+        yield from _lines(stmt.body, deeper)
+    elif isinstance(stmt, If):
+        yield from _lines(stmt.then, indent)
+    elif isinstance(stmt, Produce):
+        yield f"{indent}produce {stmt.name}:"
+        yield from _lines(stmt.body, deeper)
+    elif isinstance(stmt, Realize):
+        yield from _lines(stmt.body, indent)
+    elif isinstance(stmt, Provide):
+        yield f"{indent}{stmt.name}(...) = ..."

@@ -1,0 +1,174 @@
+"""Loop partitioning: iterations that a guard cannot stop are run without it.
+
+    for x in (0, e):                     for x in (0, m): f[x*8 + …] = …
+      if x*8 + 7 < n: f[…] = …     ->    for x in (m, e - m): if x*8 + 7 < n: f[…] = …
+
+`m` comes from the guard, solved for the innermost loop that it depends on and that stays a loop: vector and unrolled
+loops inside take their worst iteration. A parallel loop keeps one range and asks per iteration which body to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.interval import nonpositive
+from rfactor.compiler.lower.nest import conjuncts
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
+from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
+from rfactor.ir.types import I32
+
+
+def partition(stmt: Stmt) -> Stmt:
+    """The flat nest with every such loop split in up to three."""
+    if isinstance(stmt, Block):
+        return block(*map(partition, stmt.statements))
+    if isinstance(stmt, For):
+        loop = replace(stmt, body=partition(stmt.body))
+        return _partitioned(loop) if stmt.kind in ("serial", "parallel") else loop
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise)
+        return If(stmt.condition, partition(stmt.then), otherwise)
+    if isinstance(stmt, Let | Produce | Allocate):
+        return replace(stmt, body=partition(stmt.body))
+    return stmt
+
+
+@dataclass(frozen=True, slots=True)
+class _Safe:
+    """Iterations `min <= x < end` (where known) for which a guard holds whatever the loops inside do."""
+
+    condition: Expr
+    min: Expr | None
+    end: Expr | None
+
+
+def _partitioned(loop: For) -> Stmt:
+    safe = [s for condition, inner in _guards(loop.body, loop.name, {}) if (s := _solve(condition, loop.name, inner))]
+    if not safe:
+        return loop
+    end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
+    first: Expr = loop.min
+    last: Expr = end
+    for s in safe:
+        if s.min is not None:
+            first = affine.maximum(first, s.min)
+        if s.end is not None:
+            last = affine.minimum(last, s.end)
+    held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
+    body = _assuming(loop.body, held)
+    if loop.kind == "parallel":
+        here = Var(I32, loop.name)
+        inside = [apply(">=", here, first)] if first != loop.min else []
+        if last != end:
+            inside.append(apply("<", here, last))
+        return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
+    return _ranges(loop, body, first, last, end)
+
+
+def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
+    """`[min, first)` guarded, `[first, last)` not, `[last, end)` guarded."""
+    start, stop = Var(I32, f"{loop.name}.main"), Var(I32, f"{loop.name}.tail")
+
+    def span(low: Expr, high: Expr, inner: Stmt) -> Stmt:
+        return replace(loop, min=low, extent=affine.subtract(high, low), body=inner)
+
+    before = first != loop.min
+    after = last != end
+    low: Expr = start if before else loop.min
+    high: Expr = stop if after else end
+    result = block(
+        span(loop.min, low, loop.body) if before else None,
+        span(low, high, body),
+        span(high, end, loop.body) if after else None,
+    )
+    if after:
+        result = Let(stop.name, affine.maximum(last, low), result)
+    if before:
+        result = Let(start.name, affine.minimum(first, end), result)
+    return result
+
+
+def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
+    """The guards in `stmt` that depend on the loop `name` and on no loop inside that could be partitioned for them."""
+    if isinstance(stmt, Block):
+        for part in stmt.statements:
+            yield from _guards(part, name, inner)
+    elif isinstance(stmt, For):
+        yield from _guards(stmt.body, name, {**inner, stmt.name: stmt})
+    elif isinstance(stmt, If):
+        for condition in conjuncts(stmt.condition):
+            used = names(condition)
+            serial = any(n in used and loop.kind in ("serial", "parallel") for n, loop in inner.items())
+            if name in used and not serial and not any(isinstance(node, Load) for node in walk(condition)):
+                yield condition, {n: loop for n, loop in inner.items() if n in used}
+        yield from _guards(stmt.then, name, inner)
+        if stmt.otherwise is not None:
+            yield from _guards(stmt.otherwise, name, inner)
+    elif isinstance(stmt, Let | Produce | Allocate):
+        yield from _guards(stmt.body, name, inner)
+
+
+def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
+    low: Expr | None = None
+    high: Expr | None = None
+    comparisons = nonpositive(condition)
+    if not comparisons:
+        return None
+    for comparison in comparisons:
+        terms, constant = affine.affine(comparison)
+        factor = dict(terms).get(Var(I32, name), 0)
+        rest: Expr = affine.integer(constant)
+        for term, own in terms:
+            if term == Var(I32, name):
+                continue
+            worst = _worst(term, own, inner)
+            if worst is None or name in names(worst):
+                return None
+            rest = affine.add(rest, affine.scale(worst, own))
+        if factor > 0:  # factor*x + rest <= 0
+            end = affine.add(affine.divide(affine.scale(rest, -1), factor), affine.integer(1))
+            high = end if high is None else affine.minimum(high, end)
+        elif factor < 0:  # rest <= -factor*x
+            start = affine.divide_up(rest, -factor)
+            low = start if low is None else affine.maximum(low, start)
+        else:
+            return None
+    return _Safe(condition, low, high)
+
+
+def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:
+    """The value of a term, over the loops inside, at which `factor * term` is greatest."""
+    loops = [v.name for v in variables(term) if v.name in inner]
+    if not loops:
+        return term
+    if not isinstance(term, Var):
+        return None
+    loop = inner[term.name]
+    if not isinstance(loop.extent, Const):
+        return None
+    return loop.min if factor < 0 else affine.add(loop.min, affine.integer(int(loop.extent.value) - 1))
+
+
+def _assuming(stmt: Stmt, held: set[Expr]) -> Stmt:
+    """`stmt` where the conditions `held` are known to hold."""
+    if isinstance(stmt, Block):
+        return block(*(_assuming(part, held) for part in stmt.statements))
+    if isinstance(stmt, If):
+        left = [c for c in conjuncts(stmt.condition) if c not in held]
+        then = _assuming(stmt.then, held)
+        if not left:
+            return then
+        otherwise = None if stmt.otherwise is None else _assuming(stmt.otherwise, held)
+        return If(_all(left), then, otherwise)
+    if isinstance(stmt, For | Let | Produce | Allocate):
+        return replace(stmt, body=_assuming(stmt.body, held))
+    return stmt
+
+
+def _all(conditions: list[Expr]) -> Expr:
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = Op(result.type, "and", (result, condition))
+    return result

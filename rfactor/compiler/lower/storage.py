@@ -1,0 +1,175 @@
+"""Storage: functions become flat buffers, one a component; points become indices.
+
+    realize f((min, extent), …)   ->   allocate f.0[…]; allocate f.1[…]
+    f(x, y) = a, b                ->   let f.0.value = a; let f.1.value = b; f.0[i] = f.0.value; f.1[i] = f.1.value
+    f(x, y)[1]                    ->   f.1[i]
+
+with `i = (x - f.min.0) + (y - f.min.1)*f.stride.1` in i64. Dimension 0 is dense in storage of our own; arrays that the
+caller gives have the strides that they come with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
+from rfactor.ir.loopnest import (
+    Allocate,
+    Assert,
+    Block,
+    For,
+    If,
+    Let,
+    Load,
+    Produce,
+    Provide,
+    Realize,
+    Stmt,
+    Store,
+    block,
+)
+from rfactor.ir.types import BOOL, I32, I64
+
+ALWAYS = Const(BOOL, True)
+
+
+def buffer_name(function: str, component: int) -> str:
+    """The flat buffer of one component of a function."""
+    return f"{function}.{component}"
+
+
+def flatten(stmt: Stmt, algorithm: Algorithm, sparse: frozenset[str] = frozenset()) -> Stmt:
+    """The nest over flat buffers. `sparse` names the caller's arrays whose dimension 0 may have any stride."""
+    layouts: dict[str, _Layout] = {}
+    for image in algorithm.images:
+        layouts[image.name] = _given(image.name, image.dimensions, image.name not in sparse)
+    for name in algorithm.outputs:
+        function = algorithm.function(name)
+        for component in range(len(function.types)):
+            buffer = buffer_name(name, component)
+            layouts[buffer] = _given(buffer, len(function.variables), buffer not in sparse)
+    return _Flattening(layouts).visit(stmt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the points of a buffer are."""
+
+    mins: tuple[Expr, ...]
+    """i32, a dimension each."""
+    strides: tuple[Expr, ...]
+    """i64, in elements."""
+
+    def index(self, arguments: tuple[Expr, ...]) -> Expr:
+        """The flat index (i64) of a point."""
+        total: Expr = Const(I64, 0)
+        for argument, low, stride in zip(arguments, self.mins, self.strides, strict=True):
+            total = affine.add(total, _times(widen(affine.subtract(affine.tidy(argument), low)), stride))
+        return total
+
+
+def _times(distance: Expr, stride: Expr) -> Expr:
+    """The product, distributed over the terms of `distance`, so that each loop variable stands in a term of its own."""
+    if isinstance(stride, Const):
+        return affine.scale(distance, int(stride.value))
+    terms, constant = affine.affine(distance)
+    total = affine.scale(stride, constant)
+    for term, factor in terms:
+        total = affine.add(total, affine.scale(Op(I64, "*", (term, stride)), factor))
+    return total
+
+
+def widen(coordinate: Expr) -> Expr:
+    """An i32 coordinate as i64, converted term by term: coordinates do not overflow."""
+    terms, constant = affine.affine(coordinate)
+    return affine.from_affine(tuple((Op(I64, "cast", (term,)), factor) for term, factor in terms), constant, I64)
+
+
+def _given(name: str, dimensions: int, dense: bool) -> _Layout:
+    """The layout of an array that the caller gives."""
+    mins = tuple(Var(I32, f"{name}.min.{d}") for d in range(dimensions))
+    strides: list[Expr] = [Var(I64, f"{name}.stride.{d}") for d in range(dimensions)]
+    if dense and dimensions:
+        strides[0] = Const(I64, 1)
+    return _Layout(mins, tuple(strides))
+
+
+class _Flattening:
+    def __init__(self, layouts: dict[str, _Layout]) -> None:
+        self._layouts = layouts
+        self._known: dict[str, Expr] = {}
+        """Constant bounds: they make strides and sizes constants."""
+        self._memo: dict[Expr, Expr] = {}
+
+    def visit(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return block(*map(self.visit, stmt.statements))
+        if isinstance(stmt, For):
+            return For(stmt.name, self.flat(stmt.min), self.flat(stmt.extent), stmt.kind, self.visit(stmt.body))
+        if isinstance(stmt, If):
+            return If(self.flat(stmt.condition), self.visit(stmt.then))
+        if isinstance(stmt, Produce):
+            return Produce(stmt.name, self.visit(stmt.body))
+        if isinstance(stmt, Let):
+            if isinstance(stmt.value, Const):
+                self._known[stmt.name] = stmt.value
+            return Let(stmt.name, stmt.value, self.visit(stmt.body))
+        if isinstance(stmt, Provide):
+            return self._stores(stmt)
+        if isinstance(stmt, Realize):
+            return self._allocated(stmt)
+        if isinstance(stmt, Assert):
+            return stmt
+        raise TypeError(f"unexpected before storage: {stmt!r}")
+
+    def _stores(self, stmt: Provide) -> Stmt:
+        """All values are read before any is written."""
+        values = [self.flat(value) for value in stmt.values]
+        buffers = [buffer_name(stmt.name, component) for component in range(len(values))]
+        indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
+        if len(values) == 1:
+            return Store(buffers[0], indices[0], values[0], ALWAYS)
+        names = [Var(value.type, f"{buffer}.value") for buffer, value in zip(buffers, values, strict=True)]
+        body = block(*(Store(b, i, name, ALWAYS) for b, i, name in zip(buffers, indices, names, strict=True)))
+        for name, value in reversed(list(zip(names, values, strict=True))):
+            body = Let(name.name, value, body)
+        return body
+
+    def _allocated(self, stmt: Realize) -> Stmt:
+        strides: list[Expr] = []
+        lets: list[tuple[str, Expr]] = []
+        stride: Expr = Const(I64, 1)
+        size: Expr = affine.integer(1)
+        for d, (_, extent) in zip(range(len(stmt.bounds)), stmt.bounds, strict=True):
+            count = self._known.get(extent.name, extent) if isinstance(extent, Var) else extent
+            count = affine.maximum(count, affine.integer(0))
+            strides.append(stride)
+            size = affine.multiply(size, count)
+            if d + 1 < len(stmt.bounds):
+                stride = affine.multiply(stride, widen(count))
+                if not isinstance(stride, Const):
+                    name = Var(I64, f"{stmt.name}.stride.{d + 1}")
+                    lets.append((name.name, stride))
+                    stride = name
+        layout = _Layout(tuple(low for low, _ in stmt.bounds), tuple(strides))
+        for component in range(len(stmt.types)):
+            self._layouts[buffer_name(stmt.name, component)] = layout
+        body = self.visit(stmt.body)
+        for component, type_ in reversed(list(zip(range(len(stmt.types)), stmt.types, strict=True))):
+            body = Allocate(buffer_name(stmt.name, component), type_, size, body)
+        for name_, value in reversed(lets):
+            body = Let(name_, value, body)
+        return body
+
+    def flat(self, expr: Expr) -> Expr:
+        """`expr` with calls of functions and images as loads."""
+        done = self._memo.get(expr)
+        if done is None:
+            done = rebuild(expr, tuple(map(self.flat, expr.children))) if expr.children else expr
+            if isinstance(done, Call) and done.kind != "intrinsic":
+                buffer = buffer_name(done.name, done.index) if done.kind == "func" else done.name
+                done = Load(done.type, buffer, self._layouts[buffer].index(done.args))
+            self._memo[expr] = done
+        return done

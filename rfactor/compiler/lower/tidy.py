@@ -1,0 +1,143 @@
+"""Simplification of a flat nest: constants folded, trivial loops and branches and definitions taken away.
+
+let a = 16; for x in (0, a): …       ->   for x in (0, 16): …
+for x in (m, 1): f[x] = …            ->   f[m] = …
+if True: s                           ->   s
+let a = b; …  (unused, or a name)    ->   …
+"""
+
+from __future__ import annotations
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.expr import Const, Expr, Var, names, rebuild, walk
+from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I32
+
+Environment = dict[str, Expr]
+
+
+def tidy(stmt: Stmt) -> Stmt:
+    """The statement, simplified. Values keep their bits; coordinates are taken not to overflow."""
+    return _pruned(_Tidying({}).visit(stmt))[0]
+
+
+class _Tidying:
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        """Variables that stand for something simpler."""
+        self._memo: dict[tuple[Expr, bool], Expr] = {}
+
+    def _with(self, name: str, value: Expr) -> _Tidying:
+        return _Tidying({**self._environment, name: value})
+
+    def coordinate(self, expr: Expr) -> Expr:
+        return affine.tidy(self._substituted(expr, True))
+
+    def value(self, expr: Expr) -> Expr:
+        return simplify(self._substituted(expr, False))
+
+    def condition(self, expr: Expr) -> Expr:
+        plain = self._substituted(expr, False)
+        return simplify(plain, coordinates=not any(isinstance(node, Load) for node in walk(plain)))
+
+    def _substituted(self, expr: Expr, coordinate: bool) -> Expr:
+        """`expr` with known variables replaced; the indices of loads are coordinates wherever they stand."""
+        if isinstance(expr, Var):
+            return self._environment.get(expr.name, expr)
+        if not expr.children:
+            return expr
+        done = self._memo.get((expr, coordinate))
+        if done is None:
+            if isinstance(expr, Load):
+                done = Load(expr.type, expr.buffer, self.coordinate(expr.index), self.condition(expr.predicate))
+            else:
+                done = rebuild(expr, tuple(self._substituted(child, coordinate) for child in expr.children))
+            self._memo[expr, coordinate] = done
+        return done
+
+    def visit(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return block(*map(self.visit, stmt.statements))
+        if isinstance(stmt, Produce):
+            body = self.visit(stmt.body)
+            return body if body == NOTHING else Produce(stmt.name, body)
+        if isinstance(stmt, For):
+            return self._loop(stmt)
+        if isinstance(stmt, If):
+            return self._branch(stmt)
+        if isinstance(stmt, Let):
+            return self._definition(stmt)
+        if isinstance(stmt, Allocate):
+            body = self.visit(stmt.body)
+            return body if body == NOTHING else Allocate(stmt.buffer, stmt.type, self.coordinate(stmt.size), body)
+        if isinstance(stmt, Store):
+            predicate = self.condition(stmt.predicate)
+            return Store(stmt.buffer, self.coordinate(stmt.index), self.value(stmt.value), predicate)
+        if isinstance(stmt, Assert):
+            condition = self.condition(stmt.condition)
+            if isinstance(condition, Const) and condition.value:
+                return NOTHING
+            return Assert(condition, stmt.message, tuple(map(self.coordinate, stmt.arguments)))
+        raise TypeError(f"unexpected in a flat nest: {stmt!r}")
+
+    def _loop(self, loop: For) -> Stmt:
+        low, extent = self.coordinate(loop.min), self.coordinate(loop.extent)
+        count = affine.constant_value(extent)
+        if count is not None and count <= 0:
+            return NOTHING
+        if count == 1:
+            return self._with(loop.name, low).visit(loop.body)
+        body = self.visit(loop.body)
+        return body if body == NOTHING else For(loop.name, low, extent, loop.kind, body)
+
+    def _branch(self, branch: If) -> Stmt:
+        condition = self.condition(branch.condition)
+        then = self.visit(branch.then)
+        otherwise = NOTHING if branch.otherwise is None else self.visit(branch.otherwise)
+        if isinstance(condition, Const):
+            return then if condition.value else otherwise
+        if then == NOTHING and otherwise == NOTHING:
+            return NOTHING
+        return If(condition, then, None if otherwise == NOTHING else otherwise)
+
+    def _definition(self, let: Let) -> Stmt:
+        value = self.coordinate(let.value) if let.value.type == I32 else self.value(let.value)
+        if isinstance(value, Const | Var):
+            return self._with(let.name, value).visit(let.body)
+        return Let(let.name, value, self.visit(let.body))
+
+
+NOTHING = Block(())
+
+
+def _pruned(stmt: Stmt) -> tuple[Stmt, frozenset[str]]:
+    """The statement without definitions that nothing uses, and the names of the variables that it uses."""
+    if isinstance(stmt, Block):
+        parts = [_pruned(part) for part in stmt.statements]
+        return block(*(part for part, _ in parts)), frozenset().union(*(used for _, used in parts))
+    if isinstance(stmt, For):
+        body, used = _pruned(stmt.body)
+        return For(stmt.name, stmt.min, stmt.extent, stmt.kind, body), used | names(stmt.min) | names(stmt.extent)
+    if isinstance(stmt, If):
+        then, used = _pruned(stmt.then)
+        if stmt.otherwise is None:
+            return If(stmt.condition, then), used | names(stmt.condition)
+        otherwise, more = _pruned(stmt.otherwise)
+        return If(stmt.condition, then, otherwise), used | more | names(stmt.condition)
+    if isinstance(stmt, Let):
+        body, used = _pruned(stmt.body)
+        if stmt.name not in used:
+            return body, used
+        return Let(stmt.name, stmt.value, body), used | names(stmt.value)
+    if isinstance(stmt, Produce):
+        body, used = _pruned(stmt.body)
+        return Produce(stmt.name, body), used
+    if isinstance(stmt, Allocate):
+        body, used = _pruned(stmt.body)
+        return Allocate(stmt.buffer, stmt.type, stmt.size, body), used | names(stmt.size)
+    if isinstance(stmt, Store):
+        return stmt, names(stmt.index) | names(stmt.value) | names(stmt.predicate)
+    if isinstance(stmt, Assert):
+        return stmt, names(stmt.condition).union(*map(names, stmt.arguments))
+    raise TypeError(f"unexpected in a flat nest: {stmt!r}")

@@ -1,0 +1,206 @@
+"""Vectorised loops as vectors.
+
+    vectorized for x in (0, 8):                     g[ramp(0, 1, 8)] = a[ramp(s, 1, 8) if ramp(s, 1, 8) < x8(n)]
+      if s + x < n: g[x] = a[s + x]          ->                                              if ramp(s, 1, 8) < x8(n)
+
+The loop variable becomes a ramp; what does not depend on it stays scalar until it meets a vector. A guard that differs
+between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded.
+Lanes of such a loop write points of their own (its variable is pure), hence may run together. Where lanes would share
+a store, an allocation or an inner loop whose bounds differ, the loop stays serial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.storage import ALWAYS
+from rfactor.errors import ScheduleError
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
+from rfactor.ir.loopnest import (
+    Allocate,
+    Block,
+    Broadcast,
+    For,
+    If,
+    Let,
+    Load,
+    Produce,
+    Ramp,
+    Stmt,
+    Store,
+    block,
+)
+from rfactor.ir.types import I64
+
+
+def vectorize(stmt: Stmt) -> Stmt:
+    """The flat nest without vectorised loops. Raises `ScheduleError` for one whose extent is no constant."""
+    if isinstance(stmt, Block):
+        return block(*map(vectorize, stmt.statements))
+    if isinstance(stmt, For):
+        body = vectorize(stmt.body)
+        return _vectors(replace(stmt, body=body)) if stmt.kind == "vectorized" else replace(stmt, body=body)
+    if isinstance(stmt, If):
+        return If(stmt.condition, vectorize(stmt.then), None if stmt.otherwise is None else vectorize(stmt.otherwise))
+    if isinstance(stmt, Let | Produce | Allocate):
+        return replace(stmt, body=vectorize(stmt.body))
+    return stmt
+
+
+def _vectors(loop: For) -> Stmt:
+    lanes = affine.constant_value(loop.extent)
+    if lanes is None:
+        raise ScheduleError(
+            f"{loop.name} cannot be vectorized: its extent {loop.extent} is not a constant; give vectorize a factor"
+        )
+    if not _separate(loop.body, {loop.name}):
+        return replace(loop, kind="serial")
+    ramp = Ramp(loop.min, affine.integer(1), lanes)
+    return _Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(loop.body)
+
+
+def _separate(stmt: Stmt, varying: set[str]) -> bool:
+    """Whether lanes share no store, no allocation and all loop bounds; `varying` are the names that differ."""
+    if isinstance(stmt, Block):
+        return all(_separate(part, varying) for part in stmt.statements)
+    if isinstance(stmt, For):
+        return not ((names(stmt.min) | names(stmt.extent)) & varying) and _separate(stmt.body, varying)
+    if isinstance(stmt, If):
+        return _separate(stmt.then, varying) and (stmt.otherwise is None or _separate(stmt.otherwise, varying))
+    if isinstance(stmt, Let):
+        more = {stmt.name} if names(stmt.value) & varying else set()
+        return _separate(stmt.body, varying | more)
+    if isinstance(stmt, Produce):
+        return _separate(stmt.body, varying)
+    if isinstance(stmt, Store):
+        whole = all(node.type.lanes == 1 for e in (stmt.index, stmt.value, stmt.predicate) for node in walk(e))
+        return whole and bool(names(stmt.index) & varying)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """A place inside a loop whose iterations run together."""
+
+    lanes: int
+    vectors: dict[str, Expr]
+    """Names whose value differs between lanes, with the vector of their values."""
+    mask: Expr
+    """Lanes that run: a vector, or `ALWAYS`."""
+
+    def visit(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return block(*map(self.visit, stmt.statements))
+        if isinstance(stmt, For):
+            return replace(stmt, body=self.visit(stmt.body))
+        if isinstance(stmt, Produce):
+            return replace(stmt, body=self.visit(stmt.body))
+        if isinstance(stmt, If):
+            return self._branch(stmt)
+        if isinstance(stmt, Let):
+            return self._definition(stmt)
+        if isinstance(stmt, Store):
+            return Store(
+                stmt.buffer,
+                self._wide(self.value(stmt.index)),
+                self._wide(self.value(stmt.value)),
+                self._and(self.value(stmt.predicate)),
+            )
+        raise TypeError(f"not separate: {stmt!r}")
+
+    def _branch(self, stmt: If) -> Stmt:
+        condition = self.value(stmt.condition)
+        if condition.type.lanes == 1:
+            return If(condition, self.visit(stmt.then), None if stmt.otherwise is None else self.visit(stmt.otherwise))
+        then = replace(self, mask=self._and(condition)).visit(stmt.then)
+        if stmt.otherwise is None:
+            return then
+        opposite = Op(condition.type, "not", (condition,))
+        return block(then, replace(self, mask=self._and(opposite)).visit(stmt.otherwise))
+
+    def _definition(self, stmt: Let) -> Stmt:
+        value = self.value(stmt.value)
+        if value.type.lanes == 1:
+            return Let(stmt.name, value, self.visit(stmt.body))
+        known = value if isinstance(value, Ramp) else Var(value.type, stmt.name)
+        body = replace(self, vectors={**self.vectors, stmt.name: known}).visit(stmt.body)
+        return body if known is value else Let(stmt.name, value, body)
+
+    def _and(self, condition: Expr) -> Expr:
+        if self.mask == ALWAYS:
+            return condition
+        if isinstance(condition, Const) and condition.value is True:
+            return self.mask
+        return conjunction(self.mask, self._wide(condition))
+
+    def _wide(self, expr: Expr) -> Expr:
+        return expr if expr.type.lanes > 1 else Broadcast(expr, self.lanes)
+
+    def value(self, expr: Expr) -> Expr:
+        """`expr` in every lane: a vector where it differs between lanes or is loaded under a mask."""
+        if isinstance(expr, Var):
+            return self.vectors.get(expr.name, expr)
+        if isinstance(expr, Load):
+            return self._load(expr)
+        if not expr.children:
+            return expr
+        if isinstance(expr, Op) and expr.op == "cast" and expr.type == I64 and isinstance(expr.args[0], Var):
+            loop = self.vectors.get(expr.args[0].name)
+            if isinstance(loop, Ramp):  # of a loop variable, or an affine coordinate: neither overflows
+                base, stride = (Op(I64, "cast", (part,)) for part in loop.children)
+                return Ramp(affine.tidy(base), _constant(stride), self.lanes)
+        children = tuple(map(self.value, expr.children))
+        if all(child.type.lanes == 1 for child in children):
+            return rebuild(expr, children)
+        if isinstance(expr, Op) and expr.type.is_int:
+            ramp = _ramp(expr, children)
+            if ramp is not None:
+                return ramp
+        wide = tuple(map(self._wide, children))
+        type_ = expr.type.with_lanes(self.lanes)
+        if isinstance(expr, Op):
+            return Op(type_, expr.op, wide)
+        if isinstance(expr, Call):
+            return Call(type_, expr.name, wide, expr.kind, expr.index)
+        raise TypeError(f"unexpected in a flat nest: {expr}")
+
+    def _load(self, load: Load) -> Expr:
+        index, own = self.value(load.index), self.value(load.predicate)
+        if index.type.lanes == 1 and own.type.lanes == 1 and self.mask == ALWAYS:
+            return Load(load.type, load.buffer, index, own)
+        return Load(load.type.with_lanes(self.lanes), load.buffer, self._wide(index), self._and(own))
+
+
+def _constant(stride: Expr) -> Expr:
+    """A cast literal as a literal."""
+    if isinstance(stride, Op) and isinstance(stride.args[0], Const):
+        return Const(stride.type, stride.args[0].value)
+    return stride
+
+
+def _ramp(expr: Op, operands: tuple[Expr, ...]) -> Ramp | None:
+    """A sum or product of ramps and scalars that is a ramp again; exact also where it wraps."""
+
+    def combined(op: str, a: Expr, b: Expr) -> Expr:
+        return affine.tidy(Op(a.type, op, (a, b)))
+
+    if expr.op == "neg" and isinstance(operands[0], Ramp):
+        ramp = operands[0]
+        zero = Const(expr.type, 0)
+        return Ramp(combined("-", zero, ramp.base), combined("-", zero, ramp.stride), ramp.type.lanes)
+    if expr.op not in ("+", "-", "*") or len(operands) != 2:
+        return None
+    a, b = operands
+    lanes = max(a.type.lanes, b.type.lanes)
+    if isinstance(a, Ramp) and isinstance(b, Ramp) and expr.op != "*":
+        return Ramp(combined(expr.op, a.base, b.base), combined(expr.op, a.stride, b.stride), lanes)
+    if isinstance(a, Ramp) and b.type.lanes == 1:
+        stride = combined("*", a.stride, b) if expr.op == "*" else a.stride
+        return Ramp(combined(expr.op, a.base, b), stride, lanes)
+    if isinstance(b, Ramp) and a.type.lanes == 1:
+        if expr.op == "*":
+            return Ramp(combined("*", a, b.base), combined("*", a, b.stride), lanes)
+        stride = b.stride if expr.op == "+" else combined("-", Const(expr.type, 0), b.stride)
+        return Ramp(combined(expr.op, a, b.base), stride, lanes)
+    return None

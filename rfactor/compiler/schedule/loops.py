@@ -1,0 +1,120 @@
+"""Directives on the loops of one stage. Each is a rewrite of the stage's loops, allowed under the condition it states.
+
+Loops are named by the variables of the stage, innermost first in `StageSchedule.dimensions`. A loop is *pure* if it
+comes from a pure variable or from a reduction variable that is free of races (`races.py`); pure loops may run in any
+order and at once, other reduction loops keep their order. After Reinking et al. 2020, section 8.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule, TailStrategy
+from rfactor.errors import ScheduleError
+from rfactor.ir.loopnest import LoopKind
+
+
+def split(
+    stage: StageSchedule, old: str, outer: str, inner: str, factor: int, tail: TailStrategy = TailStrategy.AUTO
+) -> StageSchedule:
+    """
+        for x in (m, n): s   ->   for xo in (0, ceil(n/factor)): for xi in (0, factor):
+                                    if xo*factor + xi < n: s[x := m + xo*factor + xi]
+
+    The factor is 1 or more; the new names are new to the stage (one of them may be the old one). No guard is left where
+    the factor divides a constant extent.
+    """
+    if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
+        raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
+    dimension = find(stage, old, "split")
+    _new_names(stage, {old}, "split", outer, inner)
+    if tail in (TailStrategy.SHIFT_INWARDS, TailStrategy.ROUND_UP):
+        raise NotImplementedError(f"split({old}) with {tail.value}: only guard_with_if is there yet")
+    loops = tuple(
+        new
+        for d in stage.dimensions
+        for new in ((replace(dimension, name=inner), replace(dimension, name=outer)) if d is dimension else (d,))
+    )
+    relation, earlier = Split(old, outer, inner, factor, tail), stage.relations
+    return StageSchedule(loops, (*earlier, relation))
+
+
+def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozenset[str]) -> StageSchedule:
+    """
+        for o in (a, m): for i in (b, n): s   ->   for f in (0, m*n): s[o := a + f // n, i := b + f % n]
+
+    `o` is the next loop outside `i` (loops that are not in each other's way are reordered first), both are pure or
+    both are loops over reduction variables, and both are serial. `pure` names the loops that may run in any order.
+    """
+    within, around = find(stage, inner, "fuse"), find(stage, outer, "fuse")
+    if inner == outer:
+        raise ScheduleError(f"fuse({inner}, {outer}): two different loops are needed")
+    if within.reduction != around.reduction:
+        raise ScheduleError(f"fuse({inner}, {outer}): one is a pure loop, the other a loop over a reduction variable")
+    _new_names(stage, {inner, outer}, "fuse", fused)
+    names = [d.name for d in stage.dimensions]
+    position, above = names.index(inner), names.index(outer)
+    if above != position + 1 and not {inner, outer} <= pure:
+        raise ScheduleError(f"fuse({inner}, {outer}): {outer} must be the next loop outside {inner}: reorder first")
+    if within.kind != "serial" or around.kind != "serial":
+        raise ScheduleError(f"fuse({inner}, {outer}): fuse first, then say how the fused loop runs")
+    loops = tuple(replace(d, name=fused) if d is within else d for d in stage.dimensions if d is not around)
+    return StageSchedule(loops, (*stage.relations, Fuse(inner, outer, fused)))
+
+
+def reorder(stage: StageSchedule, order: tuple[str, ...], pure: frozenset[str]) -> StageSchedule:
+    """
+        for y: for x: s   ->   for x: for y: s          reorder(y, x): innermost first; loops not named stay
+
+    No two loops change places unless one of them is pure: loops over reduction variables keep their order.
+    """
+    if len(set(order)) != len(order):
+        raise ScheduleError(f"reorder({', '.join(order)}): a loop is named twice")
+    named = [find(stage, name, "reorder") for name in order]
+    places = sorted(stage.dimensions.index(d) for d in named)
+    loops = list(stage.dimensions)
+    for place, dimension in zip(places, named, strict=True):
+        loops[place] = dimension
+    before = [d.name for d in stage.dimensions if d.name not in pure]
+    after = [d.name for d in loops if d.name not in pure]
+    if before != after:
+        raise ScheduleError(
+            f"reorder({', '.join(order)}) changes the order of the reduction loops {', '.join(before[::-1])} "
+            f"(outermost first), and with it the result: only rfactor may do that, where the update commutes"
+        )
+    return replace(stage, dimensions=tuple(loops))
+
+
+def run(stage: StageSchedule, name: str, kind: LoopKind, pure: frozenset[str], directive: str) -> StageSchedule:
+    """
+        for x: s   ->   parallel for x: s               (or vectorized, unrolled)
+
+    A loop that is parallel or vectorized is pure: its iterations write points of their own. Any loop may be unrolled.
+    """
+    dimension = find(stage, name, directive)
+    if kind in ("parallel", "vectorized") and name not in pure:
+        raise ScheduleError(
+            f"{directive}({name}): its iterations update the same points one after the other, so they cannot run "
+            f"at once; use rfactor([({name}, v)]) and {directive} v of the intermediate"
+        )
+    loops = tuple(replace(d, kind=kind) if d is dimension else d for d in stage.dimensions)
+    return replace(stage, dimensions=loops)
+
+
+def find(stage: StageSchedule, name: str, directive: str) -> Dimension:
+    """The loop called `name`. Raises `ScheduleError` naming those that are there."""
+    for dimension in stage.dimensions:
+        if dimension.name == name:
+            return dimension
+    loops = ", ".join(d.name for d in reversed(stage.dimensions)) or "none"
+    raise ScheduleError(f"{directive}({name}): the stage has no such loop; it has {loops} (outermost first)")
+
+
+def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:
+    taken = {d.name for d in stage.dimensions} - gone
+    for relation in stage.relations:
+        taken |= {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
+    for name in names:
+        if name in taken:
+            raise ScheduleError(f"{directive}: the name {name} is taken by another loop of this stage")
+        taken.add(name)
