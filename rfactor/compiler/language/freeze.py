@@ -38,7 +38,7 @@ def freeze(*outputs: Func) -> Frozen:
         if func.name() in open_:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
-        func.function()
+        func.function
         for name, used in func.references.items():
             if isinstance(used, Func):
                 visit(used)
@@ -51,7 +51,7 @@ def freeze(*outputs: Func) -> Frozen:
     for output in outputs:
         visit(output)
     algorithm = Algorithm(
-        tuple(func.function() for func in done.values()),
+        tuple(func.function for func in done.values()),
         tuple(output.name() for output in outputs),
         tuple(image.image() for image in images.values()),
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),

@@ -31,7 +31,7 @@ class FuncRef(Expr):
 
     @property
     def node(self) -> ir.Expr:
-        function = self._func.function()
+        function = self._func.function
         if len(function.types) != 1:
             raise TypeMismatch(
                 f"{self._func.name()} has {len(function.types)} components: take one, as in {self._func.name()}[…][0]"
@@ -43,13 +43,13 @@ class FuncRef(Expr):
         return {**(joined(*self._arguments) if self._arguments else {}), self._func.name(): self._func}
 
     def __getitem__(self, component: int) -> Expr:
-        function = self._func.function()
+        function = self._func.function
         if not 0 <= component < len(function.types):
             raise TypeMismatch(f"{self._func.name()} has {len(function.types)} components, hence no [{component}]")
         return Expr(function.at(tuple(a.node for a in self._arguments), component), self.uses)
 
     def __len__(self) -> int:
-        return len(self._func.function().types)
+        return len(self._func.function.types)
 
     def size(self) -> int:
         """The number of components."""
@@ -114,6 +114,7 @@ class Func(Named, Directives):
         """Whether it has its pure definition."""
         return bool(self.stages)
 
+    @property
     def function(self) -> Function:
         """Its definition as it is now. Raises `AlgorithmError` if there is none."""
         if not self.stages:
@@ -123,15 +124,15 @@ class Func(Named, Directives):
 
     def dimensions(self) -> int:
         """The number of dimensions."""
-        return len(self.function().variables)
+        return len(self.function.variables)
 
     def args(self) -> list[Var]:
         """Its pure variables."""
-        return [Var(name) for name in self.function().variables]
+        return [Var(name) for name in self.function.variables]
 
     def types(self) -> list[Type]:
         """The type of each component."""
-        return [Type(type_) for type_ in self.function().types]
+        return [Type(type_) for type_ in self.function.types]
 
     def type(self) -> Type:
         """The type of its one component."""
@@ -151,7 +152,7 @@ class Func(Named, Directives):
 
     def value(self) -> Expr:
         """The value of the pure definition."""
-        return Expr(self.function().pure.values[0], self.references)
+        return Expr(self.function.pure.values[0], self.references)
 
     def __getitem__(self, index: Any) -> FuncRef:
         given = index if isinstance(index, tuple) else (index,)
@@ -244,7 +245,7 @@ class Func(Named, Directives):
     # Schedule
 
     def _state(self) -> StageState:
-        self.function()
+        self.function
         return self.stages[0]
 
     def _owner(self) -> Func:

@@ -52,7 +52,7 @@ class Directives:
 
     def _pure(self) -> frozenset[str]:
         state = self._state()
-        return pure_loops(self._owner().function(), state.definition, state.schedule)
+        return pure_loops(self._owner().function, state.definition, state.schedule)
 
     def _become(self, schedule: StageSchedule) -> Self:
         self._state().schedule = schedule
@@ -93,7 +93,7 @@ class Directives:
             schedule = loops.split(schedule, name, name, inner, factor, tail)
             if kind != "parallel":
                 name = inner
-        pure = pure_loops(self._owner().function(), self._state().definition, schedule)
+        pure = pure_loops(self._owner().function, self._state().definition, schedule)
         return self._become(loops.run(schedule, name, kind, pure, directive))
 
     def parallel(self, variable: Any, factor: int | None = None, tail: Any = TailStrategy.AUTO) -> Self:
@@ -147,7 +147,7 @@ class Stage(Directives):
         names = tuple((variable_name(r), variable_name(v)) for r, v in given)
         state = self._state()
         own = split_domain(state.definition, state.schedule.relations)
-        function = replaced(self._func.function(), self._number - 1, own)
+        function = replaced(self._func.function, self._number - 1, own)
         taken = Named(f"{self._func.name()}_intm", "f")
         name = taken.name()
         factored = factor(function, self._number - 1, names, name, recognize=recognize, semantics=Meaning(semantics))
