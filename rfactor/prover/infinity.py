@@ -51,12 +51,12 @@ class _Rewriter:
         if not expr.children:
             return expr
         args = tuple(map(self.visit, expr.children))
-        if not any(map(has_infinity, args)):
-            return rebuild(expr, args)
+        if not any(map(_carries, args)):
+            return _rebuilt(expr, args)
         if isinstance(expr, Op) and expr.op == "select":
             return _select(*args)
         for at, arg in zip(range(len(args)), args, strict=True):
-            if isinstance(arg, Op):  # a select with an infinite branch: pull it to the top
+            if isinstance(arg, Op) and _carries(arg):  # a select with an infinite branch: pull it to the top
                 condition, true, false = arg.args
                 branches = [self.visit(_rebuilt(expr, (*args[:at], b, *args[at + 1 :]))) for b in (true, false)]
                 return _select(condition, branches[0], branches[1])
@@ -66,6 +66,11 @@ class _Rewriter:
             assert isinstance(args[0], Const)
             return args[0] if float(args[0].value) > 0 else Const(expr.type, 0)
         raise Undefined(f"{expr} of an infinity")
+
+
+def _carries(expr: Expr) -> bool:
+    """Whether the value may be infinite: ±inf itself, or a select with it as a branch."""
+    return is_infinite(expr) or (isinstance(expr, Op) and expr.op == "select" and any(map(_carries, expr.args[1:])))
 
 
 def _rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:

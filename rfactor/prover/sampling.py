@@ -104,12 +104,12 @@ def differs(left: Array, right: Array) -> Array:
     """Where two arrays of values differ; beyond rounding, for floats. NaN equals NaN."""
     left, right = np.broadcast_arrays(left, right)
     if left.dtype.kind != "f":
-        unequal: Array = np.asarray(left != right).astype(bool)
+        unequal: Array = np.asarray(np.not_equal(left, right)).astype(bool)
         return unequal
     with np.errstate(all="ignore"):
         close = np.abs(left - right) <= TOLERANCE * (1.0 + np.maximum(np.abs(left), np.abs(right)))
-    same = (left == right) | (np.isnan(left) & np.isnan(right))
-    return ~(close | same)
+    different: Array = ~(close | (left == right) | (np.isnan(left) & np.isnan(right)))
+    return different
 
 
 def refute(

@@ -1,0 +1,264 @@
+"""Operators made from the update's own text: its data replaced by the right operand.
+
+Where `f` reads a datum, `op` must read what `y = f(e; d)` tells of it. For a candidate `e`, each part of `f` that is free
+of accumulators is replaced by a `y_j` (or a simple function of one) that agrees with it on samples, or, failing that, by
+any `y_j` of its type; what steps and runs agree with on samples is claimed. Gives argmin in its spellings, ties broken by
+an index, clamps, carries, saturation, masks, without a table.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rfactor.ir.evaluate import evaluate
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, replace
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, maximal_free, run_from
+from rfactor.prover import sampling
+from rfactor.prover.claim import Claim, apply_update
+from rfactor.prover.infinity import Undefined, is_infinite, without_infinities
+from rfactor.prover.operator import Operator, constants_of
+
+_POINTS = 48
+_X_POINTS = (0, 3, 17, 20, 30, 33, 40)
+"""Rows of the sample whose x are used to tell data apart."""
+_CHOICES = 96
+"""Most combinations of replacements tried for one `e`."""
+_STARTS = 200
+"""Most values of `e` tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """What is known of some components already: operator, identity."""
+
+    operator: Mapping[int, Expr]
+    identity: Mapping[int, Expr]
+
+
+def starts(update: Update, solved: Solved, infinite: bool) -> Iterator[State]:
+    """Values of `e` to try: those known; else what identities are made of and the update's own constants."""
+    loop_constants = [v for v in sampling.used(update.components) if v.name in update.constants]
+    near = sampling.literals(update.components)
+    choices: list[list[Expr]] = []
+    for i, type_ in zip(range(len(update.types)), update.types, strict=True):
+        if i in solved.identity:
+            choices.append([solved.identity[i]])
+            continue
+        options = constants_of(type_, loop_constants, update.meaning, infinite)
+        options += [Const(type_, value) for value in near.get(type_, ())]
+        choices.append(list(dict.fromkeys(options)))
+    # By distance from the likeliest, so that no component waits for all combinations of the others.
+    ordered = sorted(itertools.product(*(range(len(c)) for c in choices[:8])), key=lambda at: (sum(at), at))
+    for at in ordered[:_STARTS]:
+        yield tuple(choice[i] for choice, i in zip(choices, at, strict=False)) + tuple(c[0] for c in choices[8:])
+
+
+class Samples:
+    """Points of x, of y, of two data, at which candidates are tried before anything is proved."""
+
+    def __init__(self, update: Update) -> None:
+        self.update = update
+        self.x = update.accumulators
+        data = update.data
+        second = tuple(Var(var.type, f"{var.name} next") for var in data)
+        constants = [v for v in sampling.used(update.components) if v.name in update.constants]
+        self.env = sampling.points(
+            [*self.x, *data, *second, *constants], update.meaning, _POINTS, sampling.literals(update.components)
+        )
+        self.second = second
+
+        self._held = {v.name: np.full(_POINTS, self.env[v.name][0], self.env[v.name].dtype) for v in constants}
+        self._maps: sampling.Array | None = None
+
+    def separates(self, data: State) -> bool:
+        """Whether data that `e` cannot tell apart are told apart by no other x, as far as samples show."""
+        if self._maps is None:
+            self._maps = self._images()
+        held = self.env | self._held
+        try:
+            values = [np.broadcast_to(evaluate(e, held, self.update.meaning), (_POINTS,)) for e in data]
+        except KeyError:
+            return False
+        known: dict[tuple[object, ...], int] = {}
+        for row, key in zip(range(_POINTS), zip(*(v.tolist() for v in values), strict=True), strict=True):
+            first = known.setdefault(key, row)
+            if first != row and not np.array_equal(self._maps[first], self._maps[row]):
+                return False
+        return True
+
+    def _images(self) -> sampling.Array:
+        """For each sampled datum the values of f at a few x, constants held still."""
+        columns = []
+        fixed = self.env | self._held
+        for point in _X_POINTS:
+            env = fixed | {x.name: np.full(_POINTS, fixed[x.name][point], fixed[x.name].dtype) for x in self.x}
+            for component in self.update.components:
+                columns.append(np.broadcast_to(evaluate(component, env, self.update.meaning), (_POINTS,)))
+        return np.array([column.astype(object) for column in columns], dtype=object).T
+
+    def values(self, exprs: Sequence[Expr]) -> list[sampling.Array] | None:
+        """The values at the points, or None where an infinity has none."""
+        try:
+            return [
+                np.broadcast_to(evaluate(without_infinities(e), self.env, self.update.meaning), (_POINTS,))
+                for e in exprs
+            ]
+        except (Undefined, KeyError):
+            return None
+
+
+def agrees(left: Sequence[sampling.Array] | None, right: Sequence[sampling.Array] | None) -> bool:
+    """Whether two tuples of sample values are the same."""
+    if left is None or right is None:
+        return False
+    return not any(bool(np.any(sampling.differs(a, b))) for a, b in zip(left, right, strict=True))
+
+
+def claims(
+    update: Update, solved: Solved | None = None, starts_given: Sequence[State] | None = None
+) -> Iterator[Claim]:
+    """Claims whose operator is the update with its data replaced, those with a two-sided identity first."""
+    solved = solved or Solved({}, {})
+    search = _Search(update, solved)
+    infinite = update.meaning is Meaning.MATH
+    waiting: list[Claim] = []
+    tried: set[State] = set()
+    for e in starts_given if starts_given is not None else starts(update, solved, infinite):
+        for claim, two_sided in search.from_start(e):
+            assert claim.operator is not None
+            if two_sided:
+                yield claim
+                waiting = [other for other in waiting if other.operator != claim.operator]
+            elif claim.operator not in tried:
+                tried.add(claim.operator)
+                waiting.append(claim)
+        if len(waiting) > 24:
+            break
+    yield from waiting
+
+
+class _Search:
+    def __init__(self, update: Update, solved: Solved) -> None:
+        self.update, self.solved = update, solved
+        own = accumulator_names(update)
+        self.free = free_of(own)
+        self.open = [i for i in range(len(update.types)) if i not in solved.operator]
+        self.body = {i: gathered(update.components[i], self.free) for i in self.open}
+        self.terms = [
+            term for term in maximal_free(self.body.values(), self.free) if not names(term) <= update.constants
+        ]
+        self.samples = Samples(update)
+        self.step = self.samples.values(update.components)
+        self.two = self.samples.values(apply_update(self._second(), update.components))
+        self.y = tuple(Var(t, f"y{i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
+
+    def _second(self) -> Update:
+        """The update reading the second datum."""
+        update = self.update
+        values: dict[Expr, Expr] = dict(zip(update.data, self.samples.second, strict=True))
+        return Update(
+            tuple(replace(c, values) for c in update.components), update.types, update.constants, update.meaning
+        )
+
+    def from_start(self, e: State) -> Iterator[tuple[Claim, bool]]:
+        """Claims with this `e`, and whether each looks two-sided."""
+        update = self.update
+        try:
+            data = tuple(without_infinities(c) for c in run_from(update, e))
+        except Undefined:
+            return
+        if any(map(is_infinite, data)) or not self.samples.separates(data):
+            return
+        one = self.samples.values(data)
+        if one is None:
+            return
+        options = [self.options(term, data, one) for term in self.terms]
+        if any(not option for option in options):
+            return
+        pairs = self.run_of_two(data)
+        for at, choice in zip(range(_CHOICES), _by_rank(options), strict=False):
+            del at
+            mapping = dict(zip(self.terms, choice, strict=True))
+            operator = tuple(
+                self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping))
+                for i in range(len(update.types))
+            )
+            op = Operator(operator, update.types, update.meaning)
+            if not agrees(self.samples.values(op(self.samples.x, data)), self.step):
+                continue
+            if pairs is not None and not agrees(self.samples.values(op(self.samples.x, pairs)), self.two):
+                continue
+            yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
+
+    def looks_two_sided(self, op: Operator, e: State) -> bool:
+        """Whether op(x, e) = x on samples that lie near the constants of both."""
+        try:
+            after = tuple(without_infinities(c) for c in op(self.samples.x, e))
+        except Undefined:
+            return False
+        return sampling.refute(after, self.samples.x, self.update.meaning) is None
+
+    def run_of_two(self, data: State) -> State | None:
+        """`f(f(e; d); d')`."""
+        try:
+            return tuple(without_infinities(c) for c in run_from(self._second(), data))
+        except Undefined:
+            return None
+
+    def options(self, term: Expr, data: State, values: Sequence[sampling.Array], depth: int = 0) -> list[Expr]:
+        """Expressions over y that may stand for a part, those that agree with it on samples first."""
+        exact: list[Expr] = []
+        loose: list[Expr] = []
+        own = self.samples.values([term])
+        if own is None:
+            return []
+        for y, g, value in zip(self.y, data, values, strict=True):
+            for candidate, image in _derived(y, value, term.type, self.update.meaning):
+                if term == g or not np.any(sampling.differs(own[0], image)):
+                    exact.append(candidate)
+            if y.type == term.type:
+                loose.append(y)
+        if isinstance(term, Op) and depth < 4:
+            parts = []
+            for child in term.args:
+                fixed = isinstance(child, Const) or names(child) <= self.update.constants
+                parts.append([child] if fixed else self.options(child, data, values, depth + 1)[:3])
+            if all(parts):
+                for choice in itertools.islice(itertools.product(*parts), 6):
+                    built = Op(term.type, term.op, choice)
+                    (exact if depth == 0 and not exact else loose).append(built)
+        return list(dict.fromkeys(exact + loose))
+
+
+def _derived(y: Expr, value: sampling.Array, type_: Type, meaning: Meaning) -> Iterator[tuple[Expr, sampling.Array]]:
+    """Simple functions of y of the given type, with their values."""
+    if y.type == type_:
+        yield y, value
+        if not type_.is_bool:
+            with np.errstate(all="ignore"):
+                yield apply("neg", y), -value
+        else:
+            yield apply("not", y), ~value.astype(bool)
+    elif not (type_.is_bool and y.type.is_float):
+        probe = Var(y.type, "y")
+        yield cast(type_, y), evaluate(cast(type_, probe), {"y": value}, meaning)
+
+
+def _by_rank(options: Sequence[list[Expr]]) -> Iterator[tuple[Expr, ...]]:
+    """All choices, those that depart least from the first options first."""
+    sizes = [range(len(option)) for option in options]
+    count = int(np.prod([len(size) for size in sizes])) if sizes else 1
+    if count > 20_000:
+        sizes = [range(min(len(option), 2)) for option in options]
+        if 2 ** len(sizes) > 20_000:
+            sizes = [range(1) for _ in options]
+    for at in sorted(itertools.product(*sizes), key=sum):
+        yield tuple(option[i] for option, i in zip(options, at, strict=True))
