@@ -52,7 +52,7 @@ def realize(func: Func, given: tuple[Any, ...]) -> Any:
     from rfactor.compiler.runtime.arguments import Placed
 
     frozen = freeze(func)
-    function = func.function()
+    function = func.function
     outputs, fresh = _outputs(function, given)
     values: dict[str, Any] = {}
     sparse: set[str] = set()

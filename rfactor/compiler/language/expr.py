@@ -246,10 +246,16 @@ def matched(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 def converted(type: T.Type, value: Expr) -> Expr:
     """`value` as `type`; a constant that fits stays a constant."""
     node = value.node
-    if isinstance(node, ir.Const) and not (node.type.is_float and not type.is_float):
-        if type.is_float or type.is_bool or type.min <= node.value <= type.max:
-            return Expr(ir.const(type, node.value if not type.is_bool else bool(node.value)), value.uses)
+    if isinstance(node, ir.Const) and _holds(type, node):
+        return Expr(ir.const(type, node.value), value.uses)
     return Expr(ir.cast(type, node), value.uses)
+
+
+def _holds(type: T.Type, constant: ir.Const) -> bool:
+    """Whether a constant is a value of `type` too."""
+    if type.is_float or type == constant.type:
+        return True
+    return not constant.type.is_float and type.min <= constant.value <= type.max
 
 
 def joined(*operands: Expr) -> Uses:

@@ -38,7 +38,7 @@ def freeze(*outputs: Func) -> Frozen:
         if func.name() in open_:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
-        func.function
+        func.require()
         for name, used in func.references.items():
             if isinstance(used, Func):
                 visit(used)

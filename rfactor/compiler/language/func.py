@@ -114,11 +114,15 @@ class Func(Named, Directives):
         """Whether it has its pure definition."""
         return bool(self.stages)
 
+    def require(self) -> None:
+        """Raise `AlgorithmError` unless it is defined."""
+        if not self.stages:
+            raise AlgorithmError(f"{self.name()} is used before it is defined: write {self.name()}[…] = … first")
+
     @property
     def function(self) -> Function:
         """Its definition as it is now. Raises `AlgorithmError` if there is none."""
-        if not self.stages:
-            raise AlgorithmError(f"{self.name()} is used before it is defined: write {self.name()}[…] = … first")
+        self.require()
         pure, *updates = (state.definition for state in self.stages)
         return Function(self.name(), self._variables, self._types, pure, tuple(updates))
 
@@ -245,7 +249,7 @@ class Func(Named, Directives):
     # Schedule
 
     def _state(self) -> StageState:
-        self.function
+        self.require()
         return self.stages[0]
 
     def _owner(self) -> Func:
@@ -275,7 +279,8 @@ class Func(Named, Directives):
         if not any(name == d.name for state in owner.stages for d in state.schedule.dimensions):
             loops = sorted({d.name for state in owner.stages for d in state.schedule.dimensions})
             raise ScheduleError(
-                f"compute_at({owner.name()}, {name}): {owner.name()} has no such loop; it has {', '.join(loops) or 'none'}"
+                f"compute_at({owner.name()}, {name}): {owner.name()} has no such loop; it has "
+                f"{', '.join(loops) or 'none'}"
             )
         self.level = LoopLevel("at", owner.name(), name)
         return self

@@ -60,13 +60,13 @@ class Directives:
 
     def split(self, old: Any, outer: Any, inner: Any, factor: int, tail: Any = TailStrategy.AUTO) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
-        names = (variable_name(v) for v in (old, outer, inner))
-        return self._become(loops.split(self._state().schedule, *names, factor, tail))
+        a, b, c = map(variable_name, (old, outer, inner))
+        return self._become(loops.split(self._state().schedule, a, b, c, factor, tail))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
-        names = (variable_name(v) for v in (inner, outer, fused))
-        return self._become(loops.fuse(self._state().schedule, *names, self._pure()))
+        a, b, c = map(variable_name, (inner, outer, fused))
+        return self._become(loops.fuse(self._state().schedule, a, b, c, self._pure()))
 
     def reorder(self, *order: Any) -> Self:
         """Nest the named loops in this order, the first innermost."""

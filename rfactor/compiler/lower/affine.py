@@ -182,6 +182,8 @@ def _tidy(expr: Expr) -> Expr:
                 return divide(args[0], divisor)
             value = constant_value(args[0])
             return Op(expr.type, "%", args) if value is None else _literal(expr.type, value % divisor)
+        if expr.op == "cast" and isinstance(args[0], Const) and args[0].type.is_int:
+            return _literal(expr.type, int(args[0].value))
         return rebuild(expr, args)
     return rebuild(expr, tuple(map(tidy, expr.children)))
 

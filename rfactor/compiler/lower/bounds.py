@@ -3,7 +3,8 @@
 The box that a function must be right on (its compute bounds) holds every point at which it is read inside its
 `realize`, seen from there; that of an output is asked for by the caller. Going backwards through the stages, each
 stage covers the box of those after it, and what it reads and writes of its own function is added for those before.
-After *Formal Semantics for the Halide Language*, section 7 (figure 10), solved by intervals rather than posed as a query.
+After *Formal Semantics for the Halide Language*, section 7 (figure 10), solved by intervals in place of an
+oracle.
 """
 
 from __future__ import annotations

@@ -118,9 +118,12 @@ class Intervals:
         terms, constant = affine.affine(expr)
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)
-        ends = [(factor, *self._term(term)[:: 1 if factor > 0 else -1]) for term, factor in terms]
-        low = _weighted(expr.type, constant, [(factor, least) for factor, least, _ in ends])
-        high = _weighted(expr.type, constant, [(factor, greatest) for factor, _, greatest in ends])
+        ends: list[tuple[int, End, End]] = []
+        for term, factor in terms:
+            least, greatest = self._term(term)
+            ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
+        low = _weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
+        high = _weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
         return low, high
 
     def _term(self, term: Expr) -> Interval:

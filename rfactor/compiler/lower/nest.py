@@ -173,7 +173,9 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             value = affine.add(affine.add(scaled, Var(I32, relation.inner)), old.min)
             known = affine.constant_value(old.extent)
             divides = known is not None and known % relation.factor == 0
-            guard = None if divides else apply("<", Var(I32, relation.old), affine.add(old.min, old.extent))
+            guard: Expr | None = (
+                None if divides else apply("<", Var(I32, relation.old), affine.add(old.min, old.extent))
+            )
             defined.append((relation.old, value, guard))
             loops[relation.outer] = _Loop(zero, affine.divide_up(affine.tidy(old.extent), relation.factor))
             loops[relation.inner] = _Loop(zero, affine.integer(relation.factor))
