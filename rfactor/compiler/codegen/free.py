@@ -40,6 +40,13 @@ def free(stmt: Stmt) -> Free:
     return Free(tuple(variables), tuple(buffers))
 
 
+def uses_vectors(stmt: Stmt) -> bool:
+    """Whether any value in `stmt` has several lanes."""
+    return any(node.type.lanes > 1 for expr in _expressions(stmt) for node in walk(expr)) or any(
+        uses_vectors(child) for child, _ in _bodies(stmt)
+    )
+
+
 def _tag(buffer: str) -> str:
     """Buffers and variables are two name spaces; in the set of bound names a buffer has a mark."""
     return f"[{buffer}]"

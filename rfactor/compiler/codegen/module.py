@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
 
+from rfactor.compiler.codegen.free import uses_vectors
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER, Statements, arguments, new_function
@@ -19,7 +20,7 @@ from rfactor.errors import BufferError
 from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline, ScalarArgument
 from rfactor.ir.types import F64, I64
 from rfactor.native.emit import convert
-from rfactor.native.engine import Code, Target, compile_module
+from rfactor.native.engine import Code, Target, compile_module, host
 from rfactor.native.literal import LLVMValue, llvm_type
 
 _ENTRY = "pipeline"
@@ -80,9 +81,15 @@ def _message(check: Assert, report: list[int]) -> str:
 def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> Executable:
     """Compile a lowered pipeline for `target`, by default the machine that this runs on.
 
+    By default LLVM's vectorizers and its unroller run on nests without explicit vectors only.
+
     Raises `TypeError` where a statement or expression is left that lowering should have removed.
     """
     text, checks = generate(lowered)
+    if target is None:
+        # A nest with vectors says where they are: LLVM's own would only swell the loops that were left scalar.
+        explicit = uses_vectors(lowered.body)
+        target = replace(host(), loop_vectorizer=not explicit, slp_vectorizer=not explicit, loop_unroller=not explicit)
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report)

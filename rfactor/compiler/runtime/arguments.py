@@ -6,7 +6,7 @@ import ctypes
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,19 @@ class Placed:
     """The least coordinate of each dimension, dimension 0 first."""
 
 
-Argument: TypeAlias = "NDArray[Any] | Placed | bool | int | float | np.generic"
-"""An array begins at 0 in every dimension unless it is `Placed` elsewhere."""
+@runtime_checkable
+class HasPlace(Protocol):
+    """What counts as `Placed`: the language's `Buffer` too."""
+
+    @property
+    def array(self) -> NDArray[Any]: ...
+
+    @property
+    def mins(self) -> tuple[int, ...]: ...
+
+
+Argument: TypeAlias = "NDArray[Any] | HasPlace | bool | int | float | np.generic"
+"""An array begins at 0 in every dimension unless it is placed elsewhere."""
 
 
 def slots(argument: BufferArgument | ScalarArgument) -> tuple[tuple[str, Type], ...]:
@@ -62,17 +73,19 @@ def bind(
         if isinstance(argument, ScalarArgument):
             filled.append(_scalar(argument, value))
             continue
-        placed = value if isinstance(value, Placed) else Placed(_array(argument, value), (0,) * argument.dimensions)
+        placed = _placed(argument, value)
         filled.extend(_box(argument, placed))
         arrays.append((argument, placed.array))
     _check_overlap(arrays)
     return (ctypes.c_int64 * max(len(filled), 1))(*filled), [array for _, array in arrays]
 
 
-def _array(argument: BufferArgument, value: object) -> NDArray[Any]:
-    if not isinstance(value, np.ndarray):
-        raise BufferError(f"{argument.name} must be an array of {argument.type}, not {type(value).__name__}")
-    return value
+def _placed(argument: BufferArgument, value: object) -> HasPlace:
+    if isinstance(value, np.ndarray):
+        return Placed(value, (0,) * argument.dimensions)
+    if isinstance(value, HasPlace):
+        return value
+    raise BufferError(f"{argument.name} must be an array of {argument.type}, not {type(value).__name__}")
 
 
 def _scalar(argument: ScalarArgument, value: object) -> int:
@@ -87,7 +100,7 @@ def _scalar(argument: ScalarArgument, value: object) -> int:
     raise BufferError(f"{argument.name} must be a number of type {kind}, not {value!r}")
 
 
-def _box(argument: BufferArgument, placed: Placed) -> list[int]:
+def _box(argument: BufferArgument, placed: HasPlace) -> list[int]:
     """The address, and the min, extent and stride of each dimension."""
     array, name = placed.array, argument.name
     wanted = dtype_of(argument.type)
