@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.expr import Expr
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import Split, StageSchedule, TailStrategy
+from rfactor.compiler.schedule.directives import Dimension, Split, StageSchedule, TailStrategy
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function
@@ -155,11 +155,17 @@ class Stage(Directives):
         intermediate = Func.of(factored.intermediate, self._func.references, factored.answer)
         before = state.schedule
         changed = intermediate.stages[1]
-        changed.schedule = carried(factored.intermediate, changed.definition, before)
+        changed.schedule = carried(factored.intermediate, changed.definition, renamed(before, dict(names)))
         state.definition = factored.merged.updates[self._number - 1]
         state.schedule = carried(factored.merged, state.definition, before)
         self._func.references[name] = intermediate
         return intermediate
+
+
+def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSchedule:
+    """`schedule` with the loops of factored reduction variables as serial loops of the pure ones that they become."""
+    dimensions = tuple(Dimension(variables[d.name]) if d.name in variables else d for d in schedule.dimensions)
+    return replace(schedule, dimensions=dimensions)
 
 
 def carried(function: Function, stage: Definition, before: StageSchedule) -> StageSchedule:
