@@ -83,7 +83,7 @@ def bind(
 def _placed(argument: BufferArgument, value: object) -> HasPlace:
     if isinstance(value, np.ndarray):
         return Placed(value, (0,) * argument.dimensions)
-    if isinstance(value, HasPlace):
+    if isinstance(value, Placed | HasPlace):  # in this order: asking a protocol takes 10 µs
         return value
     raise BufferError(f"{argument.name} must be an array of {argument.type}, not {type(value).__name__}")
 

@@ -1,0 +1,229 @@
+"""`rfactor check`: is there an associative operator behind an update, and if not, why not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from rfactor.errors import Error
+
+if TYPE_CHECKING:
+    from rfactor.ir.types import Type
+    from rfactor.matcher.answer import Answer
+
+EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
+
+
+@click.command()
+@click.argument("update", required=False)
+@click.option("--type", "type_", default="i32", metavar="TYPE", help="Type of names that nothing else types.")
+@click.option("--types", default="", metavar="NAME=TYPE,…", help="Types of single names, as x0=u8,i=i32.")
+@click.option("--const", default="", metavar="NAME,…", help="Names that stay the same through the loop (k… always do).")
+@click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
+@click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--operator", is_flag=True, help="UPDATE is a binary operator over x and y: ask of it as it stands.")
+@click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
+@click.option("--claim", metavar="FILE", help="Prove the claim in a JSON file (- is standard input).")
+@click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
+@click.option("--svg", metavar="FILE", help="Draw the graph and the decomposition to a file.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    update: str | None,
+    type_: str,
+    types: str,
+    const: str,
+    semantics: str,
+    timeout: float,
+    as_json: bool,
+    operator: bool,
+    batch: str | None,
+    claim: str | None,
+    explain: bool,
+    svg: str | None,
+) -> int:
+    """Is there an associative operator behind the serial update x := UPDATE? Prove it, or show why not.
+
+    Accumulators are x (= x0), x1, …; k, k0, … are constants of the loop; every other name is data of the iteration.
+
+    \b
+    Examples:
+      rfactor check "min(x0, a), select(x0 < a, x1, i)"
+      rfactor check "max(x + a, b)" --semantics math --json
+      rfactor check --operator "x + y + 7*x*y"
+
+    Exit codes: 0 yes, 1 no (proved), 2 bad input, 3 unknown.
+    """
+    if timeout <= 0:
+        raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
+    if batch is not None:
+        if update is not None or operator or claim is not None:
+            raise click.UsageError("--batch takes no update, --operator or --claim beside it")
+        return run_batch(batch, timeout)
+    if claim is not None:
+        if update is not None or operator:
+            raise click.UsageError("--claim takes no update or --operator beside it")
+        from rfactor.cli.claims import check_claim
+
+        return check_claim(_read(claim), timeout, as_json)
+    if update is None:
+        raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
+    settings = {
+        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics, "timeout": timeout,
+    }  # fmt: skip
+    if operator:
+        from rfactor.cli.operators import check_operator
+
+        return check_operator(update, settings, as_json)
+    answer = answer_to(update, settings)
+    return show(answer, update, as_json, explain, svg)
+
+
+def answer_to(update: str, settings: dict[str, Any]) -> Answer:
+    """The answer about one update. Raises `rfactor.Error`."""
+    from rfactor.matcher.check import check as decide
+
+    _check_types(settings)
+    return decide(update, **settings)
+
+
+def _check_types(settings: dict[str, Any]) -> None:
+    known_type(settings["type"])
+    for name in settings["types"].values():
+        known_type(name)
+
+
+def known_type(name: object) -> Type:
+    """The type called `name`. Raises `rfactor.Error` naming the accepted ones."""
+    from rfactor.ir.types import parse_type
+
+    if not isinstance(name, str):
+        raise Error(f"a type is a name such as i32, not {name!r}")
+    try:
+        return parse_type(name)
+    except ValueError as error:
+        raise Error(str(error)) from None
+
+
+def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | None) -> int:
+    """Print one answer; the exit code."""
+    from rfactor.matcher import report
+
+    if svg is not None:
+        from rfactor.matcher.drawing import draw
+
+        try:
+            Path(svg).write_text(draw(answer), encoding="utf-8")
+        except OSError as error:
+            raise Error(f"cannot write {svg}: {error.strerror}") from None
+    if as_json:
+        click.echo(json.dumps(report.to_json(answer, update), ensure_ascii=False))
+    else:
+        click.echo(report.to_text(answer, update))
+        if explain:
+            click.echo(report.explain(answer))
+    return EXIT_CODES[answer.verdict]
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if not name.isidentifier():
+            raise click.UsageError(f"--const: {name!r} is not a name")
+    return names
+
+
+def _typed_names(text: str) -> dict[str, str]:
+    result = {}
+    for part in (part.strip() for part in text.split(",")):
+        if not part:
+            continue
+        name, equals, type_ = (piece.strip() for piece in part.partition("="))
+        if not equals or not name.isidentifier():
+            raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {part!r}")
+        result[name] = type_
+    return result
+
+
+def _read(path: str) -> str:
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+# Many updates in one run.
+
+_KEYS = {"id", "update", "type", "types", "semantics", "const", "timeout", "expect", "class", "note"}
+
+
+def run_batch(path: str, timeout: float) -> int:
+    """Answer every line in order; 0 if each could be read, else 2."""
+    bad = False
+    for line in _lines(path):
+        if not line.strip():
+            continue
+        result, read = batch_line(line, timeout)
+        bad = bad or not read
+        click.echo(json.dumps(result, ensure_ascii=False))
+    return 2 if bad else 0
+
+
+def _lines(path: str) -> Iterator[str]:
+    if path == "-":
+        yield from sys.stdin
+        return
+    try:
+        source: TextIO = open(path, encoding="utf-8")  # noqa: SIM115 - closed below, opening errors told apart
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    with source:
+        try:
+            yield from source
+        except UnicodeDecodeError:
+            raise Error(f"{path} is not UTF-8 text") from None
+
+
+def batch_line(line: str, timeout: float) -> tuple[dict[str, Any], bool]:
+    """The answer to one line, and whether the line was readable."""
+    from rfactor.matcher import report
+
+    case: Any = None
+    try:
+        case = json.loads(line)
+        update, settings = _case(case, timeout)
+        return {"id": case.get("id")} | report.to_json(answer_to(update, settings), update), True
+    except json.JSONDecodeError as error:
+        return {"id": None, "error": f"not a JSON object: {error}"}, False
+    except Error as error:
+        return {"id": case.get("id") if isinstance(case, dict) else None, "error": str(error)}, False
+
+
+def _case(case: Any, timeout: float) -> tuple[str, dict[str, Any]]:
+    if not isinstance(case, dict):
+        raise Error("a line is a JSON object with the key update")
+    update, types = case.get("update"), case.get("types") or {}
+    if not isinstance(update, str):
+        raise Error('the key update is needed, a text such as "x + a"')
+    if not isinstance(types, dict):
+        raise Error('types is an object of names and types, such as {"i": "i32"}')
+    const = case.get("const") or []
+    if isinstance(const, str):
+        const = [name.strip() for name in const.split(",") if name.strip()]
+    if not isinstance(const, list) or not all(isinstance(name, str) for name in const):
+        raise Error("const is a list of names")
+    semantics = case.get("semantics") or "wrap"
+    if semantics not in ("wrap", "math"):
+        raise Error(f"semantics is wrap or math, not {semantics!r}")
+    settings = {
+        "type": case.get("type") or "i32", "types": types, "const": const, "semantics": semantics, "timeout": timeout,
+    }  # fmt: skip
+    return update, settings
