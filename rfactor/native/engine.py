@@ -1,20 +1,17 @@
 """Machine code from LLVM IR: the target, the passes, and code that lives as long as someone holds it.
 
-llvmlite is imported when the first target is asked for, never on `import rfactor`.
+llvmlite is imported when the first target is asked for, never on `import rfactor`. It takes a lock of its own around
+every call of LLVM, and what is compiled here shares no object, so that several threads may compile at once.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-
-_LOCK = threading.RLock()
-"""LLVM's context is one for the process, and its entry points are not safe to enter from several threads."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Target:
         return max(1, self.vector_bits // bits)
 
 
-def _vector_bits(triple: str, features: dict[str, bool]) -> int:
+def _vector_bits(features: dict[str, bool]) -> int:
     if features.get("avx512f") and features.get("avx512bw"):
         return 512
     if features.get("avx2"):
@@ -50,14 +47,12 @@ def host() -> Target:
     """The machine that this process runs on."""
     import llvmlite.binding as llvm
 
-    with _LOCK:
-        _initialize()
-        triple = llvm.get_process_triple()
-        features = llvm.get_host_cpu_features()
-        # 512-bit vectors are asked for where they pay; where LLVM's model of the processor shuns them it must not.
-        tuning = ["-prefer-256-bit"] if features.get("avx512f") else []
-        flags = ",".join([features.flatten(), *tuning])
-        return Target(triple, llvm.get_host_cpu_name(), flags, _vector_bits(triple, features))
+    _initialize()
+    features = llvm.get_host_cpu_features()
+    # 512-bit vectors are asked for where they pay; LLVM's model of a processor that shuns them must not split them.
+    tuning = ["-prefer-256-bit"] if features.get("avx512f") else []
+    flags = ",".join([features.flatten(), *tuning])
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), flags, _vector_bits(features))
 
 
 @cache
@@ -100,14 +95,12 @@ class Code:
 
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""
-        with _LOCK:
-            return str(_optimized(self.text, self.target, _machine(self.target)))
+        return str(_optimized(self.text, self.target, _machine(self.target)))
 
     def assembly(self) -> str:
         """The code as the target's assembly."""
-        with _LOCK:
-            machine = _machine(self.target)
-            return str(machine.emit_assembly(_optimized(self.text, self.target, machine)))
+        machine = _machine(self.target)
+        return str(machine.emit_assembly(_optimized(self.text, self.target, machine)))
 
 
 def compile_module(text: str, exports: Sequence[str], target: Target | None = None) -> Code:
@@ -118,11 +111,10 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     import llvmlite.binding as llvm
 
     target = host() if target is None else target
-    with _LOCK:
-        machine = _machine(target)
-        engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
-        engine.finalize_object()
-        addresses = {name: engine.get_function_address(name) for name in exports}
+    machine = _machine(target)
+    engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
+    engine.finalize_object()
+    addresses = {name: engine.get_function_address(name) for name in exports}
     return Code(text, target, addresses, engine)
 
 

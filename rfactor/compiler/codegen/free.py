@@ -47,6 +47,13 @@ def uses_vectors(stmt: Stmt) -> bool:
     )
 
 
+def uses_threads(stmt: Stmt) -> bool:
+    """Whether any loop in `stmt` is parallel."""
+    if isinstance(stmt, For) and stmt.kind == "parallel":
+        return True
+    return any(uses_threads(child) for child, _ in _bodies(stmt))
+
+
 def _tag(buffer: str) -> str:
     """Buffers and variables are two name spaces; in the set of bound names a buffer has a mark."""
     return f"[{buffer}]"

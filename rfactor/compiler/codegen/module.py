@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import uses_vectors
+from rfactor.compiler.codegen.free import uses_threads, uses_vectors
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER, Statements, arguments, new_function
@@ -80,19 +80,25 @@ def _message(check: Assert, report: list[int]) -> str:
 
 def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> Executable:
     """Compile a lowered pipeline for `target`, by default the machine that this runs on.
-
-    By default LLVM's vectorizers and its unroller run on nests without explicit vectors only.
+    See `passes_for` for what LLVM does by default.
 
     Raises `TypeError` where a statement or expression is left that lowering should have removed.
     """
     text, checks = generate(lowered)
-    if target is None:
-        # A nest with vectors says where they are: LLVM's own would only swell the loops that were left scalar.
-        explicit = uses_vectors(lowered.body)
-        target = replace(host(), loop_vectorizer=not explicit, slp_vectorizer=not explicit, loop_unroller=not explicit)
-    code = compile_module(text, [_ENTRY], target)
+    code = compile_module(text, [_ENTRY], passes_for(lowered) if target is None else target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report)
+
+
+def passes_for(lowered: LoweredPipeline) -> Target:
+    """This machine, with the passes that help `lowered`.
+
+    A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
+    with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose.
+    """
+    vectors = uses_vectors(lowered.body)
+    scheduled = vectors or uses_threads(lowered.body)
+    return replace(host(), loop_vectorizer=not vectors, slp_vectorizer=not vectors, loop_unroller=not scheduled)
 
 
 def generate(lowered: LoweredPipeline) -> tuple[str, tuple[Assert, ...]]:

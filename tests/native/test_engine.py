@@ -1,0 +1,61 @@
+"""The engine: lifetime of code, several threads, and a machine whose vectors are used as they are asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+import threading
+
+import pytest
+
+from rfactor.native.engine import compile_module, host
+
+ADD = "define i32 @add(i32 %x) {{ %y = add i32 %x, {} ret i32 %y }}"
+
+
+def add(constant: int) -> int:
+    code = compile_module(ADD.format(constant), ["add"])
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.addresses["add"])
+    return int(function(1))
+
+
+def test_code_outlives_what_made_it_and_machines_are_not_shared() -> None:
+    codes = [compile_module(ADD.format(k), ["add"]) for k in range(20)]
+    del codes[::2]
+    gc.collect()
+    for k, code in zip(range(1, 20, 2), codes, strict=True):
+        assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.addresses["add"])(100) == 100 + k
+        assert f", {k}" in code.llvm_ir()
+        assert "add:" in code.assembly()
+
+
+def test_threads_compile_at_once() -> None:
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda k=k: results.extend(add(100 * k + j) for j in range(10))) for k in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == sorted(1 + 100 * k + j for k in range(4) for j in range(10))
+
+
+def test_a_text_that_is_no_module_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="expected"):
+        compile_module("define nonsense", [])
+
+
+@pytest.mark.skipif(host().vector_bits < 512, reason="no 512-bit vectors here")
+def test_vectors_of_512_bits_stay_whole() -> None:
+    text = """
+    define void @f(ptr %p, <16 x i32> %x) {
+      %y = load <16 x i32>, ptr %p, align 4
+      %z = add <16 x i32> %x, %y
+      store <16 x i32> %z, ptr %p, align 4
+      ret void
+    }"""
+    assembly = compile_module(text, ["f"]).assembly()
+    assert re.search(r"vpaddd\s.*%zmm", assembly)
+    assert "%ymm" not in assembly
