@@ -1,9 +1,9 @@
 """Operators made from the update's own text: its data replaced by the right operand.
 
-Where `f` reads a datum, `op` must read what `y = f(e; d)` tells of it. For a candidate `e`, each part of `f` that is free
-of accumulators is replaced by a `y_j` (or a simple function of one) that agrees with it on samples, or, failing that, by
-any `y_j` of its type; what steps and runs agree with on samples is claimed. Gives argmin in its spellings, ties broken by
-an index, clamps, carries, saturation, masks, without a table.
+Where `f` reads a datum, `op` must read what `y = f(e; d)` tells of it. For a candidate `e`, each part of `f` that is
+free of accumulators is replaced by a `y_j` (or a simple function of one) that agrees with it on samples, or, failing
+that, by any `y_j` of its type; what steps and runs agree with on samples is claimed. Gives argmin in its spellings,
+ties broken by an index, clamps, carries, saturation, masks, without a table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, replace
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
@@ -153,8 +153,12 @@ class _Search:
         self.open = [i for i in range(len(update.types)) if i not in solved.operator]
         self.body = {i: gathered(update.components[i], self.free) for i in self.open}
         self.terms = [
-            term for term in maximal_free(self.body.values(), self.free) if not names(term) <= update.constants
+            (i, term)
+            for i in self.open
+            for term in maximal_free([self.body[i]], self.free)
+            if not names(term) <= update.constants
         ]
+        self.literals = [(i, node) for i in self.open for node in walk(self.body[i]) if _may_be_data(node)]
         self.samples = Samples(update)
         self.step = self.samples.values(update.components)
         self.two = self.samples.values(apply_update(self._second(), update.components))
@@ -180,15 +184,20 @@ class _Search:
         one = self.samples.values(data)
         if one is None:
             return
-        options = [self.options(term, data, one) for term in self.terms]
-        if any(not option for option in options):
+        options = {term: self.options(term, data, one) for term in {term for _, term in self.terms}}
+        if any(not option for option in options.values()):
             return
+        standing = {term: self.standing_for(term, data) for term in {term for _, term in self.literals}}
+        places = [*self.terms, *(place for place in self.literals if len(standing[place[1]]) > 1)]
+        choices = [(options | standing)[term] for _, term in places]
         pairs = self.run_of_two(data)
-        for at, choice in zip(range(_CHOICES), _by_rank(options), strict=False):
+        for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
             del at
-            mapping = dict(zip(self.terms, choice, strict=True))
+            mapping: dict[int, dict[Expr, Expr]] = {i: {} for i in self.open}
+            for (component, term), chosen in zip(places, choice, strict=True):
+                mapping[component][term] = chosen
             operator = tuple(
-                self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping))
+                self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping[i]))
                 for i in range(len(update.types))
             )
             op = Operator(operator, update.types, update.meaning)
@@ -197,6 +206,11 @@ class _Search:
             if pairs is not None and not agrees(self.samples.values(op(self.samples.x, pairs)), self.two):
                 continue
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
+
+    def standing_for(self, literal: Expr, data: State) -> list[Expr]:
+        """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
+        same = [y for y, g in zip(self.y, data, strict=True) if g == literal]
+        return [*same, literal]
 
     def looks_two_sided(self, op: Operator, e: State) -> bool:
         """Whether op(x, e) = x on samples that lie near the constants of both."""
@@ -236,6 +250,10 @@ class _Search:
                     built = Op(term.type, term.op, choice)
                     (exact if depth == 0 and not exact else loose).append(built)
         return list(dict.fromkeys(exact + loose))
+
+
+def _may_be_data(node: Expr) -> bool:
+    return isinstance(node, Const) and not node.type.is_bool
 
 
 def _derived(y: Expr, value: sampling.Array, type_: Type, meaning: Meaning) -> Iterator[tuple[Expr, sampling.Array]]:

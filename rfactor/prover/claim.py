@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rfactor.ir.expr import Expr, Var, apply, substitute
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.prover import sampling
@@ -240,8 +241,6 @@ def _invariants(claim: Claim, op: Operator) -> Iterator[Tuple]:
     yield ()
     if claim.identity is None or any(map(has_infinity, claim.identity)):
         return
-    from rfactor.ir.simplify import simplify
-
     y = op.operands("y")
     kept = [
         apply("==", simplify(result), operand)
@@ -335,7 +334,7 @@ def _right_side(ledger: _Ledger, op: Operator) -> Failed | None:
 def prove_unit(op: Operator, e: Tuple) -> bool:
     """Whether op(e, e) = e where e has infinite parts: no NaN arises."""
     try:
-        return tuple(without_infinities(c) for c in op(e, e)) == e
+        return tuple(simplify(without_infinities(c)) for c in op(e, e)) == e
     except Undefined:
         return False
 

@@ -1,0 +1,110 @@
+"""Liftings: an update whose runs act on the state through a richer one (design, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from rfactor.ir.expr import Expr
+from rfactor.ir.graph import Subgraph, restrict, subgraphs
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher import lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table
+from rfactor.matcher.action import Action, of, operands
+from rfactor.matcher.solve import Solver, renumbered
+from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+
+_DEEPEST = 2
+"""How many liftings may stand inside one another."""
+
+
+@dataclass(slots=True)
+class Lifter:
+    """Finds liftings within the budget of a solver."""
+
+    solver: Solver
+    known: dict[Update, Discharged | None] = field(default_factory=dict)
+
+    def lift(self, update: Update, depth: int = 0) -> Discharged | None:
+        """A proved lifting of the whole update, or None."""
+        if update not in self.known:
+            self.known[update] = None  # an update inside its own lifting is not lifted again
+            self.known[update] = self.search(update, depth)
+        return self.known[update]
+
+    def search(self, update: Update, depth: int) -> Discharged | None:
+        groups = subgraphs(update)
+        if len(groups) > 1:
+            product = self.product(update, groups, depth)
+            if product is not None:
+                return product
+        return self.whole(update, depth)
+
+    def whole(self, update: Update, depth: int) -> Discharged | None:
+        """Each family in turn on the update as one group."""
+
+        def inner(part: Update) -> Action | None:
+            return self.action(part, depth + 1)
+
+        families: list[Callable[[], Iterable[Claim]]] = [
+            lambda: lift_neighbour.claims(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_reset.claims(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_affine.claims(update),
+            lambda: lift_clamp.claims(update),
+            lambda: lift_table.claims(update),
+        ]
+        for family in families:
+            for claim in family():
+                if self.solver.limits.expired:
+                    return None
+                result = discharge(claim, self.solver.limits)
+                if isinstance(result, Discharged):
+                    return result
+        return None
+
+    def action(self, update: Update, depth: int) -> Action | None:
+        """How runs of an update act, plainly or lifted."""
+        solution = self.solver.solve(update, thorough=True)
+        if solution is not None:
+            return of(solution.proved)
+        lifted = self.lift(update, depth)
+        return None if lifted is None else of(lifted)
+
+    def product(self, update: Update, groups: tuple[Subgraph, ...], depth: int) -> Discharged | None:
+        """The actions of the groups side by side."""
+        actions = []
+        for group in groups:
+            part = restrict(update, group)
+            action = self.action(part, depth)
+            if action is None:
+                return None
+            actions.append((group, action))
+        result = discharge(Claim(update, lift=_side_by_side(update, actions)), self.solver.limits)
+        return result if isinstance(result, Discharged) else None
+
+
+def _side_by_side(update: Update, actions: list[tuple[Subgraph, Action]]) -> Lift:
+    types: list[Type] = []
+    data: list[Expr] = []
+    operator: list[Expr] = []
+    identity: list[Expr] = []
+    applied: dict[int, Expr] = {}
+    for group, action in actions:
+        start = len(types)
+        shift = {i: start + i for i in range(len(action.types))}
+        for i in range(len(action.types)):
+            operator.append(renumbered(action.operator[i], shift))
+        state = tuple(update.accumulators[i] for i in group)
+        right = operands("y", action.types, start)
+        for component, part in zip(group, action.act(state, right), strict=True):
+            applied.setdefault(component, part)
+        types += action.types
+        data += action.data
+        identity += action.identity
+    return Lift(
+        tuple(types),
+        tuple(data),
+        tuple(operator),
+        tuple(identity),
+        tuple(applied[i] for i in range(len(update.types))),
+    )

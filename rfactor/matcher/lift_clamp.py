@@ -1,0 +1,85 @@
+"""Liftings of steps that add and clamp: x -> max(min(x + a, h), l), where nothing overflows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rfactor.ir.expr import Expr, Op, Var, apply, const
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.terms import accumulator_names, free_of, tidy
+from rfactor.prover.claim import Claim, Lift
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, is_infinite
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """x -> max(min(x + add, high), low)."""
+
+    add: Expr
+    high: Expr
+    low: Expr
+
+
+def claims(update: Update) -> Iterator[Claim]:
+    """The claim for an update of one component that adds and clamps by data, on both sides."""
+    if len(update.types) != 1:
+        return
+    (type_,) = update.types
+    if not (type_.is_float or (type_.is_int and update.meaning is Meaning.MATH)):
+        return
+    step = _Reader(update, type_).read(update.components[0])
+    if step is None or is_infinite(step.high) or is_infinite(step.low):
+        return
+    add, high, low = (Var(type_, f"x{i}") for i in range(3))
+    more, top, bottom = (Var(type_, f"y{i}") for i in range(3))
+    operator = (
+        apply("+", add, more),
+        apply("min", apply("+", high, more), top),
+        apply("max", apply("min", apply("+", low, more), top), bottom),
+    )
+    applied = apply("max", apply("min", apply("+", Var(type_, "x0"), more), top), bottom)
+    data = tuple(tidy(part) for part in (step.add, step.high, step.low))
+    identity = (const(type_, 0), _infinity(type_, True), _infinity(type_, False))
+    yield Claim(update, lift=Lift((type_,) * 3, data, operator, identity, (applied,)))
+
+
+def _infinity(type_: Type, positive: bool) -> Expr:
+    if type_.is_float:
+        return const(type_, float("inf") if positive else float("-inf"))
+    return INFINITY if positive else MINUS_INFINITY
+
+
+class _Reader:
+    def __init__(self, update: Update, type_: Type) -> None:
+        self.x, self.type = update.accumulators[0], type_
+        self.free = free_of(accumulator_names(update))
+
+    def read(self, expr: Expr) -> _Step | None:
+        if expr == self.x:
+            return _Step(const(self.type, 0), _infinity(self.type, True), _infinity(self.type, False))
+        if not isinstance(expr, Op) or expr.op not in ("+", "-", "min", "max"):
+            return None
+        first, second = expr.args
+        if expr.op != "-" and self.free(first):
+            first, second = second, first
+        if not self.free(second):
+            return None
+        step = self.read(first)
+        if step is None:
+            return None
+        if expr.op == "min":
+            return _Step(step.add, _extremum("min", step.high, second), _extremum("min", step.low, second))
+        if expr.op == "max":
+            return _Step(step.add, step.high, _extremum("max", step.low, second))
+        return _Step(*(p if is_infinite(p) else apply(expr.op, p, second) for p in (step.add, step.high, step.low)))
+
+
+def _extremum(op: str, a: Expr, b: Expr) -> Expr:
+    """min or max where `a` may be infinite."""
+    if is_infinite(a):
+        positive = a in (INFINITY,) or str(a) == "inf"
+        return b if positive == (op == "min") else a
+    return apply(op, a, b)

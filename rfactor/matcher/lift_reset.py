@@ -1,0 +1,130 @@
+"""Liftings of "start again, or go on": conditional assignment, run lengths, segmented reductions.
+
+Where a datum says so the state is set to a value that depends on data alone, otherwise an inner update is done. A run
+is then "set to v, if ever, and then this action of the inner update": a flag, the value, the inner action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rfactor.ir.expr import Const, Expr, Op, apply
+from rfactor.ir.expr import replace as exchange
+from rfactor.ir.types import BOOL
+from rfactor.ir.update import Update
+from rfactor.matcher.action import FALSE, Inner, bind, choose, nought, operands
+from rfactor.matcher.terms import accumulator_names, free_of, tidy
+from rfactor.prover.claim import Claim, Lift
+
+
+def claims(update: Update, inner: Inner) -> Iterator[Claim]:
+    """Claims for an update all of whose components are reset under one condition."""
+    free = free_of(accumulator_names(update))
+    for condition in _conditions(update):
+        parts = [_split(component, condition) for component in update.components]
+        if not all(free(reset) for reset, _ in parts):
+            continue
+        going_on = tuple(tidy(other) for _, other in parts)
+        resets = tuple(tidy(reset) for reset, _ in parts)
+        lift = _lifting(update, condition, resets, going_on, inner)
+        if lift is not None:
+            yield Claim(update, lift=lift)
+
+
+def _conditions(update: Update) -> list[Expr]:
+    """Conditions on data that every component's outermost select may turn on, each with its negation."""
+    is_free = free_of(accumulator_names(update))
+    found: dict[Expr, None] = {}
+    for component in update.components:
+        if isinstance(component, Op) and component.op == "select" and is_free(component.args[0]):
+            found.setdefault(component.args[0])
+            found.setdefault(apply("not", component.args[0]))
+        if component.type.is_bool and isinstance(component, Op) and component.op in ("and", "or"):
+            for arg in component.args:
+                if is_free(arg):
+                    found.setdefault(arg if component.op == "or" else apply("not", arg))
+    return list(found)
+
+
+def _split(component: Expr, condition: Expr) -> tuple[Expr, Expr]:
+    """What a component is where the condition holds, and where it does not."""
+    negated = condition.args[0] if isinstance(condition, Op) and condition.op == "not" else None
+    known = apply("not", condition) if negated is None else negated
+
+    def under(holds: bool) -> Expr:
+        values = {condition: Const(BOOL, holds), known: Const(BOOL, not holds)}
+        return tidy(exchange(component, values))
+
+    return under(True), under(False)
+
+
+def _lifting(
+    update: Update, condition: Expr, resets: tuple[Expr, ...], going_on: tuple[Expr, ...], inner: Inner
+) -> Lift | None:
+    types, count = update.types, len(update.types)
+    x = update.accumulators
+    if going_on == x:
+        values, (flag, more) = operands("y", types), (operands("x", [BOOL], count)[0], operands("y", [BOOL], count)[0])
+        old = operands("x", types)
+        merged = tuple(choose(more, new, before) for new, before in zip(values, old, strict=True))
+        return Lift(
+            (*types, BOOL),
+            (*resets, tidy(condition)),
+            (*merged, apply("or", flag, more)),
+            (*map(nought, types), FALSE),
+            merged,
+        )
+    action = inner(replace(update, components=going_on))
+    if action is None:
+        return None
+    wide = (*types, BOOL, *action.types)
+    first, second = operands("x", wide), operands("y", wide)
+    start, flag, run = first[:count], first[count], first[count + 1 :]
+    new_start, new_flag, new_run = second[:count], second[count], second[count + 1 :]
+    merged = tuple(choose(new_flag, new, old) for new, old in zip(new_start, start, strict=True))
+    joined = action.combine(run, new_run)
+    runs = tuple(choose(new_flag, new, both) for new, both in zip(new_run, joined, strict=True))
+    applied = action.act(tuple(choose(new_flag, new, old) for new, old in zip(new_start, x, strict=True)), new_run)
+    data = tuple(choose(condition, unit, value) for unit, value in zip(action.identity, action.data, strict=True))
+    if any(value.type != type_ for value, type_ in zip(data, action.types, strict=True)):
+        return None
+    plain = _plain(
+        update, condition, resets, going_on, action.types == types and action.apply == action.operator, inner
+    )
+    if plain is not None:
+        return plain
+    return Lift(
+        wide,
+        (*resets, tidy(condition), *map(tidy, data)),
+        (*merged, apply("or", flag, new_flag), *runs),
+        (*map(nought, types), FALSE, *action.identity),
+        applied,
+    )
+
+
+def _plain(
+    update: Update,
+    condition: Expr,
+    resets: tuple[Expr, ...],
+    going_on: tuple[Expr, ...],
+    possible: bool,
+    inner: Inner,
+) -> Lift | None:
+    """The smaller state where the inner update has an operator on the state itself: a flag and one value."""
+    action = inner(replace(update, components=going_on)) if possible else None
+    if action is None:
+        return None
+    count = len(update.types)
+    wide = (*update.types, BOOL)
+    first, second = operands("x", wide), operands("y", wide)
+    joined = bind(action.operator, first[:count], second[:count])
+    merged = tuple(choose(second[count], new, both) for new, both in zip(second[:count], joined, strict=True))
+    data = tuple(choose(condition, reset, value) for reset, value in zip(resets, action.data, strict=True))
+    return Lift(
+        wide,
+        (*map(tidy, data), tidy(condition)),
+        (*merged, apply("or", first[count], second[count])),
+        (*action.identity, FALSE),
+        merged,
+    )

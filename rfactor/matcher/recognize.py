@@ -1,0 +1,163 @@
+"""Is there an associative operator behind an update? The matcher's one entrance."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from rfactor.ir.expr import Expr, Var, substitute
+from rfactor.ir.graph import Subgraph, restrict, subgraphs
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer, Lifting, ProofRecord
+from rfactor.matcher.groups import joined
+from rfactor.matcher.lift import Lifter
+from rfactor.matcher.recombine import Combined, combine
+from rfactor.matcher.solve import Solution, Solver, quick_tiers
+from rfactor.prover.claim import Discharged
+from rfactor.prover.limits import Limits
+
+DEFAULT = Limits(seconds=10.0)
+
+
+def recognize(update: Update, *, table: object | None = None, limits: Limits = DEFAULT) -> Answer:
+    """The answer about `update`, with a proof of every claim in it.
+
+    `limits.seconds` bounds the whole; when it is used up the answer is `unknown`.
+    """
+    start = time.perf_counter()
+    limits = limits.starting_now()
+    own, back = _without_operand_names(update)
+    answer = _recognize(own, limits)
+    answer = _with_names(answer, update, back)
+    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+
+
+def _recognize(update: Update, limits: Limits) -> Answer:
+    solver = Solver(limits, quick_tiers())
+    found = decompose(update, solver)
+    if found is not None:
+        groups, whole = found
+        return Answer(
+            update,
+            "associative",
+            operator=whole.operator,
+            identity=whole.identity,
+            identity_kind=whole.identity_kind,
+            data=whole.data,
+            commutative=whole.commutative,
+            groups=groups,
+            source="table" if whole.table else "synthesis",
+            invariant=whole.invariant,
+            assumes=whole.assumes,
+            proofs=whole.proofs,
+        )
+    lifted = Lifter(solver).lift(update)
+    if lifted is not None:
+        return _lifted(update, lifted)
+    reason = (
+        "the time limit was reached"
+        if limits.expired
+        else "no associative operator was found, nor a proof that there is none"
+    )
+    return Answer(update, "unknown", reason=reason)
+
+
+def _lifted(update: Update, lifted: Discharged) -> Answer:
+    claim, lift = lifted.claim, lifted.claim.lift
+    assert lift is not None
+    return Answer(
+        update,
+        "lifted",
+        identity_kind=lifted.identity_kind,
+        commutative=lifted.commutative,
+        groups=subgraphs(update),
+        source="synthesis",
+        invariant=claim.invariant,
+        assumes=claim.assumes,
+        lift=Lifting(lift.types, lift.data, lift.operator, lift.identity, lift.apply),
+        proofs=tuple(ProofRecord(name, proof.method, proof.ms, proof.row) for name, proof in lifted.proofs),
+    )
+
+
+def decompose(update: Update, solver: Solver) -> tuple[tuple[Subgraph, ...], Combined] | None:
+    """Groups with their operators put together, the finest grouping first (section 4.3, steps 4 to 7)."""
+    initial = subgraphs(update)
+    solved: dict[Subgraph, Solution | None] = {}
+
+    def attempt(group: Subgraph, thorough: bool) -> Solution | None:
+        solved[group] = solver.solve(restrict(update, group), thorough) or solved.get(group)
+        return solved[group]
+
+    for group in initial:
+        attempt(group, False)
+    for thorough in (False, True):
+        failing = [group for group in initial if solved[group] is None]
+        if thorough:
+            for group in failing:
+                attempt(group, True)
+            failing = [group for group in initial if solved[group] is None]
+        others = [group for group in initial if solved[group] is not None]
+        if failing:
+            for blocks in joined(update, failing, others):
+                blocks = tuple(block for block in blocks if block not in failing)
+                if blocks and all(attempt(block, thorough) is not None for block in blocks):
+                    rest = [group for group in initial if not any(set(group) <= set(block) for block in blocks)]
+                    if all(solved[group] is not None for group in rest):
+                        return _whole(update, (*blocks, *rest), solved)
+        else:
+            return _whole(update, initial, solved)
+    return None
+
+
+def _whole(
+    update: Update, groups: tuple[Subgraph, ...], solved: dict[Subgraph, Solution | None]
+) -> tuple[tuple[Subgraph, ...], Combined] | None:
+    ordered = tuple(sorted(groups))
+    pairs = [(group, solution) for group in ordered if (solution := solved[group]) is not None]
+    combined = combine(len(update.types), pairs)
+    return None if combined is None else (ordered, combined)
+
+
+def _without_operand_names(update: Update) -> tuple[Update, dict[str, str]]:
+    """The update with data and constants renamed that are called like operands, and the way back."""
+    used = {var.name: var for component in update.components for var in _variables(component)}
+    forth = {
+        name: Var(var.type, f"its {name}")
+        for name, var in used.items()
+        if name[0] in "yz" and (not name[1:] or name[1:].isdigit())
+    }
+    if not forth:
+        return update, {}
+    components = tuple(substitute(e, forth) for e in update.components)
+    constants = frozenset(f"its {name}" if name in forth else name for name in update.constants)
+    return replace(update, components=components, constants=constants), {f"its {name}": name for name in forth}
+
+
+def _variables(expr: Expr) -> tuple[Var, ...]:
+    from rfactor.ir.expr import variables
+
+    return variables(expr)
+
+
+def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
+    if not back:
+        return replace(answer, update=update)
+
+    def restored(exprs: tuple[Expr, ...] | None) -> tuple[Expr, ...] | None:
+        if exprs is None:
+            return None
+        return tuple(
+            substitute(e, {v.name: Var(v.type, back[v.name]) for v in _variables(e) if v.name in back}) for e in exprs
+        )
+
+    lift = answer.lift
+    return replace(
+        answer,
+        update=update,
+        data=restored(answer.data),
+        assumes=restored(answer.assumes) or (),
+        lift=None if lift is None else replace(lift, data=restored(lift.data) or ()),
+        counterexample=None
+        if answer.counterexample is None
+        else {back.get(name, name): value for name, value in answer.counterexample.items()},
+    )

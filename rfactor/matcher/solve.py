@@ -1,0 +1,147 @@
+"""One group of components: candidates from every tier, cheapest first, until one is proved.
+
+A group is an update of its own. Where its dependency graph has several cycles, each is solved after those it refers to,
+whose operators are then given; so components that stand in several groups have one operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rfactor.ir.expr import Expr, Var, substitute
+from rfactor.ir.graph import Subgraph, closures, restrict
+from rfactor.ir.update import Update
+from rfactor.matcher import polynomials, primitives, substitution
+from rfactor.matcher.groups import cycles
+from rfactor.prover.claim import Claim, Discharged, Failed, discharge
+from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Refuted
+
+Tier = Callable[[Update], Iterable[Claim]]
+
+_FAILURES = 12
+"""Unproved candidates of one tier after which it is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A proved operator for a group, in the group's own numbering."""
+
+    proved: Discharged
+    tier: str
+
+
+@dataclass(slots=True)
+class Solver:
+    """Solves groups within one budget, each once."""
+
+    limits: Limits
+    tiers: Iterable[tuple[str, Tier]]
+    """Tiers for a group as a whole, before it is taken apart."""
+    late_tiers: Iterable[tuple[str, Tier]] = ()
+    """Tiers for a group as a whole, after it was taken apart in vain."""
+    known: dict[tuple[Update, bool], Solution | None] = field(default_factory=dict)
+    failures: list[Failed] = field(default_factory=list)
+
+    def solve(self, update: Update, thorough: bool) -> Solution | None:
+        """The best operator found for `update`: with a two-sided identity, else with a left one, else with none."""
+        key = (update, thorough)
+        if key not in self.known:
+            self.known[key] = self.search(update, thorough)
+        return self.known[key]
+
+    def search(self, update: Update, thorough: bool) -> Solution | None:
+        best: Solution | None = None
+        for name, tier in self.tiers:
+            best = self.better(best, self.first_proved(name, tier(update)))
+            if best is not None and best.proved.identity_kind in ("two-sided", "left"):
+                return best
+        if not thorough:
+            return best
+        parts = cycles(update)
+        if len(parts) > 1:
+            best = self.better(best, self.stepwise(update, parts))
+        if best is None or best.proved.identity_kind == "none":
+            best = self.better(best, self.first_proved("substitution", substitution.claims(update)))
+        for name, tier in self.late_tiers:
+            if best is not None and best.proved.identity_kind in ("two-sided", "left"):
+                break
+            best = self.better(best, self.first_proved(name, tier(update)))
+        return best
+
+    def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
+        """The solution whose identity serves more schedules; the earlier of equals."""
+        if one is None or other is None:
+            return one or other
+        order = ("two-sided", "left", "right", "none")
+        return min(one, other, key=lambda s: order.index(s.proved.identity_kind))
+
+    def first_proved(self, name: str, claims: Iterable[Claim]) -> Solution | None:
+        """The first claim that is proved with a two-sided identity; failing that, the first that is proved."""
+        best: Solution | None = None
+        failures = 0
+        for claim in claims:
+            if self.limits.expired:
+                break
+            result = discharge(claim, self.limits)
+            if isinstance(result, Failed):
+                self.failures.append(result)
+                failures += 1 if isinstance(result.verdict, Refuted) else 4
+                if failures >= _FAILURES:
+                    break
+                continue
+            best = self.better(best, Solution(result, name))
+            if result.identity_kind == "two-sided":
+                break
+            failures += 3  # one-sided: a few more are tried, in the hope of a two-sided one
+        return best
+
+    def stepwise(self, update: Update, parts: tuple[Subgraph, ...]) -> Solution | None:
+        """Cycle after cycle, with the operators of what each refers to given."""
+        reach = closures(update)
+        operator: dict[int, Expr] = {}
+        identity: dict[int, Expr] = {}
+        last: Solution | None = None
+        for part in parts:
+            group = reach[part[0]]
+            own = restrict(update, group)
+            if len(group) == len(part):
+                found = self.solve(own, thorough=True) if len(group) < len(update.types) else None
+            else:
+                to_group = {old: new for new, old in zip(range(len(group)), group, strict=True)}
+                given = substitution.Solved(
+                    {to_group[i]: renumbered(operator[i], to_group) for i in group if i in operator},
+                    {to_group[i]: identity[i] for i in group if i in identity},
+                )
+                found = self.first_proved("substitution", substitution.claims(own, given))
+            if found is None or found.proved.claim.operator is None or found.proved.claim.identity is None:
+                return None
+            back = dict(zip(range(len(group)), group, strict=True))
+            for at, old in back.items():
+                operator[old] = renumbered(found.proved.claim.operator[at], back)
+                identity[old] = found.proved.claim.identity[at]
+            last = found if len(group) == len(update.types) else None
+        return last
+
+
+def renumbered(expr: Expr, numbers: dict[int, int]) -> Expr:
+    """An expression over x_i and y_i with its operands renumbered."""
+    from rfactor.ir.expr import variables
+
+    values: dict[str, Expr] = {}
+    for var in variables(expr):
+        letter, digits = var.name[0], var.name[1:]
+        if letter in "xy" and digits.isdigit():
+            values[var.name] = Var(var.type, f"{letter}{numbers[int(digits)]}")
+    return substitute(expr, values)
+
+
+def quick_tiers() -> list[tuple[str, Tier]]:
+    """What needs no search: the language's own operations, and linear algebra."""
+
+    def single(update: Update) -> Iterator[Claim]:
+        if len(update.types) == 1:
+            yield from primitives.claims(update)
+
+    return [("primitive", single), ("linear", polynomials.claims)]
