@@ -1,0 +1,88 @@
+"""Scalar code, vectors of any width, and code after every pass have the bits of the reference evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rfactor.compiler.codegen.module import compile_pipeline
+from rfactor.ir.evaluate import dtype_of, evaluate
+from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, cast
+from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
+from rfactor.ir.types import F32, I32, I64, SCALARS, Type
+from rfactor.native.engine import Target, host
+from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide
+from tests.native.test_evaluator import CASES, boundary, pairs, same_bits
+
+PLAIN = replace(host(), level=0)
+PASSES = replace(host(), loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
+
+
+def widened(expr: Expr, lanes: int, values: dict[str, Expr]) -> Expr:
+    """`expr` in lanes, with the variables' values."""
+    if isinstance(expr, Var):
+        return values[expr.name]
+    if isinstance(expr, Const):
+        return Broadcast(expr, lanes) if lanes > 1 else expr
+    assert isinstance(expr, Op)
+    return Op(expr.type.with_lanes(lanes), expr.op, tuple(widened(arg, lanes, values) for arg in expr.args))
+
+
+def elementwise(exprs: list[Expr], arguments: dict[str, Type], lanes: int) -> LoweredPipeline:
+    """`out.k[i] = exprs[k]` over arrays, `lanes` elements at a time; the length is a multiple of them."""
+    at = times(wide("i"), lanes) if lanes == 1 else ramp(times(wide("i"), lanes), 1, lanes)
+    values: dict[str, Expr] = {name: load(type, name, at) for name, type in arguments.items()}
+    stores = [store(f"out.{k}", at, widened(e, lanes, values)) for k, e in zip(range(len(exprs)), exprs, strict=True)]
+    count = apply("//", var("a.extent.0"), Const(I32, lanes))
+    return pipeline(
+        For("i", Const(I32, 0), count, "serial", block(*stores)),
+        *(source(name, type) for name, type in arguments.items()),
+        *(sink(f"out.{k}", e.type) for k, e in zip(range(len(exprs)), exprs, strict=True)),
+    )
+
+
+def run(exprs: list[Expr], env: dict[str, Any], types: dict[str, Type], lanes: int, target: Target) -> list[Any]:
+    length = -(-len(env["a"]) // 64) * 64
+    arrays = {name: np.resize(array, length) for name, array in env.items()}
+    outs = {f"out.{k}": np.zeros(length, dtype_of(e.type)) for k, e in zip(range(len(exprs)), exprs, strict=True)}
+    compile_pipeline(elementwise(exprs, types, lanes), target)(arrays | outs)
+    return [out[: len(env["a"])] for out in outs.values()]
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 64])
+@pytest.mark.parametrize("type", SCALARS, ids=str)
+def test_every_operation_in_scalar_code_and_in_lanes(type: Type, lanes: int) -> None:
+    names = [name for name, t in CASES if t == type]
+    a, b = Var(type, "a"), Var(type, "b")
+    exprs: list[Expr] = [apply(name, *(a, b)[: OPERATIONS[name].arity]) for name in names]
+    exprs += [cast(new, a) for new in SCALARS if new != type]
+    left, right = pairs(type)
+    env = {"a": left, "b": right}
+    for target in (PLAIN, PASSES):
+        for expr, result in zip(exprs, run(exprs, env, {"a": type, "b": type}, lanes, target), strict=True):
+            assert same_bits(result, np.broadcast_to(evaluate(expr, env), left.shape)), f"{expr} in {lanes} lanes"
+
+
+@pytest.mark.parametrize("type", [t for t in SCALARS if t.is_int], ids=str)
+def test_division_and_shifts_by_constants_in_scalar_code(type: Type) -> None:
+    a, values = Var(type, "a"), boundary(type)
+    numbers = [n for n in (0, 1, 2, 3, 7, 8, 100, int(type.max), -1, -2, -3, int(type.min)) if n >= type.min]
+    exprs: list[Expr] = [apply(op, a, Const(type, n)) for n in numbers for op in ("//", "%", "<<", ">>")]
+    exprs += [apply(op, Const(type, n), a) for n in numbers for op in ("//", "%")]
+    for expr, result in zip(exprs, run(exprs, {"a": values}, {"a": type}, 1, PASSES), strict=True):
+        assert same_bits(result, np.broadcast_to(evaluate(expr, {"a": values}), values.shape)), str(expr)
+
+
+def test_a_sum_of_floats_keeps_its_order_under_all_passes() -> None:
+    """The vectorizer must not split one accumulator into several: it has no leave to reassociate."""
+    at = wide("i")
+    total = apply("+", load(F32, "s", Const(I64, 0)), load(F32, "a", at))
+    lowered = pipeline(For("i", Const(I32, 0), var("n"), "serial", store("s", Const(I64, 0), total)),
+                       source("a", F32), ScalarArgument("n", I32), sink("s", F32))  # fmt: skip
+    a = np.random.default_rng(3).normal(size=10_000).astype(np.float32)
+    s = np.zeros(1, np.float32)
+    compile_pipeline(lowered, PASSES)({"a": a, "n": len(a), "s": s})
+    assert s[0] == np.add.accumulate(a)[-1]
