@@ -14,27 +14,31 @@ serial definition, bit for bit.
 1. step, 2. associativity, 3. left identity: proved by the matcher, whose answer is taken.
 4. right identity; otherwise the merge skips slices that saw no element, known by `slices.occupied` before the loop runs
    or by a flag in every point of the intermediate.
-5. order: the factored variables are outermost, or the operator commutes.
+5. order: the factored variables are outermost, or the operator commutes, or it would but for ties, which
+   `serial_order` then decides as the serial loop does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.extraction import Extracted, extract, self_calls
+from rfactor.compiler.restore_order import Ordered, order_restored, serial_order, ties
 from rfactor.compiler.slices import occupied
+from rfactor.compiler.state import FALSE, TRUE, Column, Factoring, State, intermediate, merge
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, Var, apply, names, substitute, walk
+from rfactor.ir.expr import Expr, Var, apply, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show_tuple
-from rfactor.ir.types import BOOL, I32, Type
+from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
 
 Recognize = Callable[[Update], Answer]
-_FALSE, _TRUE = Const(BOOL, False), Const(BOOL, True)
+FLAG = Column(".seen", BOOL, FALSE, TRUE, apply("or", Var(BOOL, "x.seen"), Var(BOOL, "y.seen")))
+"""The component that says whether a point saw an element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +51,8 @@ class Factored:
     """The new function: the pure variables of the original, then the new ones."""
     answer: Answer
     """The operator, and what proved it."""
-    flag: int | None = None
-    """The component of the intermediate that says whether a point saw an element, if it needs one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What the intermediate holds, and how it is stepped and merged; over `x0`, `y0`, … and the names of `meanings`."""
-
-    types: tuple[Type, ...]
-    identity: tuple[Expr, ...]
-    step: tuple[Expr, ...]
-    """The state after one more element, over the state `x0`, `x1`, …"""
-    merge: tuple[Expr, ...]
-    """The function's new values, over its old ones `x0`, … and the state `y0`, …"""
-    meanings: Mapping[str, Expr]
-    """What every other name stands for in the algorithm."""
-
-    def moved(self, variables: Mapping[str, Expr]) -> _State:
-        """The same where loop variables have become others."""
-        return replace(self, meanings={name: substitute(e, variables) for name, e in self.meanings.items()})
-
-    def written(self, exprs: Iterable[Expr], x: Iterable[Expr] = (), y: Iterable[Expr] = ()) -> tuple[Expr, ...]:
-        """`exprs` in the algorithm's own terms, with `x0`, … and `y0`, … as given."""
-        values = dict(self.meanings)
-        values |= {f"x{i}": expr for i, expr in enumerate(x)} | {f"y{i}": expr for i, expr in enumerate(y)}
-        return tuple(substitute(expr, values) for expr in exprs)
+    ranges: Mapping[str, ReductionVariable]
+    """Where the merge reads the intermediate, by its new pure variables, and the ranges known before."""
 
 
 def factor(
@@ -83,18 +63,20 @@ def factor(
     *,
     recognize: Recognize,
     semantics: Meaning = Meaning.WRAP,
+    ranges: Mapping[str, ReductionVariable] | None = None,
 ) -> Factored:
     """Factor the reduction variables of `pairs` out of update number `update` (0 is the first) of `function`.
 
     `pairs` names reduction variables of that update, each with the pure variable that it becomes in the intermediate.
-    `recognize` finds and proves the operator. The merge loops over the factored variables in the order of the domain,
-    whatever the order of `pairs`. Raises `FactorError`, which names the update, the condition that fails, a
-    counterexample where there is one, and what would be accepted.
+    `recognize` finds and proves the operator. `ranges` are those of pure variables outside of which the function is not
+    read, such as an earlier `Factored.ranges`: to know them may save a component. The merge loops over the factored
+    variables in the order of the domain, whatever the order of `pairs`. Raises `FactorError`, which names the update,
+    the condition that fails, a counterexample where there is one, and what would be accepted.
     """
     definition = function.updates[update]
     title = f"rfactor of {function.name}.update({update}) over {', '.join(rvar for rvar, _ in pairs) or 'nothing'}"
     try:
-        return _factor(function, update, definition, pairs, intermediate_name, recognize, semantics)
+        return _factor(function, update, definition, pairs, intermediate_name, recognize, semantics, ranges or {})
     except FactorError as error:
         raise FactorError(f"{title}: {error}") from error
 
@@ -107,6 +89,7 @@ def _factor(
     name: str,
     recognize: Recognize,
     semantics: Meaning,
+    ranges: Mapping[str, ReductionVariable],
 ) -> Factored:
     check_pairs(function, definition, pairs)
     seen = seen_component(function, definition)
@@ -114,16 +97,12 @@ def _factor(
     extracted = extract(function, definition, kept, semantics)
     answer = recognize(extracted.update)
     check_answer(answer, extracted)
-    check_order(definition, pairs, answer)
-    skip = occupied(definition, (rvar for rvar, _ in pairs)) if _kind(answer) == "left" else _TRUE
-    state = _state(answer, extracted)
-    flag = None
-    if seen is not None or skip is None:
-        flag = len(state.types) if seen is None or answer.verdict == "lifted" else seen
-    intermediate = _intermediate(function, definition, pairs, name, state, flag)
-    merge = _merge(function, definition, pairs, intermediate, state, flag, skip, seen)
-    updates = (*function.updates[:number], merge, *function.updates[number + 1 :])
-    return Factored(replace(function, updates=updates), intermediate, answer, flag)
+    asked = Factoring(function, definition, pairs, name)
+    plan = _plan(asked, answer, extracted, kept, seen, ranges)
+    made = intermediate(asked, plan)
+    updates = (*function.updates[:number], merge(asked, plan, made), *function.updates[number + 1 :])
+    known = {**ranges, **{var: rv for rv in asked.factored for rvar, var in pairs if rv.name == rvar}}
+    return Factored(replace(function, updates=updates), made, answer, known)
 
 
 def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[str, str], ...]) -> None:
@@ -162,7 +141,7 @@ def check_answer(answer: Answer, extracted: Extracted) -> None:
     if answer.verdict not in ("associative", "lifted"):
         said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
         raise FactorError(
-            f"the update {written} {said}{_because(answer, extracted)}. "
+            f"the update {written} {said}{_because(answer)}. "
             "Keep its loop serial, or write it with an associative operator"
         )
     if answer.assumes:
@@ -179,33 +158,30 @@ def check_answer(answer: Answer, extracted: Extracted) -> None:
         )
 
 
-def check_order(definition: Definition, pairs: tuple[tuple[str, str], ...], answer: Answer) -> None:
-    """Condition 5: the factored variables are a prefix of the update's order, or the operator commutes."""
+def in_order(definition: Definition, pairs: tuple[tuple[str, str], ...]) -> bool:
+    """Whether the factored variables are a prefix of the update's order: condition 5 without commutativity."""
     order = serial_order(definition)
     factored = {rvar for rvar, _ in pairs} & set(order)
-    if set(order[: len(factored)]) == factored or answer.commutative:
-        return
+    return set(order[: len(factored)]) == factored
+
+
+def _out_of_order(definition: Definition, answer: Answer) -> FactorError:
+    """Condition 5 fails."""
+    order = serial_order(definition)
     doubtful = "was not proved to commute" if answer.commutative is None else "does not commute"
     operator = show_tuple(answer.operator or (answer.lift.operator if answer.lift else ()))
-    raise FactorError(
-        f"the operator {operator} {doubtful}{_because(answer, None)} (claim commutative), and the loops are, from the "
-        f"outside, {', '.join(order)}: only outermost ones can be factored without a change of order. "
-        f"Factor {order[0]} first, or split it"
+    return FactorError(
+        f"the operator {operator} {doubtful}{_because(answer)} (claim commutative), not even with ties decided by the "
+        f"serial order, and the loops are, from the outside, {', '.join(order)}: only outermost ones can be factored "
+        f"without a change of order. Factor {order[0]} first, or split it"
     )
-
-
-def serial_order(definition: Definition) -> tuple[str, ...]:
-    """The reduction variables outermost first, without those that stand alone as a left-hand argument."""
-    domain = definition.domain or ReductionDomain(())
-    alone = {argument.name for argument in definition.arguments if isinstance(argument, Var)}
-    return tuple(rv.name for rv in reversed(domain.variables) if rv.name not in alone)
 
 
 def seen_component(function: Function, definition: Definition) -> int | None:
     """The component that says whether a point saw an element: a bool that every element sets to true and that nothing
     else reads. It joins by `or`, from false."""
     for c, (type_, value) in enumerate(zip(function.types, definition.values, strict=True)):
-        if type_.is_bool and value == _TRUE and len(function.types) > 1:
+        if type_.is_bool and value == TRUE and len(function.types) > 1:
             read = (call for e in definition.values for call in self_calls(function, e))
             if all(call.index != c for call in read):
                 return c
@@ -217,17 +193,13 @@ def _expressions(definition: Definition) -> tuple[Expr, ...]:
     return (*definition.arguments, *definition.values, domain.predicate)
 
 
-def _kind(answer: Answer) -> str | None:
-    return "two-sided" if answer.verdict == "lifted" else answer.identity_kind
-
-
 def _written(extracted: Extracted) -> str:
     left = ", ".join(x.name for x in extracted.update.accumulators)
     legend = extracted.legend(extracted.meanings)
     return f"{left} := {show_tuple(extracted.update.components)}" + (f" ({legend})" if legend else "")
 
 
-def _because(answer: Answer, extracted: Extracted | None) -> str:
+def _because(answer: Answer) -> str:
     reason = f": {answer.reason}" if answer.reason else ""
     if not answer.counterexample:
         return reason
@@ -235,96 +207,54 @@ def _because(answer: Answer, extracted: Extracted | None) -> str:
     return f"{reason}; counterexample: {values}"
 
 
-def _state(answer: Answer, extracted: Extracted) -> _State:
-    """What the answer says of the intermediate's state."""
-    update = extracted.update
+def _plan(
+    asked: Factoring,
+    answer: Answer,
+    extracted: Extracted,
+    kept: tuple[int, ...],
+    seen: int | None,
+    ranges: Mapping[str, ReductionVariable],
+) -> State:
+    """The columns of the intermediate, by conditions 4 and 5."""
+    columns, joined = _columns(answer, extracted.update)
+    new = {f"x{i}": Var(asked.function.types[c], f"x.{c}") for i, c in enumerate(kept)}
+    merged = [substitute(value, new) for value in joined]
+    left_only = answer.verdict == "associative" and answer.identity_kind == "left"
+    ordered: Ordered | None = None
+    if not in_order(asked.definition, asked.pairs) and not answer.commutative:
+        found = ties(answer)
+        if found is None:
+            raise _out_of_order(asked.definition, answer)
+        if found:
+            ordered = order_restored(asked, answer, found, extracted, ranges, left_only, flagged=seen is not None)
+            columns = ordered.columns
+    visited: Expr | None = TRUE
+    if left_only:
+        visited = ordered.occupied if ordered else occupied(asked.definition, (rvar for rvar, _ in asked.pairs))
+    if seen is not None or visited is None:
+        place = len(kept) if seen is None or answer.verdict == "lifted" else seen
+        columns = (*columns[:place], FLAG, *columns[place:])
+        if visited is None:
+            visited = FLAG.var("y")
+        if seen is not None:
+            merged.insert(seen, apply("or", Var(BOOL, f"x.{seen}"), FLAG.var("y")))
+    if ordered is None:
+        columns = tuple(replace(column, choose=None) for column in columns)
+    meanings = {**extracted.meanings, **(ordered.meanings if ordered else {})}
+    return State(columns, tuple(merged), visited, meanings)
+
+
+def _columns(answer: Answer, update: Update) -> tuple[tuple[Column, ...], tuple[Expr, ...]]:
+    """The state's own columns, and how it joins the function's values, called `x0`, ….."""
     if answer.verdict == "lifted":
         lift = answer.lift
         assert lift is not None
         data = {f"y{i}": value for i, value in enumerate(lift.data)}
         step = tuple(substitute(expr, data) for expr in lift.operator)
-        return _State(lift.types, lift.identity, step, lift.apply, extracted.meanings)
-    assert answer.operator is not None
-    assert answer.identity is not None
-    return _State(update.types, answer.identity, update.components, answer.operator, extracted.meanings)
-
-
-def _with(values: tuple[Expr, ...], position: int | None, own: Expr) -> tuple[Expr, ...]:
-    """`values` with `own` put in at `position`, if there is one."""
-    return values if position is None else (*values[:position], own, *values[position:])
-
-
-def _without(values: tuple[Expr, ...], position: int | None) -> tuple[Expr, ...]:
-    return values if position is None else (*values[:position], *values[position + 1 :])
-
-
-def _calls(function: Function, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    return tuple(function.at(arguments, c) for c in range(len(function.types)))
-
-
-def _intermediate(
-    function: Function,
-    definition: Definition,
-    pairs: tuple[tuple[str, str], ...],
-    name: str,
-    state: _State,
-    flag: int | None,
-) -> Function:
-    """The function that reduces slices: from the identity, by a copy of the update (section 3, steps 2 and 3)."""
-    assert definition.domain is not None
-    variables = (*function.variables, *(var for _, var in pairs))
-    moved: dict[str, Expr] = {rvar: Var(I32, var) for rvar, var in pairs}
-    types = tuple(value.type for value in _with(tuple(Var(t, "") for t in state.types), flag, _FALSE))
-    pure = Definition(
-        tuple(Var(I32, variable) for variable in variables), _with(state.written(state.identity), flag, _FALSE)
-    )
-    shell = Function(name, variables, types, pure)
-    arguments = (
-        *(substitute(argument, moved) for argument in definition.arguments),
-        *(Var(I32, var) for _, var in pairs),
-    )
-    before = _without(_calls(shell, arguments), flag)
-    values = _with(state.moved(moved).written(state.step, x=before), flag, _TRUE)
-    remaining = tuple(
-        ReductionVariable(rv.name, substitute(rv.min, moved), substitute(rv.extent, moved))
-        for rv in definition.domain.variables
-        if rv.name not in moved
-    )
-    predicate = substitute(definition.domain.predicate, moved)
-    domain = ReductionDomain(remaining, predicate) if remaining or predicate != _TRUE else None
-    return replace(shell, updates=(Definition(arguments, values, domain),))
-
-
-def _merge(
-    function: Function,
-    definition: Definition,
-    pairs: tuple[tuple[str, str], ...],
-    intermediate: Function,
-    state: _State,
-    flag: int | None,
-    occupied: Expr | None,
-    seen: int | None,
-) -> Definition:
-    """The update that combines slices in the order of the domain (section 3, step 4).
-
-    It runs over all points of the function, but a left-hand argument that depends on no reduction variable stays.
-    It visits the points that are `occupied`; where that is None, those whose flag is set.
-    """
-    assert definition.domain is not None
-    moving = {rv.name for rv in definition.domain.variables}
-    arguments = tuple(
-        Var(I32, variable) if names(argument) & moving else argument
-        for variable, argument in zip(function.variables, definition.arguments, strict=True)
-    )
-    became = {var: rvar for rvar, var in pairs}
-    there = _calls(intermediate, (*arguments, *(Var(I32, became[var]) for _, var in pairs)))
-    here = _calls(function, arguments)
-    values = state.written(state.merge, x=_without(here, seen), y=_without(there, flag))
-    if flag is not None and seen is not None:
-        values = _with(values, seen, apply("or", here[seen], there[flag]))
-    predicate = occupied
-    if predicate is None:
-        assert flag is not None
-        predicate = there[flag]
-    factored = tuple(rv for rv in definition.domain.variables if rv.name in became.values())
-    return Definition(arguments, values, ReductionDomain(factored, predicate))
+        types, start, joined = lift.types, lift.identity, lift.apply
+    else:
+        assert answer.operator is not None
+        assert answer.identity is not None
+        types, start, step, joined = update.types, answer.identity, update.components, answer.operator
+    rows = zip(types, start, step, strict=True)
+    return tuple(Column(str(i), *row) for i, row in enumerate(rows)), joined

@@ -74,7 +74,12 @@ def _first_is_best(condition: Expr, inner: _Loops, outer: _Loops) -> bool:
     sides = _sides(condition)
     if sides is None or names(sides[1]) & (inner.keys() | outer.keys()):
         return False
-    most = _most(sides[0], {**inner, **outer})
+    return in_range(sides[0], {**inner, **outer})
+
+
+def in_range(expr: Expr, loops: _Loops) -> bool:
+    """Whether `expr` is proved to be a sum of loop variables that is never negative and does not overflow i32."""
+    most = _most(expr, loops)
     if most is None:
         return False
     if not most.terms:

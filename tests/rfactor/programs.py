@@ -75,14 +75,18 @@ def answering(
     identity: str,
     kind: IdentityKind = "two-sided",
     commutative: bool | None = True,
+    data: str | Callable[[Update], tuple[Expr, ...]] | None = None,
     **constants: Type,
 ) -> Recognize:
-    """A matcher that knows one operator and gives it for every update."""
+    """A matcher that knows one operator and gives it for every update of as many components."""
+    parts = len(identity.split(","))
 
     def recognize(update: Update) -> Answer:
         types = {f"{side}{i}": t for i, t in zip(range(9), update.types, strict=False) for side in "xy"}
         types |= constants
-        types |= {v.name: v.type for c in update.components for v in variables(c) if v.name in update.constants}
+        if len(update.types) != parts:
+            return Answer(update, "unknown", reason=f"this is not the update of {parts} components that is known")
+        types |= {v.name: v.type for c in update.components for v in variables(c) if v.name not in types}
         return Answer(
             update,
             "associative",
@@ -90,6 +94,7 @@ def answering(
             parse_tuple(identity, types, update.types),
             kind,
             commutative=commutative,
+            data=parse_tuple(data, types, update.types) if isinstance(data, str) else data and data(update),
         )
 
     return recognize

@@ -20,6 +20,7 @@ V = read(A, var("r"))
 LOOPS = over(("r", 4), ("s", 3))
 ADD = answering("x0 + y0", "0")
 SUM = reduction([i32(0)], ["x0 + v"], LOOPS, v=V)
+AFFINE = reduction([i32(1), i32(0)], ["x0 * v", "x1 * v + 3"], LOOPS, v=V)
 
 
 def refused(f: Function, *pairs: tuple[str, str], recognize: Recognize = ADD) -> str:
@@ -110,23 +111,23 @@ def test_an_operator_without_a_left_identity(kind: str) -> None:
 
 @pytest.mark.parametrize(("commutative", "said"), [(False, "does not commute"), (None, "was not proved to commute")])
 def test_inner_loops_of_an_operator_that_does_not_commute(commutative: bool | None, said: str) -> None:
-    recognize = answering("x0 + y0", "0", commutative=commutative)
-    message = refused(SUM, ("r", "u"), recognize=recognize)
-    assert f"the operator x0 + y0 {said} (claim commutative)" in message
+    affine = answering("x0*y0, x1*y0 + y1", "1, 0", commutative=commutative, data="a, 3")
+    message = refused(AFFINE, ("r", "u"), recognize=affine)
+    assert f"the operator x0 * y0, x1 * y0 + y1 {said} (claim commutative), not even with ties decided" in message
     assert "the loops are, from the outside, s, r" in message
     assert message.endswith("Factor s first, or split it")
 
 
 def test_outer_loops_need_no_commutativity() -> None:
-    recognize = answering("x0 + y0", "0", commutative=False)
-    factor(SUM, 0, (("s", "u"),), "intm", recognize=recognize)
-    factor(SUM, 0, (("r", "v"), ("s", "u")), "intm", recognize=recognize)
+    affine = answering("x0*y0, x1*y0 + y1", "1, 0", commutative=False, data="a, 3")
+    factor(AFFINE, 0, (("s", "u"),), "intm", recognize=affine)
+    factor(AFFINE, 0, (("r", "v"), ("s", "u")), "intm", recognize=affine)
 
 
 def test_loops_that_stand_alone_on_the_left_have_no_order() -> None:
-    recognize = answering("x0 + y0", "0", commutative=False)
-    factor(updating("a + v", var("s")), 0, (("r", "u"),), "intm", recognize=recognize)
-    refused(updating("a + v", expr("s // 2", s=var("s"))), ("r", "u"), recognize=recognize)
+    clamped = answering("min(max(x0, 3), y0)", "2147483647", "left", commutative=False, data="a")
+    factor(updating("min(max(a, 3), v)", var("s")), 0, (("r", "u"),), "intm", recognize=clamped)
+    refused(updating("min(max(a, 3), v)", expr("s // 2", s=var("s"))), ("r", "u"), recognize=clamped)
 
 
 @pytest.mark.parametrize(

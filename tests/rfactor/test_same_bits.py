@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +14,10 @@ from rfactor.compiler.rfactor import Factored, factor
 from rfactor.compiler.schedule.directives import Split
 from rfactor.compiler.split_domain import split_domain
 from rfactor.errors import FactorError
-from rfactor.ir.algorithm import Definition, Function, Image, ReductionDomain
-from rfactor.ir.expr import Expr, cast
+from rfactor.ir.algorithm import Definition, Function, Image, ReductionDomain, ReductionVariable
+from rfactor.ir.expr import Expr, Op, cast
 from rfactor.ir.types import I8, I32
+from rfactor.ir.update import Update
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
 from tests.rfactor.programs import Recognize, algorithm, answering, expr, function, i32, over, read, var
 
@@ -32,20 +34,77 @@ class Family:
     recognize: Recognize
 
 
+def operand(component: int, place: int) -> Callable[[Update], Expr]:
+    """An operand of a component of the update: where its data stand."""
+
+    def take(update: Update) -> Expr:
+        node = update.components[component]
+        assert isinstance(node, Op)
+        return node.args[place]
+
+    return take
+
+
+def each(*parts: Callable[[Update], Expr]) -> Callable[[Update], tuple[Expr, ...]]:
+    return lambda update: tuple(part(update) for part in parts)
+
+
 FAMILIES = {
     "sum": Family(("x0 + v",), answering("x0 + y0", "0")),
     "product": Family(("x0 * (v + p)",), answering("x0 * y0", "1")),
     "largest": Family(("max(x0, v)",), answering("max(x0, y0)", "-2147483648")),
     "complex": Family(("x0*v - x1*p", "x0*p + x1*v"), answering("x0*y0 - x1*y1, x0*y1 + x1*y0", "1, 0")),
-    "last": Family(("v",), answering("y0", "0", "left", False)),
+    "last": Family(("v",), answering("y0", "0", "left", False, data=lambda u: u.components)),
     "clamped": Family(("min(max(x0, -2), v)",), answering("min(max(x0, -2), y0)", "2147483647", "left", False)),
     "lastmin": Family(
         ("min(x0, v)", "select(x0 < v, x1, p)"),
-        answering("min(x0, y0), select(x0 < y0, x1, y1)", "2147483647, 0", "left", False),
+        answering(
+            "min(x0, y0), select(x0 < y0, x1, y1)",
+            "2147483647, 0",
+            "left",
+            False,
+            each(operand(0, 1), operand(1, 2)),
+        ),
     ),
     "firstmin": Family(
         ("min(x0, v)", "select(v < x0, p, x1)"),
-        answering("min(x0, y0), select(y0 < x0, y1, x1)", "2147483647, 0", "two-sided", False),
+        answering(
+            "min(x0, y0), select(y0 < x0, y1, x1)",
+            "2147483647, 0",
+            "two-sided",
+            False,
+            each(operand(0, 1), operand(1, 1)),
+        ),
+    ),
+    "lastvalue": Family(
+        ("max(x0, v // 2)", "select(x0 > v // 2, x1, v)"),
+        answering(
+            "max(x0, y0), select(x0 > y0, x1, y1)",
+            "-2147483648, 5",
+            "left",
+            False,
+            each(operand(0, 1), operand(1, 2)),
+        ),
+    ),
+    "firstvalue": Family(
+        ("max(x0, v // 2)", "select(x0 >= v // 2, x1, v)"),
+        answering(
+            "max(x0, y0), select(x0 >= y0, x1, y1)",
+            "-2147483648, 5",
+            "two-sided",
+            False,
+            each(operand(0, 1), operand(1, 2)),
+        ),
+    ),
+    "both": Family(
+        ("max(x0, v)", "select(x0 >= v, x1, p)", "select(x0 > v, x2, p)", "x3 + v"),
+        answering(
+            "max(x0, y0), select(x0 >= y0, x1, y1), select(x0 > y0, x2, y2), x3 + y3",
+            "-2147483648, 5, 0, 0",
+            "left",
+            False,
+            each(operand(0, 1), operand(1, 2), operand(2, 2), operand(3, 1)),
+        ),
     ),
 }
 PREDICATES = ["True", "v > 0", "(p + v) % 3 == 0", "r < s", "r + s < 5", "r <= 4", "False"]
@@ -84,11 +143,11 @@ def same(before: Function, after: list[Factored], pixels: np.ndarray) -> None:
     left=st.sampled_from(["x", "0", "v % 4", "s", "r // 2", "s * 2 + 1"]),
     splits=st.lists(st.tuples(st.sampled_from(["r", "s"]), st.integers(1, 4)), max_size=2, unique_by=lambda t: t[0]),
     picks=st.tuples(st.integers(0, 15), st.integers(0, 15)),
-    first=st.lists(st.sampled_from([0, 1, -5, 127, 2147483647, -2147483648]), min_size=2, max_size=2),
+    first=st.lists(st.sampled_from([0, 1, -5, 127, 2147483647, -2147483648]), min_size=4, max_size=4),
     seed=st.integers(0, 1 << 20),
 )
-@example("lastmin", 7, 3, "v > 0", "x", [("r", 4)], (4, 0), [2147483647, 1], 1)
-@example("clamped", 7, 0, "True", "x", [("r", 4)], (2, 1), [-5, 0], 1)
+@example("lastmin", 7, 3, "v > 0", "x", [("r", 4)], (4, 0), [2147483647, 1, 0, 0], 1)
+@example("clamped", 7, 0, "True", "x", [("r", 4)], (2, 1), [-5, 0, 0, 0], 1)
 def test_the_serial_bits(
     family: str,
     r: int,
@@ -108,6 +167,7 @@ def test_the_serial_bits(
     current = replace(original, updates=(split_domain(original.updates[0], relations),))
     steps: list[Factored] = []
     name = "f"
+    ranges: Mapping[str, ReductionVariable] = {}
     for number, pick in enumerate(picks):
         domain = current.updates[0].domain
         names = [rv.name for rv in domain.variables] if domain else []
@@ -116,7 +176,8 @@ def test_the_serial_bits(
             break
         pairs = tuple((rvar, f"u{number}{i}") for i, rvar in enumerate(chosen))
         try:
-            step = factor(current, 0, pairs, f"{name}{number}", recognize=FAMILIES[family].recognize)
+            step = factor(current, 0, pairs, f"{name}{number}", recognize=FAMILIES[family].recognize, ranges=ranges)
+            ranges = step.ranges
         except FactorError:
             break
         steps.append(step)
