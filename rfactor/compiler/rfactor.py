@@ -101,8 +101,9 @@ def _factor(
     plan = _plan(asked, answer, extracted, kept, seen, ranges)
     made = intermediate(asked, plan)
     updates = (*function.updates[:number], merge(asked, plan, made), *function.updates[number + 1 :])
-    known = {**ranges, **{var: rv for rv in asked.factored for rvar, var in pairs if rv.name == rvar}}
-    return Factored(replace(function, updates=updates), made, answer, known)
+    became = dict(pairs)
+    read = {became[rv.name]: replace(rv, name=became[rv.name]) for rv in asked.factored}
+    return Factored(replace(function, updates=updates), made, answer, {**ranges, **read})
 
 
 def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[str, str], ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import INLINED, ROOT, LoopLevel
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
 from rfactor.ir.types import Type as IrType
 from rfactor.matcher.answer import Answer
 
@@ -91,14 +92,16 @@ class Func(Named, Directives):
         self.references: dict[str, Any] = {}
         """What its definitions refer to, by name."""
         self.answer: Answer | None = None
-        """For an intermediate that `rfactor` made: the operator, and what proved it."""
+        """For an intermediate that `rfactor` made: the operator, and what proved it,"""
+        self.ranges: Mapping[str, ReductionVariable] = {}
+        """and where it is read, by pure variable."""
         self.executables: dict[Any, Any] = {}
         """Compiled pipelines with this function as output, by all that they were made from."""
         if isinstance(name, Expr):
             self[()] = name
 
     @classmethod
-    def of(cls, function: Function, references: Uses, answer: Answer) -> Func:
+    def of(cls, function: Function, references: Uses, answer: Answer, ranges: Mapping[str, ReductionVariable]) -> Func:
         """The shell of a function that a pass made, whose name is free."""
         self = cls.__new__(cls)
         Named.__init__(self, function.name, "f")
@@ -107,6 +110,7 @@ class Func(Named, Directives):
         self.level = ROOT
         self.references = dict(references)
         self.answer = answer
+        self.ranges = ranges
         self.executables = {}
         return self
 

@@ -150,9 +150,17 @@ class Stage(Directives):
         function = replaced(self._func.function, self._number - 1, own)
         taken = Named(f"{self._func.name()}_intm", "f")
         name = taken.name()
-        factored = factor(function, self._number - 1, names, name, recognize=recognize, semantics=Meaning(semantics))
+        factored = factor(
+            function,
+            self._number - 1,
+            names,
+            name,
+            recognize=recognize,
+            semantics=Meaning(semantics),
+            ranges=self._func.ranges,
+        )
         del taken
-        intermediate = Func.of(factored.intermediate, self._func.references, factored.answer)
+        intermediate = Func.of(factored.intermediate, self._func.references, factored.answer, factored.ranges)
         before = state.schedule
         changed = intermediate.stages[1]
         changed.schedule = carried(factored.intermediate, changed.definition, renamed(before, dict(names)))
