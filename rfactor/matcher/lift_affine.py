@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Expr, Var
+from rfactor.ir.expr import Const, Expr, Var, apply, const
 from rfactor.ir.update import Update
 from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, semirings
+from rfactor.matcher.terms import run_from, tidy
+from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
 
 _MOST_PARAMETERS = 20
@@ -29,8 +31,32 @@ def claims(update: Update) -> Iterator[Claim]:
             lift = lifting(rows, ring)
             if lift is not None:
                 found.append(lift)
+    if not found:
+        found += list(_by_meaning(update))
     for lift in sorted(found, key=lambda lift: len(lift.types)):
         yield Claim(update, lift=lift)
+
+
+def _by_meaning(update: Update) -> Iterator[Lift]:
+    """x -> A x + b where that is not how the update is written: A = f(1; d) - f(0; d), b = f(0; d)."""
+    (type_, *more) = update.types
+    if more or not type_.is_int:
+        return
+    (one,), (nothing,) = (run_from(update, (Const(type_, value),)) for value in (1, 0))
+    slope: Expr = tidy(apply("-", one, nothing))
+    (x,) = update.accumulators
+    guess = apply("+", apply("*", x, slope), nothing)
+    if sampling.refute(update.components, (guess,), update.meaning, count=64) is not None:
+        return
+    for literal in sampling.literals([*update.components, slope]).get(type_, ()):
+        for value in (int(literal), 1 << min(max(int(literal), 0), type_.bits - 2)):
+            constant = const(type_, value) if type_.min <= value <= type_.max else slope
+            if sampling.refute((slope,), (constant,), update.meaning, count=64) is None:
+                slope = constant
+    ring = next(semirings(type_, update.meaning))
+    lift = lifting([{0: slope, OFFSET: nothing}], ring)
+    if lift is not None:
+        yield lift
 
 
 @dataclass(slots=True)

@@ -68,10 +68,11 @@ def _lifting(update: Update, others: list[int], remembered: list[int], data: tup
 
     (some, first, last, run), (more, next_first, next_last, next_run) = parts("x"), parts("y")
     through = action.combine(action.combine(run, crossing(last, next_first)), next_run)
+    tail_is_own = apply("and", some, apply("not", more))
     operator = (
         apply("or", some, more),
         *(choose(some, a, b) for a, b in zip(first, next_first, strict=True)),
-        *(choose(more, b, a) for a, b in zip(last, next_last, strict=True)),
+        *(choose(tail_is_own, a, b) for a, b in zip(last, next_last, strict=True)),
         *(choose(some, choose(more, both, a), b) for both, a, b in zip(through, run, next_run, strict=True)),
     )
     x = update.accumulators

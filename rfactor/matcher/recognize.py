@@ -12,7 +12,7 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import joined
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recombine import Combined, combine
-from rfactor.matcher.solve import Solution, Solver, quick_tiers
+from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits
 
@@ -33,7 +33,7 @@ def recognize(update: Update, *, table: object | None = None, limits: Limits = D
 
 
 def _recognize(update: Update, limits: Limits) -> Answer:
-    solver = Solver(limits, quick_tiers())
+    solver = Solver(limits, quick_tiers(), late_tiers())
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found

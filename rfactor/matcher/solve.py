@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
-from rfactor.matcher import polynomials, primitives, substitution
+from rfactor.matcher import polynomials, primitives, replay, selection, substitution
 from rfactor.matcher.groups import cycles
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
@@ -62,8 +62,6 @@ class Solver:
         parts = cycles(update)
         if len(parts) > 1:
             best = self.better(best, self.stepwise(update, parts))
-        if best is None or best.proved.identity_kind == "none":
-            best = self.better(best, self.first_proved("substitution", substitution.claims(update)))
         for name, tier in self.late_tiers:
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):
                 break
@@ -145,3 +143,8 @@ def quick_tiers() -> list[tuple[str, Tier]]:
             yield from primitives.claims(update)
 
     return [("primitive", single), ("linear", polynomials.claims)]
+
+
+def late_tiers() -> list[tuple[str, Tier]]:
+    """What needs a search."""
+    return [("selection", selection.claims), ("replay", replay.claims), ("substitution", substitution.claims)]

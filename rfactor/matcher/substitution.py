@@ -158,7 +158,12 @@ class _Search:
             for term in maximal_free([self.body[i]], self.free)
             if not names(term) <= update.constants
         ]
-        self.literals = [(i, node) for i in self.open for node in walk(self.body[i]) if _may_be_data(node)]
+        self.literals = [
+            (i, node)
+            for i in self.open
+            for node in walk(self.body[i])
+            if isinstance(node, Const) and not node.type.is_bool
+        ]
         self.samples = Samples(update)
         self.step = self.samples.values(update.components)
         self.two = self.samples.values(apply_update(self._second(), update.components))
@@ -187,9 +192,12 @@ class _Search:
         options = {term: self.options(term, data, one) for term in {term for _, term in self.terms}}
         if any(not option for option in options.values()):
             return
-        standing = {term: self.standing_for(term, data) for term in {term for _, term in self.literals}}
-        places = [*self.terms, *(place for place in self.literals if len(standing[place[1]]) > 1)]
-        choices = [(options | standing)[term] for _, term in places]
+        standing: dict[Expr, list[Expr]] = {
+            term: self.standing_for(term, one) for term in {term for _, term in self.literals}
+        }
+        places: list[tuple[int, Expr]] = [*self.terms]
+        places += [(i, literal) for i, literal in self.literals if len(standing[literal]) > 1]
+        choices = [options[term] if term in options else standing[term] for _, term in places]
         pairs = self.run_of_two(data)
         for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
             del at
@@ -207,9 +215,13 @@ class _Search:
                 continue
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
 
-    def standing_for(self, literal: Expr, data: State) -> list[Expr]:
+    def standing_for(self, literal: Const, values: Sequence[sampling.Array]) -> list[Expr]:
         """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
-        same = [y for y, g in zip(self.y, data, strict=True) if g == literal]
+        same = [
+            y
+            for y, value in zip(self.y, values, strict=True)
+            if y.type == literal.type and np.all(value == literal.value)
+        ]
         return [*same, literal]
 
     def looks_two_sided(self, op: Operator, e: State) -> bool:
@@ -250,10 +262,6 @@ class _Search:
                     built = Op(term.type, term.op, choice)
                     (exact if depth == 0 and not exact else loose).append(built)
         return list(dict.fromkeys(exact + loose))
-
-
-def _may_be_data(node: Expr) -> bool:
-    return isinstance(node, Const) and not node.type.is_bool
 
 
 def _derived(y: Expr, value: sampling.Array, type_: Type, meaning: Meaning) -> Iterator[tuple[Expr, sampling.Array]]:
