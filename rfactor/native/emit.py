@@ -93,16 +93,36 @@ def _arithmetic(integer: str, real: str) -> Rule:
 
 
 def _extremum(name: str) -> Rule:
-    floats = f"llvm.{name}imum"
+    least = name == "min"
 
     def rule(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
         if type.is_bool:
-            return builder.and_(a, b) if name == "min" else builder.or_(a, b)
-        if type.is_float:
-            return call_intrinsic(builder, floats, a, b)
-        return call_intrinsic(builder, f"llvm.{'s' if type.is_signed else 'u'}{name}", a, b)
+            return builder.and_(a, b) if least else builder.or_(a, b)
+        if not type.is_float:
+            return call_intrinsic(builder, f"llvm.{'s' if type.is_signed else 'u'}{name}", a, b)
+        if type.lanes > 1 and str(builder.module.triple).startswith("x86_64"):
+            return _float_extremum(builder, type, least, a, b)
+        return call_intrinsic(builder, f"llvm.{name}imum", a, b)
 
     return _widened(rule)
+
+
+def _float_extremum(builder: Builder, type: Type, least: bool, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """`llvm.minimum` or `llvm.maximum` of vectors for x86, where LLVM's own takes twice the instructions in one chain.
+
+    Where neither operand is the lesser, they are equal (then only zeros differ, in the sign) or one is NaN (then so is
+    the union of their bits): the union, with the sign of both for a minimum and that in common for a maximum.
+    """
+    word = Type("uint", type.bits, type.lanes)
+    better = builder.select(builder.fcmp_ordered("<" if least else ">", a, b), a, b)
+    x, y = builder.bitcast(a, llvm_type(word)), builder.bitcast(b, llvm_type(word))
+    union = builder.or_(x, y)
+    if not least:
+        sign = 1 << (type.bits - 1)
+        common = builder.and_(builder.and_(x, y), Literal(word, sign))
+        union = builder.or_(builder.and_(union, Literal(word, sign - 1)), common)
+    tied = builder.fcmp_unordered("==", a, b)
+    return builder.select(tied, builder.bitcast(union, a.type), better)
 
 
 def _negate(builder: Builder, type: Type, a: LLVMValue) -> LLVMValue:

@@ -92,7 +92,7 @@ def compile_evaluator(expressions: tuple[Expr, ...], arguments: tuple[Var, ...] 
         arguments = tuple(dict.fromkeys(var for expr in expressions for var in variables(expr)))
     target = replace(host(), level=0)
     lanes = _lanes(target, [e.type for e in (*expressions, *arguments)])
-    code = compile_module(_module(expressions, arguments, lanes), ["evaluate"], target)
+    code = compile_module(_module(expressions, arguments, lanes, target.triple), ["evaluate"], target)
     return Evaluator(expressions, arguments, lanes, code)
 
 
@@ -102,7 +102,7 @@ def _lanes(target: Target, types: list[Type]) -> int:
     return min(target.lanes(narrowest), 4 * target.lanes(widest))
 
 
-def _module(expressions: tuple[Expr, ...], arguments: tuple[Var, ...], lanes: int) -> str:
+def _module(expressions: tuple[Expr, ...], arguments: tuple[Var, ...], lanes: int, triple: str) -> str:
     """A loop over blocks of `lanes` elements; the last block is moved back so that it ends at the end."""
     from llvmlite import ir
 
@@ -110,6 +110,7 @@ def _module(expressions: tuple[Expr, ...], arguments: tuple[Var, ...], lanes: in
 
     pointer, i64 = ir.PointerType(), ir.IntType(64)
     module = ir.Module("evaluator")
+    module.triple = triple
     count = len(arguments) + len(expressions)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer] * count + [i64]), "evaluate")
     arrays, length = function.args[:count], function.args[count]

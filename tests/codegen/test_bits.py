@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rfactor.compiler.codegen.module import compile_pipeline
+from rfactor.compiler.codegen.module import compile_pipeline, generate
+from rfactor.compiler.runtime.arguments import bind
+from rfactor.compiler.runtime.threads import cell
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, cast
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
-from rfactor.ir.types import F32, I32, I64, SCALARS, Type
-from rfactor.native.engine import Target, host
+from rfactor.ir.types import F16, F32, F64, I32, I64, SCALARS, Type
+from rfactor.native.engine import Target, compile_module, host
 from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide
 from tests.native.test_evaluator import CASES, boundary, pairs, same_bits
 
@@ -74,6 +77,27 @@ def test_division_and_shifts_by_constants_in_scalar_code(type: Type) -> None:
     exprs += [apply(op, Const(type, n), a) for n in numbers for op in ("//", "%")]
     for expr, result in zip(exprs, run(exprs, {"a": values}, {"a": type}, 1, PASSES), strict=True):
         assert same_bits(result, np.broadcast_to(evaluate(expr, {"a": values}), values.shape)), str(expr)
+
+
+@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
+    """Machines other than x86 get LLVM's minimum and maximum; x86 runs them as well."""
+    exprs: list[Expr] = [apply(name, Var(type, "a"), Var(type, "b")) for name in ("min", "max")]
+    left, right = pairs(type)
+    lowered = elementwise(exprs, {"a": type, "b": type}, 16)
+    elsewhere = replace(PLAIN, triple="aarch64-unknown-linux-gnu")
+    text, _ = generate(lowered, elsewhere)
+    assert "llvm.minimum" in text
+    assert "llvm.minimum" not in generate(lowered, PLAIN)[0] or not PLAIN.triple.startswith("x86_64")
+    length = -(-len(left) // 16) * 16
+    arrays = {"a": np.resize(left, length), "b": np.resize(right, length)}
+    outs = {name: np.zeros(length, left.dtype) for name in ("out.0", "out.1")}
+    code = compile_module(text, ["pipeline"], PLAIN)
+    given, _alive = bind(lowered.arguments, arrays | outs)
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(code.addresses["pipeline"])
+    assert function(given, cell(), (ctypes.c_int64 * 4)()) == 0
+    for expr, result in zip(exprs, outs.values(), strict=True):
+        assert same_bits(result[: len(left)], evaluate(expr, {"a": left, "b": right})), str(expr)
 
 
 def test_a_sum_of_floats_keeps_its_order_under_all_passes() -> None:

@@ -84,8 +84,9 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
 
     Raises `TypeError` where a statement or expression is left that lowering should have removed.
     """
-    text, checks = generate(lowered)
-    code = compile_module(text, [_ENTRY], passes_for(lowered) if target is None else target)
+    target = passes_for(lowered) if target is None else target
+    text, checks = generate(lowered, target)
+    code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report)
 
@@ -101,12 +102,13 @@ def passes_for(lowered: LoweredPipeline) -> Target:
     return replace(host(), loop_vectorizer=not vectors, slp_vectorizer=not vectors, loop_unroller=not scheduled)
 
 
-def generate(lowered: LoweredPipeline) -> tuple[str, tuple[Assert, ...]]:
+def generate(lowered: LoweredPipeline, target: Target) -> tuple[str, tuple[Assert, ...]]:
     """The LLVM IR of a pipeline before any pass, and its checks in the order of their numbers.
 
     The entry is `i32 pipeline(ptr slots, ptr runtime, ptr report)`; see `runtime.arguments.slots` for the slots.
     """
     module = ir.Module(lowered.name)
+    module.triple = target.triple
     entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), _ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     given, runtime, report = entry.args
