@@ -262,3 +262,11 @@ def test_dimensions_and_strides_of_arrays_reach_the_code() -> None:
     out = np.zeros(6, np.int64)
     executable({"a": np.zeros((10, 20), np.uint8)[::3, 4:9], "b": out})
     assert out.tolist() == [0, 5, 1, 0, 4, 60]
+
+
+def test_names_may_hold_any_character() -> None:
+    odd = 'größe "1" %x\\n'
+    body = For(f"i {odd}", i32(0), i32(4), "parallel",
+               store(f"b {odd}", cast(I64, var(f"i {odd}")), var(f"k {odd}")))  # fmt: skip
+    lowered = pipeline(body, ScalarArgument(f"k {odd}", I32), sink(f"b {odd}", I32))
+    check(lowered, {f"k {odd}": 3, f"b {odd}": values(I32, 4)})

@@ -13,12 +13,21 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import uses_threads, uses_vectors
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
-from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER, Statements, arguments, new_function
+from rfactor.compiler.codegen.statements import (
+    I32,
+    I64_,
+    OUT_OF_MEMORY,
+    POINTER,
+    Context,
+    Statements,
+    arguments,
+    new_function,
+)
 from rfactor.compiler.runtime.arguments import Argument, bind, slots
 from rfactor.compiler.runtime.threads import cell
 from rfactor.errors import BufferError
-from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline, ScalarArgument
-from rfactor.ir.types import F64, I64
+from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline
+from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import convert
 from rfactor.native.engine import Code, Target, compile_module, host
 from rfactor.native.literal import LLVMValue, llvm_type
@@ -43,10 +52,10 @@ class Executable:
         Raises `BufferError` where an array has the wrong type, rank, strides or size, or an output overlaps another
         array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had.
         """
-        given, alive = bind(self.lowered.arguments, values)
+        # The arrays are held until the code is done with them.
+        given, _arrays = bind(self.lowered.arguments, values)
         report = self._report()
         status = self._function(given, cell(), report)
-        del alive
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:
@@ -79,8 +88,7 @@ def _message(check: Assert, report: list[int]) -> str:
 
 
 def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> Executable:
-    """Compile a lowered pipeline for `target`, by default the machine that this runs on.
-    See `passes_for` for what LLVM does by default.
+    """Compile a lowered pipeline for `target`, by default the machine that this runs on (see `passes_for`).
 
     Raises `TypeError` where a statement or expression is left that lowering should have removed.
     """
@@ -135,12 +143,12 @@ def generate(lowered: LoweredPipeline, target: Target) -> tuple[str, tuple[Asser
     statements.emit(lowered.body)
     inner.ret(inner.load(context.failure, typ=I32))
 
-    outside = type(context)(runtime, failure, report)
+    outside = Context(runtime, failure, report)
     builder.ret(builder.call(inner.function, arguments(outside, variables, arrays)))
     return str(module), tuple(checks)
 
 
-def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Any) -> LLVMValue:
+def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Type) -> LLVMValue:
     """A value of `type_` from its slot: floats as f64, the rest as i64."""
     if type_.is_float:
         double = builder.bitcast(bits, ir.DoubleType())
@@ -150,6 +158,3 @@ def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Any) -> LLVMValue:
     if type_.is_bool:
         return builder.trunc(bits, llvm_type(type_))
     return convert(builder, I64, type_, bits)
-
-
-__all__ = ["Executable", "ScalarArgument", "compile_pipeline", "generate"]

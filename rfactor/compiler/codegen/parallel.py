@@ -14,7 +14,6 @@ from rfactor.compiler.codegen.statements import (
     I32,
     I64_,
     POINTER,
-    Context,
     Statements,
     arguments,
     captured,
@@ -127,6 +126,3 @@ def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Functi
 
     ir.IRBuilder(done).ret_void()
     return function
-
-
-__all__ = ["Context", "emit_parallel"]

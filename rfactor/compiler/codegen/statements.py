@@ -20,7 +20,7 @@ from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
 
-POINTER, I1, I32, I64_ = ir.PointerType(), ir.IntType(1), ir.IntType(32), ir.IntType(64)
+POINTER, I32, I64_ = ir.PointerType(), ir.IntType(32), ir.IntType(64)
 OUT_OF_MEMORY = -1
 """What a pipeline returns where an allocation failed; an Assert that fails returns its number, from 1."""
 
