@@ -30,7 +30,7 @@ _HOME = {
     "Tuple": _LANGUAGE + "tuple",
     "Stage": _LANGUAGE + "stage",
     "TailStrategy": "rfactor.compiler.schedule.directives",
-    "check": "rfactor.matcher.recognize",
+    "check": "rfactor.matcher.check",
     "Error": "rfactor.errors",
 }  # fmt: skip
 """Where each public name lives."""

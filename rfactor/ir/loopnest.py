@@ -165,7 +165,7 @@ class Realize(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Allocate(Stmt):
-    """A flat buffer of `size` (i32) elements of `type`, alive during `body`; uninitialised."""
+    """A flat buffer of `size` (i32 or i64) elements of `type`, alive during `body`; uninitialised."""
 
     buffer: str
     type: Type

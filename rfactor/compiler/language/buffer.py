@@ -158,13 +158,15 @@ class Buffer(Named):
     def __getitem__(self, index: Any) -> Any:
         """An element if the coordinates are numbers, else the expression of one."""
         given = index if isinstance(index, tuple) else (index,)
-        if given and not any(isinstance(one, Expr) for one in given):
+        if not any(isinstance(one, Expr) for one in given):
             return self._array[self._position(given)]
+        return self(*given)
+
+    def __call__(self, *index: Any) -> Expr:
+        """The expression of an element."""
         at = coordinates(self.name(), self._array.ndim, index)
         node = ir.Call(self._type.ir, self.name(), tuple(e.node for e in at), "image")
         return Expr(node, {**(joined(*at) if at else {}), self.name(): self})
-
-    __call__ = __getitem__
 
     def __setitem__(self, index: Any, value: Any) -> None:
         given = index if isinstance(index, tuple) else (index,)
@@ -278,7 +280,8 @@ class ImageParam(Named):
         uses: Uses = {**(joined(*at) if at else {}), self.name(): self}
         return Expr(ir.Call(self._type.ir, self.name(), tuple(e.node for e in at), "image"), uses)
 
-    __call__ = __getitem__
+    def __call__(self, *index: Any) -> Expr:
+        return self[index]
 
     def image(self) -> Image:
         """Its declaration as an input."""

@@ -271,7 +271,13 @@ def joined(*operands: Expr) -> Uses:
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a op b`, operands promoted to one type."""
     left, right = matched(a, b)
+    if left.node.type.is_bool:
+        op = _OF_CONDITIONS.get(op, op)
     return Expr(ir.apply(op, left.node, right.node), joined(left, right))
+
+
+_OF_CONDITIONS = {"&": "and", "|": "or"}
+"""`&` and `|` of conditions are `and` and `or`: the second is not asked where the first decides."""
 
 
 def divide(a: ExprLike, b: ExprLike) -> Expr:

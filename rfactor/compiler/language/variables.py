@@ -162,8 +162,8 @@ def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
         return tuple((as_expr(given.dim(d).min()), as_expr(given.dim(d).extent())) for d in range(given.dimensions()))
     if isinstance(given, Sequence) and len(given) == 2 and not isinstance(given[0], Sequence):
         given = [given]
-    pairs = [tuple(pair) for pair in given]
-    if not pairs or any(len(pair) != 2 for pair in pairs):
+    pairs = list(given) if isinstance(given, Sequence) else []
+    if not pairs or not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise AlgorithmError(f"RDom takes (min, extent) pairs, one a dimension, not {given!r}")
     ranges = []
     for pair in pairs:

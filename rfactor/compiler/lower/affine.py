@@ -48,6 +48,8 @@ def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
     """The expression of an affine form: terms in their order, subtracted ones after an added one."""
     result: Expr | None = None
     ordered = [t for t in terms if t[1] > 0] + [t for t in terms if t[1] < 0]
+    if ordered and ordered[0][1] < 0 and constant:
+        result, constant = _literal(type, constant), 0
     for term, factor in ordered:
         if result is None:
             result = term if factor == 1 else Op(type, "*", (term, _literal(type, factor)))
@@ -64,6 +66,28 @@ def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
 
 def _literal(type: Type, value: int) -> Const:
     return Const(type, type.wrap(value))
+
+
+def greatest(expr: Expr, depth: int = 8) -> int | None:
+    """A constant that the coordinate `expr` never exceeds, found by taking minima and maxima apart; None if none is."""
+    return _limit(expr, True, depth)
+
+
+def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
+    terms, constant = affine(expr)
+    if not terms:
+        return constant
+    for term, factor in terms:
+        if depth and factor in (1, -1) and isinstance(term, Op) and term.op in ("min", "max"):
+            rest = from_affine(tuple(t for t in terms if t[0] != term), constant, expr.type)
+            join = add if factor == 1 else subtract
+            limits = [_limit(join(rest, arm), upper, depth - 1) for arm in term.args]
+            known = [limit for limit in limits if limit is not None]
+            # Both arms of the extreme that can be taken must be known, one arm of the other suffices.
+            if (term.op == "max") == (upper == (factor == 1)):
+                return (max if upper else min)(known) if len(known) == 2 else None
+            return (min if upper else max)(known) if known else None
+    return None
 
 
 def integer(value: int) -> Const:

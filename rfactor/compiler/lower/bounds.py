@@ -9,7 +9,7 @@ oracle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
@@ -20,6 +20,7 @@ from rfactor.compiler.lower.interval import (
     Intervals,
     LoopRange,
     Scope,
+    ceilings,
     nonpositive,
     positive,
     union,
@@ -55,6 +56,10 @@ class Bounded:
     """What is read of each image."""
     outputs: Mapping[str, Box]
     """What each output must have room for."""
+    sums: tuple[Interval, ...]
+    """Least and greatest values of sums of coordinates: i32 must hold them."""
+    sizes: tuple[tuple[str, tuple[Expr, ...]], ...]
+    """The greatest extents of the storage of each function."""
 
 
 def infer_bounds(nest: Nest, algorithm: Algorithm) -> Bounded:
@@ -62,7 +67,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm) -> Bounded:
     inference = _Inference(algorithm, nest)
     definitions, body = inference.visit(nest.body, Scope(facts=nest.facts))
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
-    return Bounded(body, definitions, images, inference.outputs)
+    return Bounded(body, definitions, images, inference.outputs, tuple(inference.sums), tuple(inference.sizes))
 
 
 class _Inference:
@@ -75,6 +80,10 @@ class _Inference:
         self.touched: dict[str, list[Touched]] = {name: [] for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
+        self.sums: dict[Interval, None] = {}
+        """Ends of the sums of coordinates, as seen from outside all loops."""
+        self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
+        """The greatest extents of the storage of each function."""
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
@@ -102,6 +111,7 @@ class _Inference:
 
     def _loop(self, loop: For, scope: Scope) -> Stmt:
         depth = scope.depth + 1
+        self._noted((loop.min, affine.subtract(affine.add(loop.min, loop.extent), affine.integer(1))), scope)
         bindings: dict[str, Binding] = dict(scope.bindings)
         bindings[loop.name] = LoopRange(depth, loop.min, loop.extent)
         lets, body = self.visit(loop.body, replace(scope, depth=depth, bindings=bindings))
@@ -109,7 +119,13 @@ class _Inference:
 
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
-        inside = replace(scope, conditions=scope.conditions + tuple(nonpositive(stmt.condition)))
+        below = tuple(nonpositive(stmt.condition))
+        self._noted(below, scope)
+        inside = replace(
+            scope,
+            conditions=scope.conditions + below,
+            ceilings=scope.ceilings + tuple(ceilings(stmt.condition)),
+        )
         lets, then = self.visit(stmt.then, inside)
         return (), If(stmt.condition, define(lets, then))
 
@@ -133,6 +149,7 @@ class _Inference:
                 low, high = box[function.variables.index(name)]
                 extent = _extent(low, high)
                 own += ((hole(prefix, name, "min").name, low), (hole(prefix, name, "extent").name, extent))
+            self._noted([value for _, value in own], scope)
             scope = _defined(scope, own)
             lets += own
             before = len(self.touched[function.name])
@@ -150,6 +167,9 @@ class _Inference:
             for d, (low, high) in zip(range(len(box)), box, strict=True):
                 storage += ((hole(function.name, "min", d).name, low),)
                 storage += ((hole(function.name, "extent", d).name, _extent(low, high)),)
+            extents = tuple(_extent(low, high) for low, high in box)
+            greatest = self._noted(extents, _defined(scope, storage))
+            self.sizes.append((function.name, tuple(extent for _, extent in greatest if extent is not None)))
         return lets + storage, Produce(stmt.name, block(*reversed(stages)))
 
     def _asked(self, function: Function) -> Box:
@@ -178,7 +198,7 @@ class _Inference:
 
     def _touch(self, name: str, arguments: tuple[Expr, ...], scope: Scope, what: str) -> None:
         level = self._level[name]
-        intervals = Intervals(scope, level)
+        intervals = Intervals(scope, level, None if level else self.sums)
         box: Box = ()
         for d, argument in zip(range(len(arguments)), arguments, strict=True):
             low, high = intervals.of(argument)
@@ -188,9 +208,16 @@ class _Inference:
                     f"write clamp({argument}, low, high)"
                 )
             box += ((low, high),)
+        if level:
+            self._noted(arguments, scope)
         entry = Touched(self._live(scope, intervals, level), box)
         if entry not in self.touched[name]:
             self.touched[name].append(entry)
+
+    def _noted(self, exprs: Iterable[Expr], scope: Scope) -> list[Interval]:
+        """The intervals of coordinates as seen from outside all loops; their sums are kept for the entry checks."""
+        outermost = Intervals(scope, 0, self.sums)
+        return [outermost.of(expr) for expr in exprs]
 
     def _live(self, scope: Scope, intervals: Intervals, level: int) -> Expr:
         """Whether every loop inside `level` around this place has an iteration at all."""

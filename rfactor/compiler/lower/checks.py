@@ -9,16 +9,17 @@ from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded, Box, hulls
+from rfactor.compiler.lower.overflow import coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction
+from rfactor.ir.expr import Const, Expr, Op, Var, apply
 from rfactor.ir.loopnest import Assert, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
 
 def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str]) -> Stmt:
     """The assertions, in the order of the arguments. `sparse` names arrays whose dimension 0 may have any stride."""
-    checks: list[Assert] = []
+    checks: list[Assert] = [*coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
@@ -31,9 +32,7 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
             what = f"output {name}" if len(function.types) == 1 else f"output {name}[{component}]"
             if function.variables and buffer not in sparse:
                 checks.append(_dense(what, buffer))
-            asked = (Var(I32, f"{name}.extent.{d}") for d in range(len(function.variables)))
-            live = conjunction(*(apply(">", extent, affine.integer(0)) for extent in asked))
-            checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], live))
+            checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], Const(BOOL, True)))
     return block(*checks)
 
 
@@ -47,7 +46,10 @@ def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr) -> Iterator
     for d, (low, high) in zip(range(len(box)), box, strict=True):
         least, extent = Var(I32, f"{buffer}.min.{d}"), Var(I32, f"{buffer}.extent.{d}")
         last = affine.subtract(affine.add(least, extent), affine.integer(1))
-        inside = apply("and", apply("<=", least, low), apply("<=", high, last))
+        distance = apply("-", in_i64(high), in_i64(least))
+        inside = apply("and", apply("<=", least, low), apply("<", distance, in_i64(extent)))
+        if not (isinstance(low, Const) and low == high):
+            inside = apply("or", apply("<", high, low), inside)
         if not (isinstance(live, Const) and live.value is True):
             inside = Op(BOOL, "or", (Op(BOOL, "not", (live,)), inside))
         message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"

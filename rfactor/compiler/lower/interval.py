@@ -52,21 +52,31 @@ class Scope:
     facts: Mapping[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
     """Terms with their least and greatest value."""
     conditions: tuple[Expr, ...] = ()
-    """Coordinates that are <= 0 here, from guards and predicates."""
+    """Coordinates that are <= 0 here, from guards and predicates that read no data."""
+    ceilings: tuple[tuple[Expr, Expr, int], ...] = ()
+    """`(a, b, sign)`: here `sign * a <= sign * b`, from predicates that read data; `b` reads none."""
 
 
 class Intervals:
     """Intervals at a place, as seen from inside `level` loops: what is bound further in is eliminated."""
 
-    def __init__(self, scope: Scope, level: int) -> None:
+    def __init__(self, scope: Scope, level: int, sums: dict[Interval, None] | None = None) -> None:
+        """`sums`, if given, is extended with the interval of every sum that is computed on the way."""
         self._scope = scope
         self._level = level
+        self._sums = sums
         self._memo: dict[Expr, Interval] = {}
         self._conditions: list[tuple[dict[Expr, int], int]] | None = None
 
     def of(self, expr: Expr) -> Interval:
         """The interval of an i32 expression, guards taken into account."""
         low, high = self._plain(expr)
+        for value, bound, sign in self._scope.ceilings:
+            if value == expr:
+                if sign > 0:
+                    high = _both(affine.minimum, high, self._plain(bound)[1])
+                else:
+                    low = _both(affine.maximum, low, self._plain(bound)[0])
         terms, _ = affine.affine(self._filled(expr))
         inner = {term for term, _ in terms if not self._is_outer(term)}
         if not inner:
@@ -91,8 +101,13 @@ class Intervals:
         return low, high
 
     def _is_outer(self, expr: Expr) -> bool:
-        low, high = self._plain(expr)
-        return low is not None and low == high
+        """Whether nothing in `expr` is eliminated."""
+        for node in walk(expr):
+            if isinstance(node, Var):
+                binding = self._scope.bindings.get(node.name)
+                if binding is not None and binding.depth > self._level:
+                    return False
+        return True
 
     def _filled(self, expr: Expr) -> Expr:
         """`expr` with the definitions that are not visible at the level put in place of their names."""
@@ -124,6 +139,8 @@ class Intervals:
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
         low = _weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
         high = _weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
+        if self._sums is not None and low is not None and high is not None:
+            self._sums[low, high] = None
         return low, high
 
     def _term(self, term: Expr) -> Interval:
@@ -165,14 +182,14 @@ class Intervals:
             return _by_type(term)
         if op == "select":
             (low_a, high_a), (low_b, high_b) = self._plain(args[1]), self._plain(args[2])
-            if not _reads(term) and all(map(self._is_outer, variables(term))):
+            if not reads(term) and all(map(self._is_outer, variables(term))):
                 return term, term
             return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
         ends = [self._plain(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
             rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
-            return (rebuilt, rebuilt) if not _reads(rebuilt) else _by_type(term)
+            return (rebuilt, rebuilt) if not reads(rebuilt) else _by_type(term)
         if op in ("min", "max"):
             extreme = affine.minimum if op == "min" else affine.maximum
             (low_a, high_a), (low_b, high_b) = ends
@@ -180,7 +197,10 @@ class Intervals:
                 return _only_both(extreme, low_a, low_b), _both(extreme, high_a, high_b)
             return _both(extreme, low_a, low_b), _only_both(extreme, high_a, high_b)
         if op == "*":
-            return _product(*ends)
+            product = _product(*ends)
+            if self._sums is not None:
+                self._sums[product] = None
+            return product
         if op in ("//", "%"):
             return self._quotient(term, *ends)
         return _by_type(term)
@@ -218,7 +238,7 @@ def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
     return None
 
 
-def _reads(expr: Expr) -> bool:
+def reads(expr: Expr) -> bool:
     """Whether data is read in `expr`."""
     return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))
 
@@ -315,12 +335,12 @@ def _hull(a: Range | None, b: Range | None) -> Range | None:
 
 
 def nonpositive(condition: Expr) -> list[Expr]:
-    """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say."""
+    """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say, those that read no data."""
     if not isinstance(condition, Op):
         return []
     if condition.op == "and" or (condition.op == "&" and condition.type == BOOL):
         return nonpositive(condition.args[0]) + nonpositive(condition.args[1])
-    if condition.op not in ("<", "<=", ">", ">=", "==") or condition.args[0].type != I32:
+    if condition.op not in ("<", "<=", ">", ">=", "==") or condition.args[0].type != I32 or reads(condition):
         return []
     a, b = condition.args
     one = affine.integer(1)
@@ -333,6 +353,27 @@ def nonpositive(condition: Expr) -> list[Expr]:
     if condition.op == ">=":
         return [affine.subtract(b, a)]
     return [affine.subtract(a, b), affine.subtract(b, a)]
+
+
+def ceilings(condition: Expr) -> list[tuple[Expr, Expr, int]]:
+    """What an i32 comparison says of an operand that reads data, as bounds by the other operand, which reads none.
+
+    Data wrap around, so that nothing follows for any other expression: the bounds are of the operand as it stands.
+    """
+    if not isinstance(condition, Op) or condition.op not in _STRICT or condition.args[0].type != I32:
+        return []
+    a, b = condition.args
+    sign, slack = _STRICT[condition.op]
+    one = affine.integer(slack)
+    if reads(a) and not reads(b):
+        return [(affine.tidy(a), affine.subtract(b, one) if sign > 0 else affine.add(b, one), sign)]
+    if reads(b) and not reads(a):
+        return [(affine.tidy(b), affine.add(a, one) if sign > 0 else affine.subtract(a, one), -sign)]
+    return []
+
+
+_STRICT = {"<": (1, 1), "<=": (1, 0), ">": (-1, 1), ">=": (-1, 0)}
+"""The direction of a comparison, and by how much its ends differ."""
 
 
 def union(a: Interval, b: Interval, live: Expr | None = None) -> Interval:

@@ -66,16 +66,15 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
     suffix = f".{level.variable}"
     stages = f"{level.function}.s"
 
-    def is_level(loop: For) -> bool:
-        return (
-            loop.name.startswith(stages)
-            and loop.name.endswith(suffix)
-            and loop.name[len(stages) : -len(suffix)].isdigit()
-        )
+    seen: list[str] = []
+
+    def is_level(name: str) -> bool:
+        return name.startswith(stages) and name.endswith(suffix) and name[len(stages) : -len(suffix)].isdigit()
 
     def visit(stmt: Stmt) -> Stmt:
         if isinstance(stmt, For):
-            if not is_level(stmt):
+            seen.append(stmt.name)
+            if not is_level(stmt.name):
                 return For(stmt.name, stmt.min, stmt.extent, stmt.kind, visit(stmt.body))
             if not uses(stmt.body, function.name):
                 return stmt
@@ -91,6 +90,12 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
         return stmt
 
     result = visit(nest)
+    if not any(map(is_level, seen)):
+        loops = sorted({name.split(".", 2)[2] for name in seen if name.startswith(stages)})
+        raise ScheduleError(
+            f"{function.name} is computed at {level.function}, {level.variable}, but {level.function} has no such "
+            f"loop; it has {', '.join(loops) or 'none'}"
+        )
     if _uses_outside(result, function.name):
         raise ScheduleError(
             f"{function.name} is computed at {level.function}, {level.variable}, but is also used outside that loop: "

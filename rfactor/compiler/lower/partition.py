@@ -3,8 +3,9 @@
     for x in (0, e):                     for x in (0, m): f[x*8 + …] = …
       if x*8 + 7 < n: f[…] = …     ->    for x in (m, e - m): if x*8 + 7 < n: f[…] = …
 
-`m` comes from the guard, solved for the innermost loop that it depends on and that stays a loop: vector and unrolled
-loops inside take their worst iteration. A parallel loop keeps one range and asks per iteration which body to run.
+`m` comes from the guard, solved for the innermost loop that it depends on and that is no short one: vector, unrolled
+and short loops inside take their worst iteration. A parallel loop keeps one range and asks per
+iteration which body to run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, var
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
 
+SHORT = 16
+"""Serial loops of constant extent up to this are not split."""
+
 
 def partition(stmt: Stmt) -> Stmt:
     """The flat nest with every such loop split in up to three."""
@@ -26,7 +30,7 @@ def partition(stmt: Stmt) -> Stmt:
         return block(*map(partition, stmt.statements))
     if isinstance(stmt, For):
         loop = replace(stmt, body=partition(stmt.body))
-        return _partitioned(loop) if stmt.kind in ("serial", "parallel") else loop
+        return loop if _short(loop) else _partitioned(loop)
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else partition(stmt.otherwise)
         return If(stmt.condition, partition(stmt.then), otherwise)
@@ -100,7 +104,7 @@ def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr
     elif isinstance(stmt, If):
         for condition in conjuncts(stmt.condition):
             used = names(condition)
-            serial = any(n in used and loop.kind in ("serial", "parallel") for n, loop in inner.items())
+            serial = any(n in used and not _short(loop) for n, loop in inner.items())
             if name in used and not serial and not any(isinstance(node, Load) for node in walk(condition)):
                 yield condition, {n: loop for n, loop in inner.items() if n in used}
         yield from _guards(stmt.then, name, inner)
@@ -108,6 +112,13 @@ def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr
             yield from _guards(stmt.otherwise, name, inner)
     elif isinstance(stmt, Let | Produce | Allocate):
         yield from _guards(stmt.body, name, inner)
+
+
+def _short(loop: For) -> bool:
+    """Whether the loop is not worth splitting itself: its worst iteration stands for all."""
+    if loop.kind in ("vectorized", "unrolled"):
+        return True
+    return loop.kind == "serial" and isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
 
 
 def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:

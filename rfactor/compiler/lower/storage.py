@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.interval import data_range, reads
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
 from rfactor.ir.loopnest import (
@@ -33,6 +34,8 @@ from rfactor.ir.loopnest import (
 from rfactor.ir.types import BOOL, I32, I64
 
 ALWAYS = Const(BOOL, True)
+SMALL = 1 << 12
+"""Extents up to this are rounded up to a constant."""
 
 
 def buffer_name(function: str, component: int) -> str:
@@ -82,9 +85,14 @@ def _times(distance: Expr, stride: Expr) -> Expr:
 
 
 def widen(coordinate: Expr) -> Expr:
-    """An i32 coordinate as i64, converted term by term: coordinates do not overflow."""
+    """An i32 coordinate as i64, converted term by term: coordinates do not overflow, but sums of i32 data may wrap."""
     terms, constant = affine.affine(coordinate)
+    if any(data_range(term) == _WHOLE and reads(term) for term, _ in terms):
+        return Op(I64, "cast", (coordinate,))
     return affine.from_affine(tuple((Op(I64, "cast", (term,)), factor) for term, factor in terms), constant, I64)
+
+
+_WHOLE = (I32.min, I32.max)
 
 
 def _given(name: str, dimensions: int, dense: bool) -> _Layout:
@@ -100,7 +108,7 @@ class _Flattening:
     def __init__(self, layouts: dict[str, _Layout]) -> None:
         self._layouts = layouts
         self._known: dict[str, Expr] = {}
-        """Constant bounds: they make strides and sizes constants."""
+        """Bounds: constant ones make strides and sizes constants."""
         self._memo: dict[Expr, Expr] = {}
 
     def visit(self, stmt: Stmt) -> Stmt:
@@ -113,8 +121,7 @@ class _Flattening:
         if isinstance(stmt, Produce):
             return Produce(stmt.name, self.visit(stmt.body))
         if isinstance(stmt, Let):
-            if isinstance(stmt.value, Const):
-                self._known[stmt.name] = stmt.value
+            self._known[stmt.name] = stmt.value
             return Let(stmt.name, stmt.value, self.visit(stmt.body))
         if isinstance(stmt, Provide):
             return self._stores(stmt)
@@ -141,12 +148,11 @@ class _Flattening:
         strides: list[Expr] = []
         lets: list[tuple[str, Expr]] = []
         stride: Expr = Const(I64, 1)
-        size: Expr = affine.integer(1)
+        size: Expr = Const(I64, 1)
         for d, (_, extent) in zip(range(len(stmt.bounds)), stmt.bounds, strict=True):
-            count = self._known.get(extent.name, extent) if isinstance(extent, Var) else extent
-            count = affine.maximum(count, affine.integer(0))
+            count = affine.maximum(self._room(extent), affine.integer(0))
             strides.append(stride)
-            size = affine.multiply(size, count)
+            size = affine.multiply(size, widen(count))
             if d + 1 < len(stmt.bounds):
                 stride = affine.multiply(stride, widen(count))
                 if not isinstance(stride, Const):
@@ -162,6 +168,12 @@ class _Flattening:
         for name_, value in reversed(lets):
             body = Let(name_, value, body)
         return body
+
+    def _room(self, extent: Expr) -> Expr:
+        """An extent for storage: a small constant that it never exceeds if there is one, so that it needs no heap."""
+        known = self._known.get(extent.name, extent) if isinstance(extent, Var) else extent
+        limit = affine.greatest(known)
+        return affine.integer(max(limit, 0)) if limit is not None and limit <= SMALL else known
 
     def flat(self, expr: Expr) -> Expr:
         """`expr` with calls of functions and images as loads."""

@@ -111,9 +111,10 @@ def find(stage: StageSchedule, name: str, directive: str) -> Dimension:
 
 
 def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:
-    taken = {d.name for d in stage.dimensions} - gone
+    taken = {d.name for d in stage.dimensions}
     for relation in stage.relations:
         taken |= {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
+    taken -= gone
     for name in names:
         if name in taken:
             raise ScheduleError(f"{directive}: the name {name} is taken by another loop of this stage")

@@ -1,0 +1,117 @@
+"""Entry checks of sizes: coordinates that i32 holds, storage that can be had.
+
+Bounds and indices are computed as if coordinates were unbounded integers. That is right as long as every sum of
+coordinates stays within i32; its least and greatest values are known before anything runs, so they are computed in i64
+and checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.bounds import Bounded
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
+from rfactor.ir.loopnest import Assert
+from rfactor.ir.types import BOOL, I32, I64
+
+MOST_ELEMENTS = 2**31 - 1
+"""Of the storage of one component of an intermediate."""
+
+
+def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
+    """One check that no coordinate leaves i32."""
+    known = _known(algorithm)
+    extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
+    terms: list[Expr] = []
+    for low, high in bounded.sums:
+        if low is not None and low not in known and _span(low, extents)[0] < I32.min:
+            terms.append(Op(BOOL, ">=", (in_i64(low), Const(I64, I32.min))))
+        if high is not None and high not in known and _span(high, extents)[1] > I32.max:
+            terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
+    if terms:
+        yield Assert(conjunction(*dict.fromkeys(terms)), "coordinates reach beyond the range of i32")
+
+
+def _known(algorithm: Algorithm) -> set[Expr]:
+    """First and last coordinates of arrays that the caller gives: they were checked when they were given."""
+    known: set[Expr] = set()
+    for name, dimensions in _arrays(algorithm):
+        for d in range(dimensions):
+            low, extent = Var(I32, f"{name}.min.{d}"), Var(I32, f"{name}.extent.{d}")
+            end = Op(I32, "+", (low, extent))
+            known |= {low, extent, Op(I32, "-", (end, Const(I32, 1))), Op(I32, "-", (extent, Const(I32, 1)))}
+    return known
+
+
+def _arrays(algorithm: Algorithm) -> list[tuple[str, int]]:
+    """The arrays that the caller gives, with their dimensions."""
+    arrays = [(image.name, image.dimensions) for image in algorithm.images]
+    return arrays + [(name, len(algorithm.function(name).variables)) for name in algorithm.outputs]
+
+
+def _span(expr: Expr, extents: set[str]) -> tuple[int, int]:
+    """Between which integers an i32 expression lies if no part of it wraps; `extents` are >= 0."""
+    whole = (int(I32.min), int(I32.max))
+    if isinstance(expr, Const):
+        return int(expr.value), int(expr.value)
+    if isinstance(expr, Var):
+        return (0, whole[1]) if expr.name in extents else whole
+    if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "//", "min", "max", "select"):
+        return whole
+    a, b = (_span(arg, extents) for arg in expr.args[-2:])
+    if expr.op == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if expr.op == "-":
+        return a[0] - b[1], a[1] - b[0]
+    if expr.op == "select":
+        return min(a[0], b[0]), max(a[1], b[1])
+    if expr.op == "min":
+        return min(a[0], b[0]), min(a[1], b[1])
+    if expr.op == "max":
+        return max(a[0], b[0]), max(a[1], b[1])
+    if expr.op == "*":
+        corners = [x * y for x in a for y in b]
+        return min(corners), max(corners)
+    return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else whole
+
+
+def storage_fits(bounded: Bounded) -> Iterator[Assert]:
+    """A check for every intermediate that its storage is no larger than `MOST_ELEMENTS`."""
+    for name, extents in bounded.sizes:
+        size: Expr = Const(I64, 1)
+        terms: list[Expr] = []
+        for extent in extents:
+            size = Op(I64, "*", (size, Op(I64, "max", (in_i64(extent), Const(I64, 0)))))
+            terms.append(Op(BOOL, "<=", (size, Const(I64, MOST_ELEMENTS))))
+        if not _surely(extents):
+            yield Assert(conjunction(*terms), f"the storage of {name} would exceed {MOST_ELEMENTS} elements")
+
+
+def _surely(extents: tuple[Expr, ...]) -> bool:
+    """Whether storage is known to fit."""
+    size = 1
+    for extent in extents:
+        limit = affine.greatest(extent)
+        if limit is None:
+            return False
+        size *= max(limit, 0)
+    return size <= MOST_ELEMENTS
+
+
+def in_i64(expr: Expr) -> Expr:
+    """An i32 expression computed in i64, where its sums and products do not wrap."""
+    if isinstance(expr, Const):
+        return Const(I64, expr.value) if expr.type == I32 else expr
+    if isinstance(expr, Op) and expr.op != "cast":
+        args = tuple(in_i64(arg) if arg.type == I32 else _condition(arg) for arg in expr.args)
+        return Op(I64 if expr.type == I32 else expr.type, expr.op, args)
+    return Op(I64, "cast", (expr,))
+
+
+def _condition(expr: Expr) -> Expr:
+    """A condition on coordinates, compared in i64."""
+    if isinstance(expr, Op) and expr.type == BOOL:
+        return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else _condition(a) for a in expr.args))
+    return expr

@@ -1,0 +1,13 @@
+"""Names are free again once their bearers are gone: prints and messages of a test do not depend on the tests before."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _free_names() -> None:
+    """Collect what the errors of the last test still hold."""
+    gc.collect(1)

@@ -1,0 +1,164 @@
+"""The language: operators, promotions, and what errors say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+def type_of(expr: Any) -> str:
+    return str(expr.type())
+
+
+def test_a_number_takes_the_type_of_the_other_operand() -> None:
+    assert type_of(hl.u8(1) + 3) == "uint8"
+    assert type_of(3 - hl.i64(1)) == "int64"
+    assert type_of(hl.f64(1) * 2.5) == "float64"
+    assert type_of(hl.f32(1) * 2) == "float32"
+    assert type_of(x * 2.5) == "float32"
+    with pytest.raises(TypeMismatch, match="300 does not fit u8"):
+        hl.u8(1) + 300
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "together"),
+    [
+        ("u8", "u16", "uint16"), ("i8", "i64", "int64"), ("u8", "i8", "int8"), ("u32", "i16", "int32"),
+        ("i64", "f32", "float32"), ("f16", "f64", "float64"), ("u8", "f16", "float16"),
+    ],
+)  # fmt: skip
+def test_mixed_types_meet_as_in_halide(a: str, b: str, together: str) -> None:
+    left, right = getattr(hl, a)(x), getattr(hl, b)(x)
+    assert type_of(left + right) == type_of(right + left) == together
+
+
+def test_division_is_euclidean_for_integers_and_real_for_floats() -> None:
+    assert str(x / 2) == str(x // 2) == "x // 2"
+    assert str(hl.f32(x) / 2) == "f32(x) / 2.0"
+    assert "floor" in str(hl.f32(x) // 2)
+
+
+def test_conditions_join_by_and_or_and_not() -> None:
+    assert str((x > 1) & ~(y < 2)) == "x > 1 and not y < 2"
+    assert str((x > 1) | (y < 2)) == "x > 1 or y < 2"
+    assert str((x & 3) == 0) == "x & 3 == 0" or str((x & 3) == 0) == "(x & 3) == 0"
+
+
+def test_an_expression_has_no_truth_value() -> None:
+    with pytest.raises(TypeMismatch, match=r"no truth value .* select"):
+        bool(x < 3)
+
+
+def test_the_magnitude_of_an_integer_is_unsigned() -> None:
+    assert type_of(hl.abs(x)) == "uint32"
+    assert type_of(hl.abs(hl.f32(x))) == "float32"
+    assert type_of(hl.absd(hl.i8(x), hl.i8(y))) == "uint8"
+
+
+def test_types_know_their_ends() -> None:
+    assert str(hl.UInt(8).max()) == "255"
+    assert str(hl.Int(16).min()) == "-32768"
+    assert hl.Bool() == hl.UInt(1)
+    assert hl.Int(32).bits() == 32
+    with pytest.raises(TypeMismatch, match=r"Int\(7\): widths are 8, 16, 32, 64"):
+        hl.Int(7)
+
+
+def test_a_buffer_shares_the_memory_of_its_array_with_axes_reversed() -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    buffer = hl.Buffer(array)
+    assert (buffer.width(), buffer.height()) == (3, 2)
+    assert buffer[2, 1] == array[1, 2]
+    buffer[2, 1] = 50
+    assert array[1, 2] == 50
+    assert np.shares_memory(np.asarray(buffer), array)
+    buffer.set_min(10, 20)
+    assert buffer[12, 21] == 50
+    with pytest.raises(BufferError, match="holds 10 to 12 in dimension 0, not 0"):
+        buffer[0, 20]
+
+
+def test_names_in_use_are_not_given_twice() -> None:
+    f, g = hl.Func("same"), hl.Func("same")
+    assert f.name() == "same"
+    assert g.name() == "same$1"
+    del g
+    assert hl.Func("same").name() == "same$1"
+
+
+def test_the_first_definition_is_over_variables() -> None:
+    f = hl.Func("f")
+    with pytest.raises(AlgorithmError, match=r"first defined at x \+ 1: the first definition is over Vars"):
+        f[x + 1] = 0
+    with pytest.raises(AlgorithmError, match="used before it is defined"):
+        f[x] + 1
+
+
+def test_an_update_has_the_type_of_the_function() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(0)
+    with pytest.raises(TypeMismatch, match=r"component 0 of f is u8, the update gives i32 .* write u8"):
+        f[x] = f[x] + x
+
+
+def test_an_update_is_over_one_domain() -> None:
+    f, r, s = hl.Func("f"), hl.RDom([(0, 3)], "r"), hl.RDom([(0, 3)], "s")
+    f[x] = 0
+    with pytest.raises(AlgorithmError, match="uses the domains r and s: an update is over one RDom"):
+        f[x] += r.x + s.x
+
+
+def test_a_pure_definition_has_no_reduction_variable() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 3)], "r")
+    with pytest.raises(AlgorithmError, match="pure definition of f uses a reduction variable"):
+        f[x] = x + r.x
+
+
+def test_an_undefined_function_starts_its_sum_at_zero() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 5)], "r")
+    f[x] += r.x + x
+    assert np.asarray(f.realize([3])).tolist() == [10, 15, 20]
+
+
+def test_domains_say_what_they_take() -> None:
+    with pytest.raises(AlgorithmError, match=r"has 1 dimensions, hence no \.y"):
+        hl.RDom([(0, 3)], "r").y  # noqa: B018
+    with pytest.raises(TypeMismatch, match=r"has 2 dimensions: write r\.x"):
+        hl.RDom([(0, 3), (0, 4)], "r") + 1
+    with pytest.raises(AlgorithmError, match=r"takes \(min, extent\) pairs"):
+        hl.RDom([3])
+    with pytest.raises(TypeMismatch, match="is i32, not bool"):
+        hl.RDom([(0, 3)], "r").where(x)
+
+
+def test_a_selected_tuple_is_a_tuple() -> None:
+    both = hl.select(x > 0, (x, y), (0, 1))
+    assert [str(part) for part in both] == ["select(x > 0, x, 0)", "select(x > 0, y, 1)"]
+    assert str(hl.select(x > 0, 1, x > -5, 2, 3)) == "select(x > 0, 1, select(x > -5, 2, 3))"
+
+
+def test_what_is_not_there_yet_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"rfactor\.random_float is not there yet"):
+        hl.random_float  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        hl.colour  # noqa: B018
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in hl._HOME:
+        assert getattr(hl, name) is not None
+
+
+def test_importing_costs_next_to_nothing() -> None:
+    code = "import sys, rfactor; print([m for m in ('numpy', 'z3', 'llvmlite') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

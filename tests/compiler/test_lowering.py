@@ -1,0 +1,251 @@
+"""What each pass of lowering prints."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.lower import passes
+from rfactor.errors import AlgorithmError, ScheduleError
+from rfactor.ir.nest_printer import show_nest
+
+x, y, xo, xi, i = (hl.Var(name) for name in ("x", "y", "xo", "xi", "i"))
+
+
+def printed(func: Any, name: str) -> str:
+    """The nest after a pass, without its checks."""
+    frozen = freeze(func)
+    text = show_nest(dict(passes(frozen.algorithm, frozen.schedule))[name])
+    return "".join(line + "\n" for line in text.splitlines() if not line.lstrip().startswith("assert"))
+
+
+def checks(func: Any) -> list[str]:
+    frozen = freeze(func)
+    text = show_nest(dict(passes(frozen.algorithm, frozen.schedule))["final"])
+    return [line.strip() for line in text.splitlines() if line.lstrip().startswith("assert")]
+
+
+def line(type: Any = None) -> Any:
+    return hl.ImageParam(type or hl.Int(32), 1, "a")
+
+
+def test_a_nest_is_born_with_holes() -> None:
+    a, g, f = line(), hl.Func("g"), hl.Func("f")
+    g[x] = a[x] * 2
+    f[x] = g[x] + g[x + 1]
+    g.compute_root()
+    assert printed(f, "nest") == dedent("""\
+        realize g((g.min.0, g.extent.0)): i32
+        produce g:
+          for g.s0.x in (g.s0.x.min, g.s0.x.extent):
+            g(g.s0.x) = a(g.s0.x) * 2
+        produce f:
+          for f.s0.x in (f.s0.x.min, f.s0.x.extent):
+            f(f.s0.x) = g(f.s0.x) + g(f.s0.x + 1)
+        """)
+
+
+def test_bounds_fill_the_holes_of_consumers_before_those_of_producers() -> None:
+    a, g, f = line(), hl.Func("g"), hl.Func("f")
+    g[x] = a[x] * 2
+    f[x] = g[x] + g[x + 1]
+    g.compute_root()
+    assert printed(f, "bounds") == dedent("""\
+        let f.s0.x.min = f.min.0
+        let f.s0.x.extent = f.extent.0
+        let g.s0.x.min = f.min.0
+        let g.s0.x.extent = f.extent.0 + 1
+        let g.min.0 = f.min.0
+        let g.extent.0 = f.extent.0 + 1
+        realize g((g.min.0, g.extent.0)): i32
+        produce g:
+          for g.s0.x in (g.s0.x.min, g.s0.x.extent):
+            g(g.s0.x) = a(g.s0.x) * 2
+        produce f:
+          for f.s0.x in (f.s0.x.min, f.s0.x.extent):
+            f(f.s0.x) = g(f.s0.x) + g(f.s0.x + 1)
+        """)
+
+
+def test_a_pure_function_is_inlined_unless_it_is_scheduled() -> None:
+    a, g, f = line(), hl.Func("g"), hl.Func("f")
+    g[x] = a[x] * 2
+    f[x] = g[x] + g[x + 1]
+    assert printed(f, "nest") == dedent("""\
+        produce f:
+          for f.s0.x in (f.s0.x.min, f.s0.x.extent):
+            f(f.s0.x) = a(f.s0.x) * 2 + a(f.s0.x + 1) * 2
+        """)
+
+
+def test_compute_at_makes_a_producer_as_large_as_one_iteration_needs() -> None:
+    a, g, f = line(), hl.Func("g"), hl.Func("f")
+    g[x] = a[x] * 2
+    f[x] = g[x] + g[x + 1]
+    f.split(x, xo, xi, 4)
+    g.compute_at(f, xo)
+    assert "    allocate g.0[i32 * 5]\n" in printed(f, "storage")
+    assert printed(f, "nest") == dedent("""\
+        produce f:
+          for f.s0.xo in (0, (f.s0.x.extent + 3) // 4):
+            realize g((g.min.0, g.extent.0)): i32
+            produce g:
+              for g.s0.x in (g.s0.x.min, g.s0.x.extent):
+                g(g.s0.x) = a(g.s0.x) * 2
+            for f.s0.xi in (0, 4):
+              if f.s0.xo * 4 + f.s0.xi + f.s0.x.min < f.s0.x.min + f.s0.x.extent:
+                f(f.s0.xo * 4 + f.s0.xi + f.s0.x.min) = g(f.s0.xo * 4 + f.s0.xi + f.s0.x.min) \
++ g(f.s0.xo * 4 + f.s0.xi + f.s0.x.min + 1)
+        """)
+
+
+def test_the_update_of_a_tuple_reads_all_components_before_it_writes_any() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 5)], "r")
+    f[()] = (0, 1)
+    f[()] = (f[()][1], f[()][0] + r.x)
+    assert printed(f, "tidy") == dedent("""\
+        produce f:
+          f.0[0] = 0
+          f.1[0] = 1
+          for f.s1.r.x in (0, 5):
+            let f.0.value = f.1[0]
+            let f.1.value = f.0[0] + f.s1.r.x
+            f.0[0] = f.0.value
+            f.1[0] = f.1.value
+        """)
+
+
+def test_a_guarded_tail_is_split_from_the_main_loop() -> None:
+    a, f = line(), hl.Func("f")
+    f[x] = a[x] + 1
+    f.vectorize(x, 8)
+    assert printed(f, "partition") == dedent("""\
+        produce f:
+          let f.s0.x.tail = max(min(max((f.extent.0 + 7) // 8, 0), f.extent.0 // 8), 0)
+          for f.s0.x in (0, f.s0.x.tail):
+            vectorized for f.s0.x.vectorize in (0, 8):
+              f.0[i64(f.s0.x) * 8 + i64(f.s0.x.vectorize) + i64(f.min.0) - i64(f.0.min.0)] = \
+a[i64(f.s0.x) * 8 + i64(f.s0.x.vectorize) + i64(f.min.0) - i64(a.min.0)] + 1
+          for f.s0.x in (f.s0.x.tail, max((f.extent.0 + 7) // 8, 0) - f.s0.x.tail):
+            vectorized for f.s0.x.vectorize in (0, 8):
+              if f.s0.x * 8 + f.s0.x.vectorize + f.min.0 < f.min.0 + f.extent.0:
+                f.0[i64(f.s0.x) * 8 + i64(f.s0.x.vectorize) + i64(f.min.0) - i64(f.0.min.0)] = \
+a[i64(f.s0.x) * 8 + i64(f.s0.x.vectorize) + i64(f.min.0) - i64(a.min.0)] + 1
+        """)
+
+
+def test_a_guard_that_differs_between_lanes_becomes_a_predicate() -> None:
+    a, f = line(), hl.Func("f")
+    f[x] = a[x] + 1
+    f.vectorize(x, 8)
+    guard = "ramp(f.s0.x * 8 + f.min.0, 1, 8) < x8(f.min.0 + f.extent.0)"
+    assert printed(f, "vectorize") == dedent(f"""\
+        produce f:
+          let f.s0.x.tail = max(min(max((f.extent.0 + 7) // 8, 0), f.extent.0 // 8), 0)
+          for f.s0.x in (0, f.s0.x.tail):
+            f.0[ramp(i64(f.s0.x) * 8 + i64(f.min.0) - i64(f.0.min.0), 1, 8)] = \
+a[ramp(i64(f.s0.x) * 8 + i64(f.min.0) - i64(a.min.0), 1, 8)] + x8(1)
+          for f.s0.x in (f.s0.x.tail, max((f.extent.0 + 7) // 8, 0) - f.s0.x.tail):
+            f.0[ramp(i64(f.s0.x) * 8 + i64(f.min.0) - i64(f.0.min.0), 1, 8)] = \
+a[ramp(i64(f.s0.x) * 8 + i64(f.min.0) - i64(a.min.0), 1, 8) if {guard}] + x8(1) if {guard}
+        """)
+
+
+def test_a_parallel_loop_asks_per_iteration_whether_it_needs_its_guard() -> None:
+    a, f = line(), hl.Func("f")
+    f[x] = a[x]
+    f.split(x, xo, xi, 8).parallel(xo)
+    text = printed(f, "partition")
+    assert text.count("parallel for") == 1
+    assert "if f.s0.xo < min(" in text
+    assert "else:" in text
+
+
+def test_unrolled_iterations_stand_one_after_the_other() -> None:
+    f = hl.Func("f")
+    f[x, i] = x + i
+    f.reorder(i, x).unroll(i, 2)
+    text = printed(f, "final")
+    assert "unrolled" not in text
+    assert text.count("f.0[") >= 2
+
+
+def test_a_loop_of_unknown_extent_is_not_vectorized() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.vectorize(x)
+    with pytest.raises(ScheduleError, match=r"f\.s0\.x cannot be vectorized: its extent .* give vectorize a factor"):
+        f.lowered()
+
+
+def test_a_scatter_is_bounded_by_the_type_of_its_data() -> None:
+    b, f = hl.ImageParam(hl.UInt(8), 1, "b"), hl.Func("f")
+    r = hl.RDom(b, "r")
+    f[i] = 0
+    f[hl.i32(b[r.x])] += 1
+    (stored,) = [check for check in checks(f) if "'output f is computed" in check]
+    assert "max(f.min.0 + f.extent.0 - 1, 255)" in stored
+
+
+def test_an_index_that_nothing_bounds_is_refused() -> None:
+    b, f = hl.ImageParam(hl.Int(32), 1, "b"), hl.Func("f")
+    r = hl.RDom([(0, 4)], "r")
+    f[i] = 0
+    f[b[r.x]] += 1
+    with pytest.raises(AlgorithmError, match=r"f is read at b\(f.s1.r.x\) .* nothing bounds .* clamp\("):
+        f.lowered()
+    g = hl.Func("g")
+    g[i] = 0
+    g[hl.clamp(b[r.x], 0, 9)] += 1
+    assert "max(g.min.0 + g.extent.0 - 1, 9)" in g.lowered()
+
+
+def test_a_predicate_bounds_what_is_read_under_it() -> None:
+    a, f = line(), hl.Func("f")
+    r = hl.RDom([(0, 100)], "r")
+    r.where(r.x * 2 + 1 < a.width())
+    f[()] = 0
+    f[()] += a[r.x * 2 + 1]
+    (read,) = [check for check in checks(f) if "'input a is read" in check]
+    assert "min(i64(a.extent.0) - 1, 199)" in read or "min(199, i64(a.extent.0) - 1)" in read
+
+
+def test_conditions_that_read_data_stay_inside_those_that_do_not() -> None:
+    a, f = line(), hl.Func("f")
+    r = hl.RDom([(0, 9), (0, 3)], "r")
+    r.where((a[r.x] > 0) & (r.y > 1))
+    f[()] = 0
+    f[()] += r.x
+    assert printed(f, "nest") == dedent("""\
+        produce f:
+          f() = 0
+          for f.s1.r.y in (0, 3):
+            if f.s1.r.y > 1:
+              for f.s1.r.x in (0, 9):
+                if a(f.s1.r.x) > 0:
+                  f() = f() + f.s1.r.x
+        """)
+
+
+def test_the_loops_print_as_halide_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    a, g, f = line(), hl.Func("g"), hl.Func("f")
+    g[x] = a[x]
+    f[x, y] = g[x] + y
+    f.parallel(y).vectorize(x, 4)
+    g.compute_at(f, y)
+    f.print_loop_nest()
+    assert capsys.readouterr().out == dedent("""\
+        produce f:
+          parallel y:
+            produce g:
+              for x:
+                g(...) = ...
+            consume g:
+              for x:
+                vectorized x.vectorize:
+                  f(...) = ...
+        """)

@@ -1,0 +1,165 @@
+"""Programs end to end: every type, tuples, odd sizes, empty domains, strides, and what run-time errors say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.types import Type, dtype_of
+from rfactor.errors import BufferError
+from rfactor.ir.types import BOOL, SCALARS
+
+x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
+
+
+@pytest.mark.parametrize("type_", SCALARS, ids=str)
+@pytest.mark.parametrize("size", [0, 1, 7, 16, 33])
+def test_every_type_at_odd_sizes(type_: Any, size: int) -> None:
+    random = np.random.default_rng(size)
+    array = random.integers(0, 2 if type_ == BOOL else 100, size).astype(dtype_of(type_))
+    a, f = hl.Buffer(array), hl.Func("f")
+    value = a[x]
+    f[x] = ~value if type_ == BOOL else value + hl.cast(Type(type_), 1)
+    f.vectorize(x, 8)
+    expected = ~array if type_ == BOOL else array + np.ones(1, array.dtype)
+    found = np.asarray(f.realize([size]))
+    assert found.dtype == array.dtype
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 64, 100])
+def test_an_empty_domain_leaves_the_initial_value(size: int) -> None:
+    array = np.arange(size, dtype=np.int32)
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    a.set(array)
+    r = hl.RDom(a, "r")
+    f[()] = (7, 1)
+    f[()] = (f[()][0] + a[r.x], hl.max(f[()][1], a[r.x]))
+    total, largest = f.realize()
+    assert (total[()], largest[()]) == (7 + array.sum(), max([1, *array.tolist()]))
+
+
+def test_one_compiled_pipeline_serves_every_size() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    f[x] = a[x] * 2
+    f.vectorize(x, 4)
+    for size in (3, 0, 9, 1):
+        a.set(np.arange(size, dtype=np.int32))
+        assert np.asarray(f.realize([size])).tolist() == [2 * v for v in range(size)]
+    assert len(f.executables) == 1
+
+
+def test_arrays_are_written_in_place_and_views_keep_their_strides() -> None:
+    array = np.arange(24, dtype=np.int16).reshape(4, 6)
+    f = hl.Func("f")
+    f[x, y] = hl.Buffer(array[::2, ::-1])[x, y] + 1
+    f.vectorize(x, 4)
+    out = np.zeros((6, 2), np.int16).T
+    assert f.realize(out) is None
+    assert np.array_equal(out, array[::2, ::-1] + 1)
+
+
+def test_a_tuple_goes_into_a_tuple_of_arrays() -> None:
+    f = hl.Func("f")
+    f[x] = (x, hl.f32(x) / 2)
+    whole, half = np.zeros(5, np.int32), np.zeros(5, np.float32)
+    f.realize((whole, half))
+    assert whole.tolist() == [0, 1, 2, 3, 4]
+    assert half.tolist() == [0, 0.5, 1, 1.5, 2]
+    with pytest.raises(BufferError, match="realize takes 2 arrays, 1 were given"):
+        f.realize((whole,))
+
+
+def test_a_buffer_may_lie_anywhere_in_the_plane() -> None:
+    f = hl.Func("f")
+    f[x, y] = x * 100 + y
+    out = hl.Buffer(hl.Int(32), [2, 3])
+    out.set_min(-5, 40)
+    f.realize(out)
+    assert np.asarray(out).tolist() == [[-460, -360], [-459, -359], [-458, -358]]
+
+
+def test_parameters_are_given_at_run_time() -> None:
+    k, f = hl.Param(hl.Int(32), "k"), hl.Func("f")
+    f[x] = x * k
+    with pytest.raises(BufferError, match=r"the parameter k has no value: call k\.set"):
+        f.realize([3])
+    k.set(5)
+    assert np.asarray(f.realize([3])).tolist() == [0, 5, 10]
+    k.set(-1)
+    assert np.asarray(f.realize([3])).tolist() == [0, -1, -2]
+
+
+def test_reading_outside_an_input_is_an_error_that_names_the_range() -> None:
+    f = hl.Func("f")
+    f[x] = hl.Buffer(np.zeros(10, np.int32), name="a")[x + 1]
+    f.realize([9])
+    with pytest.raises(BufferError, match="input a is read from 1 to 10 in dimension 0, but it holds 0 to 9"):
+        f.realize([10])
+
+
+def test_a_scatter_outside_its_output_is_an_error_even_where_nothing_else_is_asked() -> None:
+    data, f = hl.Buffer(np.array([3, 200], np.uint8)), hl.Func("f")
+    r = hl.RDom([(0, 2)], "r")
+    f[i] = 0
+    f[hl.i32(data[r.x])] += 1
+    assert np.asarray(f.realize([256])).nonzero()[0].tolist() == [3, 200]
+    for size in (0, 100):
+        with pytest.raises(
+            BufferError, match=f"is computed from 0 to 255 in dimension 0, but it holds 0 to {size - 1}"
+        ):
+            f.realize([size])
+
+
+def test_coordinates_that_leave_i32_are_an_error() -> None:
+    f = hl.Func("f")
+    f[x] = hl.Buffer(np.zeros(10, np.uint8), name="a")[x * 100000]
+    assert np.asarray(f.realize([1])).tolist() == [0]
+    with pytest.raises(BufferError, match="coordinates reach beyond the range of i32"):
+        f.realize([30000])
+
+
+def test_an_intermediate_too_large_to_be_had_is_an_error() -> None:
+    g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(0, 3)], "r")
+    k = hl.Param(hl.Int(32), "k", 1 << 17)
+    g[x, y] = hl.u8(x + y)
+    f[()] = hl.u8(0)
+    f[()] += g[r.x * k, r.x * k]
+    g.compute_root()
+    with pytest.raises(BufferError, match="storage of g would exceed 2147483647 elements"):
+        f.realize()
+    k.set(2)
+    assert f.realize()[()] == 12
+
+
+def test_a_wrong_array_is_an_error_that_says_what_is_expected() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    with pytest.raises(BufferError, match="component 0 of f is int32 of 1 dimensions; the array given is float64 of 1"):
+        f.realize(np.zeros(3))
+    with pytest.raises(BufferError, match="realize takes 1 sizes of 0 or more"):
+        f.realize([2, 3])
+    with pytest.raises(BufferError, match="takes int32 arrays of 1 dimensions, not uint8 of 2"):
+        hl.ImageParam(hl.Int(32), 1, "a").set(np.zeros((2, 2), np.uint8))
+
+
+def test_an_output_that_overlaps_an_input_is_an_error() -> None:
+    array, f = np.arange(6, dtype=np.int32), hl.Func("f")
+    f[x] = hl.Buffer(array)[5 - x]
+    with pytest.raises(BufferError, match="overlaps"):
+        f.realize(array)
+
+
+def test_the_later_stages_of_the_compiler_print(tmp_path: Any) -> None:
+    f = hl.Func("f")
+    f[x] = x * 2
+    f.vectorize(x, 8)
+    f.compile_to_lowered_stmt(str(tmp_path / "f.stmt"))
+    f.compile_to_llvm_assembly(str(tmp_path / "f.ll"))
+    f.compile_to_assembly(str(tmp_path / "f.s"))
+    assert "produce f:" in (tmp_path / "f.stmt").read_text()
+    assert "<8 x i32>" in (tmp_path / "f.ll").read_text()
+    assert (tmp_path / "f.s").read_text()

@@ -1,0 +1,131 @@
+"""Directives: what each allows, and what it says where it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.schedule import loops
+from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule
+from rfactor.errors import ScheduleError
+
+x, y, u = hl.Var("x"), hl.Var("y"), hl.Var("u")
+STAGE = StageSchedule((Dimension("r", reduction=True), Dimension("x"), Dimension("y")))
+
+
+def order(stage: StageSchedule) -> list[str]:
+    return [d.name for d in stage.dimensions]
+
+
+def column_sums() -> tuple[Any, Any]:
+    f, r = hl.Func("f"), hl.RDom([(0, 8), (0, 5)], "r")
+    f[x] = 0
+    f[x] += r.x * x + r.y
+    return f, r
+
+
+def test_split_puts_the_inner_loop_inside_the_outer() -> None:
+    stage = loops.split(STAGE, "x", "xo", "xi", 4)
+    assert order(stage) == ["r", "xi", "xo", "y"]
+    assert stage.relations == (Split("x", "xo", "xi", 4),)
+
+
+def test_split_may_keep_the_name_for_its_outer_loop() -> None:
+    stage = loops.split(loops.split(STAGE, "x", "x", "xi", 4), "x", "x", "xm", 2)
+    assert order(stage) == ["r", "xi", "xm", "x", "y"]
+
+
+def test_split_refuses_names_and_factors_that_cannot_be() -> None:
+    with pytest.raises(ScheduleError, match="the name y is taken"):
+        loops.split(STAGE, "x", "y", "xi", 4)
+    with pytest.raises(ScheduleError, match="the factor must be a number, 1 or more"):
+        loops.split(STAGE, "x", "xo", "xi", 0)
+    with pytest.raises(ScheduleError, match=r"no such loop; it has y, x, r \(outermost first\)"):
+        loops.split(STAGE, "z", "xo", "xi", 4)
+
+
+def test_fuse_joins_two_loops() -> None:
+    stage = loops.fuse(STAGE, "x", "y", "f", frozenset({"x", "y"}))
+    assert order(stage) == ["r", "f"]
+    assert stage.relations == (Fuse("x", "y", "f"),)
+    with pytest.raises(ScheduleError, match="one is a pure loop, the other a loop over a reduction variable"):
+        loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
+
+
+def test_reorder_keeps_reduction_loops_in_order() -> None:
+    f, r = column_sums()
+    f.update(0).reorder(x, r.x, r.y)
+    with pytest.raises(ScheduleError, match=r"changes the order of the reduction loops r\.y, r\.x"):
+        f.update(0).reorder(r.y, r.x)
+
+
+def test_a_reduction_loop_is_not_parallel_and_rfactor_is_suggested() -> None:
+    f, r = column_sums()
+    f.update(0).parallel(x)
+    with pytest.raises(ScheduleError, match=r"update the same points .* use rfactor\(\[\(r\.x, v\)\]\)"):
+        f.update(0).parallel(r.x)
+    with pytest.raises(ScheduleError, match="use rfactor"):
+        f.update(0).vectorize(r.y)
+
+
+def test_a_reduction_variable_that_stands_alone_on_the_left_is_free_of_races() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 8), (0, 5)], "r")
+    f[x] = 0
+    f[r.x] += r.y
+    f.update(0).vectorize(r.x, 4)
+    g = hl.Func("g")
+    g[x] = 0
+    g[r.x] = g[r.x + 1] + r.y
+    with pytest.raises(ScheduleError, match="use rfactor"):
+        g.update(0).vectorize(r.x, 4)
+
+
+def test_what_a_pure_loop_is_split_into_is_pure() -> None:
+    f, r = column_sums()
+    f.update(0).split(x, "xo", "xi", 4).parallel("xo").vectorize("xi")
+    f.update(0).split(r.x, "ro", "ri", 4)
+    with pytest.raises(ScheduleError, match="use rfactor"):
+        f.update(0).parallel("ro")
+
+
+def test_tile_is_two_splits_and_a_reorder() -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.tile(x, y, "xo", "yo", "xi", "yi", 4, 2)
+    assert order(f.stages[0].schedule) == ["xi", "yi", "xo", "yo"]
+    g = hl.Func("g")
+    g[x, y] = x + y
+    g.tile(x, y, "xi", "yi", 4, 2)
+    assert order(g.stages[0].schedule) == ["xi", "yi", "x", "y"]
+
+
+def test_a_function_with_updates_is_not_inlined() -> None:
+    f, _ = column_sums()
+    with pytest.raises(ScheduleError, match="has updates, so it cannot be inlined"):
+        f.compute_inline()
+
+
+def test_a_producer_is_computed_around_all_its_uses() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x
+    f[x] = g[x]
+    r = hl.RDom([(0, 3)], "r")
+    f[x] += g[r.x]
+    g.compute_at(f, r.x)
+    with pytest.raises(ScheduleError, match=r"also used outside that loop: .* compute_root\(\)"):
+        f.lowered()
+    with pytest.raises(ScheduleError, match=r"f has no such loop; it has r\.x, x"):
+        g.compute_at(f, y)
+    g.compute_at(f, x)
+    f.split(x, "a", "b", 2)
+    f.update(0).split(x, "a", "b", 2)
+    with pytest.raises(ScheduleError, match=r"f has no such loop; it has a, b, r\.x"):
+        f.lowered()
+
+
+def test_updates_are_numbered_from_zero() -> None:
+    f, _ = column_sums()
+    with pytest.raises(ScheduleError, match=r"f has 1 updates, hence no update\(1\)"):
+        f.update(1)
