@@ -1,0 +1,147 @@
+"""`rfactor generate`: the offline run that makes a table of operators."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from rfactor.ir.types import BY_NAME, SCALARS
+
+
+def _types(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    names = [t.name for t in SCALARS] if value == "all" else [name.strip() for name in value.split(",")]
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        raise click.BadParameter(f"{', '.join(unknown)}; types are {' '.join(BY_NAME)}, or all")
+    from rfactor.enumerate.run import ordered_types
+
+    return ordered_types(names)
+
+
+def _listed(*allowed: str) -> object:
+    def read(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+        chosen = [part.strip() for part in value.split(",")]
+        if wrong := [part for part in chosen if part not in allowed]:
+            raise click.BadParameter(f"{', '.join(wrong)}; choose from {', '.join(allowed)}")
+        return tuple(part for part in allowed if part in chosen)
+
+    return read
+
+
+@click.command()
+@click.option("--out", "out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to make.")
+@click.option("--types", callback=_types, default="all", show_default=True, help="Types, e.g. i32,u8.")
+@click.option("--max-leaves", type=click.IntRange(1, 8), default=8, show_default=True, help="Leaves of an operator.")
+@click.option("--components", callback=_listed("1", "2"), default="1,2", show_default=True, help="Sizes of tuples.")
+@click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+@click.option("--resume", is_flag=True, help="Go on with the run that was begun in --out.")
+@click.option("--backend", "where", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample points.")
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write the log of all workers here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the meta data of the finished table as JSON.")
+def generate(
+    out: Path,
+    types: tuple[str, ...],
+    max_leaves: int,
+    components: tuple[str, ...],
+    semantics: tuple[str, ...],
+    jobs: int,
+    resume: bool,
+    where: str,
+    scheduler: str | None,
+    seed: int,
+    log: Path | None,
+    as_json: bool,
+) -> None:
+    """Make a table of elementary associative operators, each proved.
+
+    The same arguments and seed give the same rows, whatever the number of workers, and however often the run was killed
+    and resumed.
+    """
+    import json
+
+    from rfactor.enumerate.backend import backend
+    from rfactor.enumerate.run import Parameters
+    from rfactor.enumerate.run import generate as run
+
+    parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)
+    _log_to(log)
+    began = time.perf_counter()
+    with _progress() as progress:
+        chosen = backend(where, jobs, scheduler)
+        try:
+            meta = run(out, parameters, chosen, resume=resume, progress=progress)
+        finally:
+            chosen.close()
+    if as_json:
+        click.echo(json.dumps(meta, sort_keys=True))
+        return
+    kept = {name: counts.get("kept", 0) for name, counts in meta["counts"].items()}
+    for name, number in kept.items():
+        open_ = meta["counts"][name].get("undecided", 0)
+        click.echo(f"{name:14} {number:6} operators" + (f", {open_} undecided" if open_ else ""))
+    click.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB in {time.perf_counter() - began:.1f} s")
+
+
+def _log_to(path: Path | None) -> None:
+    logger = logging.getLogger("rfactor")
+    logger.setLevel(logging.INFO)
+    if path is not None:
+        handler: logging.Handler = logging.FileHandler(path)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(processName)s %(name)s: %(message)s"))
+        logger.addHandler(handler)
+    else:
+        logger.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def _progress() -> Iterator[object]:
+    """A bar with rate and time left on a terminal, a line every few seconds elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            TextColumn("{task.description:8}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.speed:.1f}/s" if False else ""),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            tasks: dict[str, object] = {}
+
+            def show(stage: str, done: int, total: int) -> None:
+                if stage not in tasks:
+                    tasks[stage] = bar.add_task(stage, total=total)
+                bar.update(tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
+
+            yield show
+        return
+    last = 0.0
+
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if done == total or now - last > 5:
+            last = now
+            click.echo(f"{stage}: {done} of {total}", err=True)
+
+    yield tell

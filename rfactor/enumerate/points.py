@@ -1,0 +1,137 @@
+"""Sample points of the enumeration: identity lanes, fingerprints and triples, all from one seed.
+
+Half of every set is drawn from boundary values and small values (so that operands coincide), half at random with a magnitude
+of its own for each variable: functions that differ only near an end of the type or only on ties are told apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rfactor.ir.types import Type
+from rfactor.native.lanes import Domain
+from rfactor.native.scan import BLOCK, LANES, WAYS
+
+BIG = 1 << 13
+"""Stands for an end of the type among the choices of an identity: far from every sample, yet sums of a few stay exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The types whose candidates are found together: they share classes, and differ only in what is proved of each."""
+
+    name: str
+    domain: Domain
+    """Of the scans: 32-bit lanes."""
+    natural: bool = False
+    """Only values >= 0 that do not overflow: the unbounded integers with unsigned variables."""
+    bounded: bool = False
+    """Only values that do not overflow, of both signs."""
+
+
+SIGNED = Family("signed", Domain(32, signed=True))
+UNSIGNED = Family("unsigned", Domain(32, signed=False))
+NATURAL = Family("natural", Domain(32, signed=True), natural=True)
+INTEGER = Family("integer", Domain(32, signed=True), bounded=True)
+BOOLEAN = Family("boolean", Domain(8, signed=False), bounded=True)
+
+
+def identity_lanes(family: Family, components: int) -> np.ndarray:
+    """(5, 64 * WAYS) values of x0 x1 y0 y1 k: x a choice of the identity, y a sample.
+
+    One component: 32 choices under each of two constants. Two components: 8 choices for each component.
+    """
+    signed = family.domain.signed
+    greatest, least = (BIG, -BIG) if signed else ((1 << family.domain.bits) - 1, 0)
+    low = -3 if signed and not family.natural else 3
+    lanes = np.zeros((5, WAYS, BLOCK), np.int64)
+    if components == 1:
+        choices = np.array([least, greatest, *range(-14, 16)])
+        lanes[0] = np.concatenate([choices, choices])
+        lanes[4] = np.repeat([2, 5 if low > 0 else -5], 32)
+        lanes[2] = np.array([low, 1, 9, 0])[:, None]
+    else:
+        choices = np.array([greatest, least, -3, -1, 0, 1, 3, 2])
+        lanes[0], lanes[1] = np.repeat(choices, 8), np.tile(choices, 8)
+        lanes[4] = 3
+        lanes[2] = np.array([5, low, 4, 0])[:, None]
+        lanes[3] = np.array([2 * low, 2, 4, 1])[:, None]
+    return lanes.reshape(5, WAYS * BLOCK)
+
+
+def halves(components: int) -> tuple[int, int]:
+    """The lanes among which some choice must fit, for each constant."""
+    low = (1 << 32) - 1
+    return (low, low << 32) if components == 1 else ((1 << 64) - 1, (1 << 64) - 1)
+
+
+def scan_samples(family: Family, components: int, seed: int) -> np.ndarray:
+    """(5, LANES) samples of a scan: identity lanes, then fingerprint lanes."""
+    rng = np.random.default_rng([seed, components, *family.name.encode()])
+    shape = (5, LANES - WAYS * BLOCK)
+    if family.natural or family.bounded:
+        # Eight factors of at most 13 do not overflow 32 bits.
+        prints = rng.integers(0 if family.natural else -13, 14, shape)
+        prints[:, : shape[1] // 2] = rng.integers(0 if family.natural else -2, 4, (5, shape[1] // 2))
+    else:
+        prints = mixed(family.domain, shape, rng)
+    return np.concatenate([identity_lanes(family, components), prints], axis=1)
+
+
+def mixed(domain: Domain, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Integers of the domain's width, (variables, samples), object-free int64 (uint64 for 64 unsigned bits)."""
+    rows, count = shape
+    least = -(1 << (domain.bits - 1)) if domain.signed else 0
+    greatest = least + (1 << domain.bits) - 1
+    small = count // 4
+    ends = small + count // 2
+    values = np.empty(shape, object)
+    low = -3 if domain.signed else 0
+    values[:, :small] = rng.integers(low, low + 7, (rows, small))
+    middle = (least + greatest) // 2
+    boundary = np.array([least, least + 1, middle, middle + 1, greatest - 1, greatest, 1, 2], object)
+    # What goes wrong among the multiples of an eighth of the range goes wrong at 3 bits: dense near every boundary.
+    eighths = np.array([least + (i << (domain.bits - 3)) for i in range(8)], object)
+    coarse = rng.integers(0, 2, ends - small) == 1
+    values[:, small:ends] = np.where(
+        coarse,
+        eighths[rng.integers(0, 8, (rows, ends - small))],
+        boundary[rng.integers(0, len(boundary), (rows, ends - small))],
+    )
+    magnitudes = rng.integers(1, domain.bits + 1, (rows, count - ends))
+    raw = rng.integers(0, 1 << 63, (rows, count - ends)).astype(object) * 2 + rng.integers(0, 2, (rows, count - ends))
+    reduced = raw % (2 ** magnitudes.astype(object))
+    if domain.signed:
+        reduced = np.where(rng.integers(0, 2, reduced.shape) == 1, -reduced, reduced)
+    values[:, ends:] = np.vectorize(lambda v: least + (v - least) % (1 << domain.bits), otypes=[object])(reduced)
+    order = rng.permutation(count)
+    return values[:, order].astype(np.uint64 if domain.bits == 64 and not domain.signed else np.int64)
+
+
+def exact(
+    domain: Domain, shape: tuple[int, int], rng: np.random.Generator, *, natural: bool, dyadic: bool
+) -> np.ndarray:
+    """Doubles for the integers or the reals: small enough that small trees of them stay exact.
+
+    `natural` leaves out negative values; `dyadic` mixes in halves and quarters.
+    """
+    rows, count = shape
+    bound = 2 ** rng.integers(1, 7, (rows, count))
+    values = rng.integers(0 if natural else -bound, bound + 1).astype(np.float64)
+    small = count // 2
+    values[:, :small] = rng.integers(0 if natural else -2, 4 if natural else 3, (rows, small))
+    if dyadic:
+        fractional = rng.integers(0, 3, (rows, count)) == 0
+        values[fractional] /= 4
+    return values[:, rng.permutation(count)]
+
+
+def samples(type: Type, domain: Domain, shape: tuple[int, int], seed: Any) -> np.ndarray:
+    """Samples of `type` for the kernels of `domain`: (variables, samples) of its dtype."""
+    rng = np.random.default_rng(seed)
+    if domain.floating:
+        return exact(domain, shape, rng, natural=type.code == "uint", dyadic=type.is_float)
+    return mixed(domain, shape, rng).astype(domain.dtype)

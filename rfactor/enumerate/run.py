@@ -1,0 +1,268 @@
+"""The offline run: search units, then proof units, then the table. Every finished unit is in the file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rfactor import __version__
+from rfactor.enumerate.backend import Backend
+from rfactor.enumerate.filters import STAGES, Survivors, fingerprints
+from rfactor.enumerate.groups import Group, groups
+from rfactor.enumerate.points import Family
+from rfactor.enumerate.prove import LIMITS, Outcome, prove
+from rfactor.enumerate.units import WITHOUT_IDENTITY, Unit, first_seen, search, units
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import BY_NAME, SCALARS
+from rfactor.native.programs import WIDTH
+from rfactor.table.write import Writer
+
+LOG = logging.getLogger("rfactor.enumerate")
+BATCH = 48
+"""Survivors proved in one unit."""
+Progress = Callable[[str, int, int], None]
+"""Told (stage, units done, units in all)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What determines the rows of a table."""
+
+    types: tuple[str, ...]
+    max_leaves: int = 8
+    components: tuple[int, ...] = (1, 2)
+    semantics: tuple[str, ...] = ("wrap", "math")
+    seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "types": list(self.types),
+            "max_leaves": self.max_leaves,
+            "components": list(self.components),
+            "semantics": list(self.semantics),
+            "seed": self.seed,
+            "rlimit": LIMITS.rlimit,
+            "triples": list(STAGES),
+            "generator": GENERATOR,
+        }
+
+    @property
+    def groups(self) -> list[Group]:
+        return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
+
+
+GENERATOR = 1
+"""Raised with every change that may change rows: a run is resumed only by the generator that began it."""
+
+
+def ordered_types(names: Sequence[str]) -> tuple[str, ...]:
+    """The names in the order of `SCALARS`, each once."""
+    return tuple(t.name for t in SCALARS if t.name in names)
+
+
+def generate(
+    path: Path, parameters: Parameters, backend: Backend, *, resume: bool = False, progress: Progress = lambda *_: None
+) -> dict[str, Any]:
+    """Makes the table at `path`; returns its `meta`. Raises `TableError` where the file does not allow it."""
+    writer = Writer(path, parameters.as_dict(), resume=resume)
+    try:
+        if not writer.is_complete:
+            _generate(writer, parameters, backend, progress)
+        return writer.meta()
+    finally:
+        writer.close()
+
+
+def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress: Progress) -> None:
+    began = time.perf_counter()
+    own = parameters.groups
+    families = list(dict.fromkeys(group.family for group in own))
+    searches = [
+        _Search(unit, [g for g in own if g.family == unit.family], parameters.seed)
+        for unit in units(families, parameters.components, parameters.max_leaves)
+    ]
+    results = _finish(writer, backend, "search", [(s.unit.name, s) for s in searches], run_search, progress)
+    searched = time.perf_counter()
+    merged = {group.name: _merged(group, searches, results, parameters.seed) for group in own}
+    proofs = [
+        (f"prove {group.name} {number:06d}", _Proof(group, batch, parameters.seed))
+        for group in own
+        for number, batch in zip(range(1 << 20), _batches(merged[group.name]), strict=False)
+    ]
+    outcomes = _finish(writer, backend, "prove", proofs, run_proof, progress)
+    proved = time.perf_counter()
+    rows, undecided, counts = _assemble(own, searches, results, proofs, outcomes)
+    writer.complete(
+        rows,
+        undecided,
+        {
+            "counts": counts,
+            "versions": _versions(),
+            "seconds": {"search": round(searched - began, 1), "prove": round(proved - searched, 1)},
+        },
+    )
+    LOG.info("%d rows, %d undecided", len(rows), len(undecided))
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {"rfactor": __version__, **{name: version(name) for name in ("numpy", "llvmlite", "z3-solver")}}
+
+
+def _finish(
+    writer: Writer,
+    backend: Backend,
+    stage: str,
+    tasks: Sequence[tuple[str, Any]],
+    function: Callable[[Any], bytes],
+    progress: Progress,
+) -> dict[str, Any]:
+    """The decoded results of all tasks; those not in the file yet are run and recorded."""
+    done = writer.done()
+    missing = [(name, task) for name, task in tasks if name not in done]
+    finished = len(tasks) - len(missing)
+    progress(stage, finished, len(tasks))
+    for index, result in backend.run(function, [task for _, task in missing]):
+        name = missing[index][0]
+        writer.finish_unit(name, result)
+        done[name] = result
+        finished += 1
+        progress(stage, finished, len(tasks))
+        LOG.info("%s done (%d of %d)", name, finished, len(tasks))
+    return {name: json.loads(zlib.decompress(done[name])) for name, _ in tasks}
+
+
+def _pack(value: Any) -> bytes:
+    return zlib.compress(json.dumps(value).encode(), 6)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    unit: Unit
+    groups: list[Group]
+    seed: int
+
+
+def run_search(task: _Search) -> bytes:
+    """Runs a search unit; its survivors as packed JSON."""
+    found = search(task.unit, task.groups, task.seed)
+    return _pack(
+        {
+            name: {
+                "programs": [[row.tobytes().hex() for row in part] for part in result.survivors.programs],
+                "types": result.survivors.types.tolist(),
+                "counts": result.counts,
+            }
+            for name, result in found.items()
+        }
+    )
+
+
+def _survivors(result: Mapping[str, Any]) -> Survivors:
+    programs = tuple(
+        np.frombuffer(bytes.fromhex("".join(part)), np.uint8).reshape(-1, WIDTH) for part in result["programs"]
+    )
+    return Survivors(programs, np.array(result["types"], np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    programs: tuple[bytes, ...]
+    types: int
+    leaves: int
+
+
+def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any], seed: int) -> list[_Candidate]:
+    """One candidate a function, smallest first."""
+    seen: set[bytes] = set()
+    merged = []
+    for task in searches:
+        if group not in task.groups:
+            continue
+        found = _survivors(results[task.unit.name][group.name])
+        if not len(found):
+            continue
+        prints = fingerprints(group, found.programs, seed)
+        for index in first_seen(prints, seen):
+            programs = tuple(part[index].tobytes() for part in found.programs)
+            merged.append(_Candidate(programs, int(found.types[index]), sum(task.unit.leaves)))
+    return sorted(merged, key=lambda c: c.leaves)
+
+
+def _batches(candidates: Sequence[_Candidate]) -> list[list[_Candidate]]:
+    return [list(candidates[start : start + BATCH]) for start in range(0, len(candidates), BATCH)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    group: Group
+    batch: list[_Candidate]
+    seed: int
+
+
+def run_proof(task: _Proof) -> bytes:
+    """Proves a batch; the outcomes as packed JSON."""
+    outcomes = []
+    for candidate in task.batch:
+        programs = tuple(np.frombuffer(p, np.uint8) for p in candidate.programs)
+        need = len(programs) == 2 or candidate.leaves > WITHOUT_IDENTITY
+        outcome = prove(task.group, programs, candidate.types, task.seed, need_identity=need)
+        outcomes.append([outcome.rows, outcome.undecided, outcome.refuted, outcome.without_identity])
+    return _pack(outcomes)
+
+
+def _assemble(
+    own: Sequence[Group],
+    searches: Sequence[_Search],
+    results: Mapping[str, Any],
+    proofs: Sequence[tuple[str, _Proof]],
+    outcomes: Mapping[str, Any],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+    """Rows, simplest first, numbered by class; what is undecided; counts per group and stage of the filter."""
+    rows: list[dict[str, Any]] = []
+    undecided: list[dict[str, Any]] = []
+    counts: dict[str, dict[str, int]] = {group.name: {} for group in own}
+    for task in searches:
+        for group in task.groups:
+            for stage, number in results[task.unit.name][group.name]["counts"].items():
+                counts[group.name][stage] = counts[group.name].get(stage, 0) + number
+    klass = 0
+    for name, task in proofs:
+        count = counts[task.group.name]
+        for entry in outcomes[name]:
+            outcome = Outcome(*entry)
+            klass += 1
+            rows += [{**row, "class": klass} for row in outcome.rows]
+            undecided += outcome.undecided
+            for stage, number in (
+                ("classes", 1),
+                ("refuted by a proof", outcome.refuted),
+                ("without identity", outcome.without_identity),
+                ("undecided", int(bool(outcome.undecided))),
+                ("kept", int(bool(outcome.rows))),
+            ):
+                count[stage] = count.get(stage, 0) + number
+    order = {group.meaning.value: 0 for group in own}
+    rows.sort(
+        key=lambda row: (
+            row["components"],
+            row["leaves"],
+            len(row["operator"]),
+            row["operator"],
+            row["types"],
+            order.get(row["semantics"], 0),
+        )
+    )
+    return rows, undecided, counts
+
+
+__all__ = ["Family", "Parameters", "generate", "ordered_types"]
