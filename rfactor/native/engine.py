@@ -7,11 +7,14 @@ every call of LLVM, and what is compiled here shares no object, so that several 
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from rfactor.errors import Error
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Target:
     features: str
     vector_bits: int
     """Width of the widest vector register that code should use."""
+    converts_f16: bool = True
+    """Whether it has instructions between f16 and f32."""
     level: int = 3
     """Strength of the passes over a module: 0 runs none, 3 is what `-O3` runs."""
     loop_vectorizer: bool = True
@@ -52,7 +57,9 @@ def host() -> Target:
     # 512-bit vectors are asked for where they pay; LLVM's model of a processor that shuns them must not split them.
     tuning = ["-prefer-256-bit"] if features.get("avx512f") else []
     flags = ",".join([features.flatten(), *tuning])
-    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), flags, _vector_bits(features))
+    triple = llvm.get_process_triple()
+    converts_f16 = bool(features.get("f16c")) or not triple.startswith("x86_64")
+    return Target(triple, llvm.get_host_cpu_name(), flags, _vector_bits(features), converts_f16)
 
 
 @cache
@@ -106,11 +113,14 @@ class Code:
 def compile_module(text: str, exports: Sequence[str], target: Target | None = None) -> Code:
     """Compile the LLVM IR `text`, keeping the functions `exports` visible.
 
-    Raises `RuntimeError` from LLVM if the text is no valid module, which would be a bug of the generator.
+    Raises `Error` for f16 on a machine that does not convert it; `RuntimeError` from LLVM if the text is no valid
+    module, which would be a bug of the generator.
     """
     import llvmlite.binding as llvm
 
     target = host() if target is None else target
+    if not target.converts_f16 and re.search(r"\bhalf\b", text):
+        raise Error(f"f16 needs a processor that converts it to f32 and back (F16C), and {target.cpu} does not")
     machine = _machine(target)
     engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
     engine.finalize_object()

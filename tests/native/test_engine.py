@@ -6,9 +6,11 @@ import ctypes
 import gc
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 
+from rfactor.errors import Error
 from rfactor.native.engine import compile_module, host
 
 ADD = "define i32 @add(i32 %x) {{ %y = add i32 %x, {} ret i32 %y }}"
@@ -59,3 +61,11 @@ def test_vectors_of_512_bits_stay_whole() -> None:
     assembly = compile_module(text, ["f"]).assembly()
     assert re.search(r"vpaddd\s.*%zmm", assembly)
     assert "%ymm" not in assembly
+
+
+def test_f16_is_refused_where_the_machine_does_not_convert_it() -> None:
+    text = "define half @f(float %x) { %y = fptrunc float %x to half ret half %y }"
+    with pytest.raises(Error, match="f16 needs a processor that converts it"):
+        compile_module(text, ["f"], replace(host(), converts_f16=False))
+    if host().converts_f16:
+        assert compile_module(text, ["f"]).addresses["f"]
