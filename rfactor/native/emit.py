@@ -295,10 +295,19 @@ class Emitter:
 
     def emit(self, expr: Expr) -> LLVMValue:
         """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
-        value = self._memo.get(expr)
-        if value is None:
-            value = self._memo[expr] = self._compute(expr)
-        return value
+        pending = [expr]
+        while pending:
+            node = pending[-1]
+            # Operands first, by hand rather than by recursion: sums of hundreds of terms are deep.
+            operands = node.args if isinstance(node, Op | Call) else ()
+            missing = [operand for operand in reversed(operands) if operand not in self._memo]
+            if missing and node not in self._memo:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if node not in self._memo:
+                self._memo[node] = self._compute(node)
+        return self._memo[expr]
 
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from llvmlite import ir
 
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import INTRINSICS, OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, SCALARS, U64, Type
-from rfactor.native.emit import RULES
+from rfactor.native.emit import RULES, Emitter
 from rfactor.native.evaluator import compile_evaluator
 
 Array = np.ndarray[Any, Any]
@@ -199,3 +200,15 @@ def test_wrong_arrays_are_refused_by_name() -> None:
         evaluator((good, np.array([True, False])))
     with pytest.raises(ValueError, match="2 arrays are needed, 1 given"):
         evaluator((good,))
+
+
+def test_deep_expressions_are_emitted() -> None:
+    x = Var(I32, "x")
+    total: Expr = x
+    for _ in range(2000):
+        total = apply("+", total, x)
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(ir.IntType(32), [ir.IntType(32)]), "f")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.ret(Emitter(builder, {"x": function.args[0]}).emit(total))
+    assert str(module).count(" add ") == 2000
