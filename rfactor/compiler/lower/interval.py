@@ -89,15 +89,18 @@ class Intervals:
             if not shared:
                 continue
             condition = affine.from_affine(tuple(own.items()), constant)
-            # expr = ±condition + rest with condition <= 0 bounds expr by the rest, if the inner terms cancel.
-            for sign in (1, -1):
-                if all(dict(terms)[term] == sign * own[term] for term in shared):
-                    rest = affine.subtract(self._filled(expr), affine.scale(condition, sign))
-                    rest_low, rest_high = self._plain(rest)
-                    if sign == 1:
-                        high = _both(affine.minimum, high, rest_high)
-                    else:
-                        low = _both(affine.maximum, low, rest_low)
+            # expr = times*condition + rest with condition <= 0 bounds expr by the rest, if the inner terms cancel.
+            times = {divmod(dict(terms)[term], own[term]) for term in shared}
+            if len(times) != 1:
+                continue
+            ((whole, remainder),) = times
+            if remainder == 0:
+                rest = affine.subtract(self._filled(expr), affine.scale(condition, whole))
+                rest_low, rest_high = self._plain(rest)
+                if whole > 0:
+                    high = _both(affine.minimum, high, rest_high)
+                else:
+                    low = _both(affine.maximum, low, rest_low)
         return low, high
 
     def _is_outer(self, expr: Expr) -> bool:

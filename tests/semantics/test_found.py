@@ -1,0 +1,19 @@
+"""What random schedules have found, each as a small program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import rfactor as hl
+
+
+def test_a_split_of_an_outer_loop_keeps_its_guard_in_the_bounds() -> None:
+    a = hl.Buffer(np.array([1, 2], np.int32))
+    f, r = hl.Func("f"), hl.RDom([(0, 2)])
+    f[()] = hl.i32(0)
+    f[()] = f[()] + a[r.x]
+    o, i, oo, oi = (hl.RVar(name) for name in ("o", "i", "oo", "oi"))
+    f.update(0).split(r.x, o, i, 2).split(o, oo, oi, 2)
+    found = np.zeros((), np.int32)
+    f.realize(found)
+    assert found == 3
