@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rfactor.ir.graph import Subgraph, closures, shared_data
+from rfactor.ir.graph import Subgraph, closures, shared_data, subgraphs
 from rfactor.ir.update import Update
 
 
@@ -13,6 +13,18 @@ def cycles(update: Update) -> tuple[Subgraph, ...]:
     reach = closures(update)
     groups = {tuple(j for j in reach[i] if i in reach[j]) for i in range(len(reach))}
     return tuple(sorted(groups, key=lambda group: (len(reach[group[0]]), group)))
+
+
+def first_groups(update: Update) -> tuple[Subgraph, ...]:
+    """The maximal subgraphs, joined where they share a cycle of several components: it is solved once."""
+    merged: list[set[int]] = []
+    shared = [set(cycle) for cycle in cycles(update) if len(cycle) > 1]
+    for group in subgraphs(update):
+        block = set(group)
+        touching = [other for other in merged if any(cycle <= block and cycle <= other for cycle in shared)]
+        merged = [other for other in merged if other not in touching]
+        merged.append(block.union(*touching))
+    return tuple(sorted(tuple(sorted(block)) for block in merged))
 
 
 def joined(update: Update, failing: Sequence[Subgraph], others: Sequence[Subgraph]) -> tuple[tuple[Subgraph, ...], ...]:

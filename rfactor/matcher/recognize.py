@@ -9,9 +9,10 @@ from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
-from rfactor.matcher.groups import joined
+from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recombine import Combined, combine
+from rfactor.matcher.refute import refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits
@@ -54,6 +55,14 @@ def _recognize(update: Update, limits: Limits) -> Answer:
     lifted = Lifter(solver).lift(update)
     if lifted is not None:
         return _lifted(update, lifted)
+    refuted = None if limits.expired else refute(update, limits)
+    if refuted is not None:
+        return Answer(
+            update,
+            "not_associative",
+            counterexample=refuted.instance,
+            reason=refuted.sentence,
+        )
     reason = (
         "the time limit was reached"
         if limits.expired
@@ -81,7 +90,7 @@ def _lifted(update: Update, lifted: Discharged) -> Answer:
 
 def decompose(update: Update, solver: Solver) -> tuple[tuple[Subgraph, ...], Combined] | None:
     """Groups with their operators put together, the finest grouping first (section 4.3, steps 4 to 7)."""
-    initial = subgraphs(update)
+    initial = first_groups(update)
     solved: dict[Subgraph, Solution | None] = {}
 
     def attempt(group: Subgraph, thorough: bool) -> Solution | None:

@@ -1,4 +1,4 @@
-"""Operators that insert what the right operand holds, one datum after the other: the k smallest, with or without payload.
+"""Operators that insert what the right operand holds, datum by datum: the k smallest, with or without payload.
 
 `op(x, y) = f(… f(f(x; y's first), y's second) …)`, where the components hold data in slots. Order among the slots that
 every run keeps is claimed as an invariant.
@@ -102,9 +102,9 @@ def _order(update: Update, e: State) -> tuple[Expr, ...]:
     values = [[np.broadcast_to(evaluate(c, env, update.meaning), (64,)) for c in run] for run in runs[::3]]
     found = []
     for i, j in itertools.permutations(range(len(update.types)), 2):
-        if update.types[i] == update.types[j] and not update.types[i].is_bool:
-            if all(bool(np.all(run[i] <= run[j])) for run in values):
-                found.append((i, j))
+        alike = update.types[i] == update.types[j] and not update.types[i].is_bool
+        if alike and all(bool(np.all(run[i] <= run[j])) for run in values):
+            found.append((i, j))
     kept = [(i, j) for i, j in found if not any((i, m) in found and (m, j) in found for m in range(len(update.types)))]
     y = [Var(type_, f"y{i}") for i, type_ in zip(range(len(update.types)), update.types, strict=True)]
     return tuple(apply("<=", y[i], y[j]) for i, j in kept)

@@ -40,7 +40,9 @@ class Solver:
     tiers: Iterable[tuple[str, Tier]]
     """Tiers for a group as a whole, before it is taken apart."""
     late_tiers: Iterable[tuple[str, Tier]] = ()
-    """Tiers for a group as a whole, after it was taken apart in vain."""
+    """Tiers that search, for a group as a whole."""
+    before_parts: str = "selection"
+    """The late tier after which a group is taken apart."""
     known: dict[tuple[Update, bool], Solution | None] = field(default_factory=dict)
     failures: list[Failed] = field(default_factory=list)
 
@@ -60,12 +62,12 @@ class Solver:
         if not thorough:
             return best
         parts = cycles(update)
-        if len(parts) > 1:
-            best = self.better(best, self.stepwise(update, parts))
         for name, tier in self.late_tiers:
+            best = self.better(best, self.first_proved(name, tier(update)))
+            if best is None and name == self.before_parts and len(parts) > 1:
+                best = self.stepwise(update, parts)
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):
                 break
-            best = self.better(best, self.first_proved(name, tier(update)))
         return best
 
     def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
