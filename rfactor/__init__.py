@@ -32,6 +32,7 @@ _HOME = {
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
     "Error": "rfactor.errors",
+    **dict.fromkeys(("sum", "product", "maximum", "minimum", "argmax", "argmin"), _LANGUAGE + "reductions"),
 }  # fmt: skip
 """Where each public name lives."""
 
@@ -51,12 +52,6 @@ _NOT_YET = frozenset(
         "random_float",
         "random_int",
         "random_uint",
-        "sum",
-        "product",
-        "maximum",
-        "minimum",
-        "argmin",
-        "argmax",
         "sum_unchecked",
         "undef",
         "strict_float",

@@ -162,3 +162,27 @@ def test_importing_costs_next_to_nothing() -> None:
     code = "import sys, rfactor; print([m for m in ('numpy', 'z3', 'llvmlite') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_shifts_have_the_kind_of_the_left_operand_and_the_greater_width() -> None:
+    assert type_of(hl.u8(x) << 3) == "uint8"
+    assert type_of(hl.u8(x) << x) == "uint32"
+    f = hl.Func("f")
+    f[x] = (hl.u32(16) << (x - 2), hl.i8(-64) >> hl.u8(x))
+    left, right = (np.asarray(b).tolist() for b in f.realize([4]))
+    assert left == [4, 8, 16, 32]
+    assert right == [-64, -32, -16, -8]
+
+
+def test_whole_powers_are_products() -> None:
+    assert str(x**3) == "x * (x * x)"
+    assert type_of(hl.f32(x) ** 0.5) == "float32"
+
+
+def test_methods_that_are_not_there_yet_say_so() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    with pytest.raises(NotImplementedError, match=r"Func\.specialize is not there yet"):
+        f.specialize(x > 3)
+    with pytest.raises(AttributeError):
+        f.colour  # noqa: B018

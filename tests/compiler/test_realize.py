@@ -163,3 +163,15 @@ def test_the_later_stages_of_the_compiler_print(tmp_path: Any) -> None:
     assert "produce f:" in (tmp_path / "f.stmt").read_text()
     assert "<8 x i32>" in (tmp_path / "f.ll").read_text()
     assert (tmp_path / "f.s").read_text()
+
+
+def test_a_reduction_inside_an_expression_is_a_function_of_its_own() -> None:
+    array = np.random.default_rng(1).integers(-50, 50, (7, 5), dtype=np.int32)
+    a, r = hl.Buffer(array), hl.RDom([(0, 5)], "r")
+    f = hl.Func("f")
+    f[y] = (hl.sum(a[r.x, y]) + 1, hl.maximum(a[r.x, y]), hl.minimum(r, a[r.x, y]), *hl.argmin(a[r.x, y]))
+    total, largest, smallest, where, least = (np.asarray(b) for b in f.realize([7]))
+    assert total.tolist() == (array.sum(1) + 1).tolist()
+    assert largest.tolist() == array.max(1).tolist()
+    assert smallest.tolist() == least.tolist() == array.min(1).tolist()
+    assert where.tolist() == array.argmin(1).tolist()

@@ -96,7 +96,7 @@ class Expr:
         return modulo(other, self)
 
     def __pow__(self, other: ExprLike) -> Expr:
-        return intrinsic("pow", self, other)
+        return power(self, other)
 
     def __rpow__(self, other: ExprLike) -> Expr:
         return intrinsic("pow", other, self)
@@ -192,6 +192,8 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
     """A number as a constant of `type` (by default i32, f32 or bool). Raises `TypeMismatch` if it does not fit."""
     if type is None:
         type = T.BOOL if isinstance(number, bool) else T.F32 if isinstance(number, float) else T.I32
+        if type == T.I32 and not _is_i32(int(number)):
+            type = T.I64
     if isinstance(number, float) and not type.is_float:
         raise TypeMismatch(f"{number} is no {type}: write f32({number}) or cast the other operand to a float type")
     if type.is_bool and number not in (0, 1):
@@ -209,7 +211,13 @@ def _peer(type: T.Type, number: object) -> T.Type | None:
         return None
     if isinstance(number, float) and not type.is_float:
         return T.F32
+    if isinstance(number, int) and type.is_int and not type.min <= number <= type.max and not _is_i32(number):
+        return T.I64
     return type
+
+
+def _is_i32(number: int) -> bool:
+    return int(T.I32.min) <= number <= int(T.I32.max)
 
 
 def both(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
@@ -303,23 +311,40 @@ def modulo(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """`a << b` or `a >> b`, of `a`'s type; a negative count shifts the other way."""
+    """`a << b` or `a >> b`, of `a`'s kind and the greater width; a negative count shifts the other way."""
     left, right = both(a, b)
-    type_, count = left.node.type, right.node
-    if count.type == type_ or isinstance(count, ir.Const):
-        return Expr(ir.apply(op, left.node, converted(type_, right).node), joined(left, right))
-    if not count.type.is_int or not type_.is_int:
-        raise TypeMismatch(f"{op} of {type_} by {count.type} (in {left} {op} {right}): shifts are for integers")
-    # A count of another type is clamped to the width before it is converted, so that no bit of it is lost.
-    width = ir.Const(count.type, type_.bits)
-    forward = ir.apply(op, left.node, ir.cast(type_, ir.apply("min", count, width)))
-    if not count.type.is_signed:
-        return Expr(forward, joined(left, right))
-    zero = ir.zero(count.type)
-    least = ir.apply("max", count, ir.Const(count.type, -type_.bits))
+    for operand in (left, right):
+        if not operand.node.type.is_int:
+            raise TypeMismatch(
+                f"{op} of {left.node.type} by {right.node.type} (in {left} {op} {right}): for integers only"
+            )
+    type_ = T.Type(left.node.type.code, max(left.node.type.bits, right.node.type.bits))
+    value, count = converted(type_, left).node, right.node
+    if count.type.code == type_.code or isinstance(count, ir.Const):
+        return Expr(ir.apply(op, value, converted(type_, right).node), joined(left, right))
+    if not count.type.is_signed:  # an unsigned count that the signed type may not hold shifts everything out anyway
+        count = ir.apply("min", count, ir.Const(count.type, min(type_.bits, count.type.max)))
+        return Expr(ir.apply(op, value, ir.cast(type_, count)), joined(left, right))
     opposite = ">>" if op == "<<" else "<<"
-    back = ir.apply(opposite, left.node, ir.cast(type_, ir.apply("neg", least)))
-    return Expr(ir.select(ir.apply("<", count, zero), back, forward), joined(left, right))
+    forward = ir.apply(op, value, ir.cast(type_, count))
+    back = ir.apply(opposite, value, ir.cast(type_, ir.apply("neg", count)))
+    return Expr(ir.select(ir.apply("<", count, ir.zero(count.type)), back, forward), joined(left, right))
+
+
+def power(a: ExprLike, b: ExprLike) -> Expr:
+    """`a ** b`: by products where `b` is a whole number, in floats otherwise."""
+    if isinstance(b, int) and not isinstance(b, bool) and isinstance(a, Expr) and not a.node.type.is_bool:
+        if b < 0:
+            return divide(1, power(a, -b)) if a.node.type.is_float else intrinsic("pow", a, b)
+        result, square = as_expr(1, a.node.type), a
+        while b:
+            if b & 1:
+                result = square if isinstance(result.node, ir.Const) else binary("*", result, square)
+            b >>= 1
+            if b:
+                square = binary("*", square, square)
+        return result
+    return intrinsic("pow", a, b)
 
 
 def intrinsic(name: str, *args: ExprLike) -> Expr:

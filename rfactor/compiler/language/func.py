@@ -154,7 +154,7 @@ class Func(Named, Directives):
         """The number of updates."""
         return max(len(self.stages) - 1, 0)
 
-    def has_update_definitions(self) -> bool:
+    def has_update_definition(self) -> bool:
         """Whether it has updates."""
         return len(self.stages) > 1
 
@@ -291,7 +291,7 @@ class Func(Named, Directives):
 
     def compute_inline(self) -> Func:
         """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
-        if self.has_update_definitions():
+        if self.has_update_definition():
             raise ScheduleError(f"{self.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
         self.level = INLINED
         return self
@@ -301,9 +301,6 @@ class Func(Named, Directives):
         if self.level != ROOT:
             raise NotImplementedError(f"store_root of {self.name()}, which is computed at a loop, is not there yet")
         return self
-
-    def in_(self, *_: Any) -> Func:
-        raise NotImplementedError("Func.in_ is not there yet")
 
     # Running
 

@@ -38,8 +38,30 @@ def variable_name(variable: Any) -> str:
     raise ScheduleError(f"{variable!r} names no loop: a Var, an RVar or a one-dimensional RDom does")
 
 
+_NOT_YET = frozenset(
+    """
+    add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition always_partition_all
+    async_ atomic bound bound_extent bound_storage clone_in compile_to compile_to_bitcode compile_to_c
+    compile_to_callable compile_to_conceptual_stmt compile_to_file compile_to_header compile_to_module
+    compile_to_multitarget_object_files compile_to_multitarget_static_library compile_to_object
+    compile_to_static_library compute_with copy_to_device copy_to_host debug_to_file define_extern dump_argument_list
+    extern_function_name fold_storage gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon
+    hoist_storage hoist_storage_root in_ infer_arguments infer_input_bounds is_extern memoize never_partition
+    never_partition_all output_buffer output_buffers outputs partition prefetch rename reorder_storage ring_buffer rvars
+    set_estimate set_estimates specialize specialize_fail store_at store_in trace_loads trace_realizations trace_stores
+    unscheduled update_args update_value update_values values
+    """.split()  # noqa: SIM905 - a list this long is read as text
+)
+"""Methods of Halide's `Func` and `Stage` that have no meaning here yet."""
+
+
 class Directives:
     """What `Func` and `Stage` have in common: directives on the loops of one stage. Each returns its own object."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NOT_YET:
+            raise NotImplementedError(f"{type(self).__name__}.{name} is not there yet")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _owner(self) -> Func:
         raise NotImplementedError
@@ -163,7 +185,8 @@ class Stage(Directives):
         intermediate = Func.of(factored.intermediate, self._func.references, factored.answer, factored.ranges)
         before = state.schedule
         changed = intermediate.stages[1]
-        changed.schedule = carried(factored.intermediate, changed.definition, renamed(before, dict(names)))
+        moved = renamed(before, dict(names))
+        changed.schedule = carried(factored.intermediate, changed.definition, moved, fresh=True)
         state.definition = factored.merged.updates[self._number - 1]
         state.schedule = carried(factored.merged, state.definition, before)
         self._func.references[name] = intermediate
@@ -176,12 +199,14 @@ def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSched
     return replace(schedule, dimensions=dimensions)
 
 
-def carried(function: Function, stage: Definition, before: StageSchedule) -> StageSchedule:
+def carried(function: Function, stage: Definition, before: StageSchedule, fresh: bool = False) -> StageSchedule:
     """The schedule of a stage that `rfactor` made: what was asked of loops that it still has.
 
-    Splits and fuses of reduction variables are in its domain by now; those of pure variables are kept.
+    How pure loops run is not carried over to a `fresh` function: where that is computed is not known yet. Splits and
+    fuses of reduction variables are in its domain by now; those of pure variables are kept.
     """
     after = default_stage(function, stage)
+    held = {d.name for d in after.dimensions if d.reduction or not fresh}
     for relation in before.relations:
         here = {d.name for d in after.dimensions if not d.reduction}
         olds = {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
@@ -196,6 +221,8 @@ def carried(function: Function, stage: Definition, before: StageSchedule) -> Sta
 
     def kind(name: str) -> LoopKind:
         asked = kinds.get(name, "serial")
+        if name not in held:
+            return "serial"
         return asked if asked in ("serial", "unrolled") or name in pure else "serial"
 
     # Loops that are new stay outside; the others keep the order that they were given.

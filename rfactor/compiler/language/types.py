@@ -50,17 +50,16 @@ class Type:
         return self.ir.is_bool
 
     def min(self) -> Expr:
-        """The least value, as an expression; of a float type the least finite one, as in Halide."""
+        """The least value, as an expression; minus infinity of a float type."""
         from rfactor.compiler.language.expr import Expr
 
-        value = -self.ir.largest_finite if self.ir.is_float else self.ir.min
-        return Expr(Const(self.ir, value))
+        return Expr(Const(self.ir, self.ir.min))
 
     def max(self) -> Expr:
-        """The greatest value, as an expression; of a float type the greatest finite one, as in Halide."""
+        """The greatest value, as an expression; infinity of a float type."""
         from rfactor.compiler.language.expr import Expr
 
-        return Expr(Const(self.ir, self.ir.largest_finite))
+        return Expr(Const(self.ir, self.ir.max))
 
     def __str__(self) -> str:
         return {"bool": "bool", "uint": f"uint{self.ir.bits}", "int": f"int{self.ir.bits}"}.get(

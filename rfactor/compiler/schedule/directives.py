@@ -11,7 +11,11 @@ from rfactor.ir.loopnest import LoopKind
 
 
 class TailStrategy(Enum):
-    """What a split does when the factor does not divide the extent."""
+    """What a split does when the factor does not divide the extent. The last four are Halide's spellings.
+
+    `SHIFT_INWARDS` and `ROUND_UP` only allow points to be computed twice or beyond the end; lowering makes no use of
+    that: it skips points beyond the end, and takes the guard out of the main part of the loop.
+    """
 
     AUTO = "auto"
     """`SHIFT_INWARDS` for pure definitions where legal, else `GUARD_WITH_IF`."""
@@ -21,6 +25,10 @@ class TailStrategy(Enum):
     """The last piece is moved back to end at the end; computes points twice. Pure definitions only."""
     ROUND_UP = "round_up"
     """The extent is rounded up; more is computed than asked. Pure definitions only."""
+    Auto = AUTO
+    GuardWithIf = GUARD_WITH_IF
+    ShiftInwards = SHIFT_INWARDS
+    RoundUp = ROUND_UP
 
 
 @dataclass(frozen=True, slots=True)

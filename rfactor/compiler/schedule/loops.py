@@ -22,14 +22,16 @@ def split(
                                     if xo*factor + xi < n: s[x := m + xo*factor + xi]
 
     The factor is 1 or more; the new names are new to the stage (one of them may be the old one). No guard is left where
-    the factor divides a constant extent.
+    the factor divides a constant extent. A reduction loop takes no tail strategy that repeats or adds points.
     """
     if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
     dimension = find(stage, old, "split")
     _new_names(stage, {old}, "split", outer, inner)
-    if tail in (TailStrategy.SHIFT_INWARDS, TailStrategy.ROUND_UP):
-        raise NotImplementedError(f"split({old}) with {tail.value}: only guard_with_if is there yet")
+    if dimension.reduction and tail in (TailStrategy.SHIFT_INWARDS, TailStrategy.ROUND_UP):
+        raise ScheduleError(
+            f"split({old}) with tail strategy {tail.value}: a reduction visits each point once; use guard_with_if"
+        )
     loops = tuple(
         new
         for d in stage.dimensions
