@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from rfactor.ir.expr import Expr, Var, substitute
+from rfactor.ir.expr import Expr, Op, Var, substitute, variables, walk
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
@@ -29,6 +30,8 @@ def recognize(update: Update, *, table: object | None = None, limits: Limits = D
     limits = limits.starting_now()
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits)
+    if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
+        answer = _with_overflow_hint(answer, own, limits)
     answer = _with_names(answer, update, back)
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
@@ -69,6 +72,33 @@ def _recognize(update: Update, limits: Limits) -> Answer:
         else "no associative operator was found, nor a proof that there is none"
     )
     return Answer(update, "unknown", reason=reason)
+
+
+def _may_overflow(update: Update) -> bool:
+    """Whether the update's integers may wrap around, which unbounded ones would not."""
+    integers = any(type_.is_int for type_ in update.types)
+    return (
+        integers
+        and update.meaning is Meaning.WRAP
+        and any(
+            isinstance(node, Op) and node.type.is_int and node.op in ("+", "-", "*", "neg", "<<", "abs")
+            for component in update.components
+            for node in walk(component)
+        )
+    )
+
+
+def _with_overflow_hint(answer: Answer, update: Update, limits: Limits) -> Answer:
+    """Say so where unbounded integers would make the difference."""
+    unbounded = replace(update, meaning=Meaning.MATH)
+    solver = Solver(limits.at_most(seconds=0.5).starting_now(), quick_tiers(), late_tiers())
+    if decompose(unbounded, solver) is not None:
+        hint = "it is associative if nothing overflows (--semantics math)"
+    elif Lifter(solver).lift(unbounded) is not None:
+        hint = "it is associative on a richer state if nothing overflows (--semantics math)"
+    else:
+        return answer
+    return replace(answer, reason=f"{answer.reason}; {hint}")
 
 
 def _lifted(update: Update, lifted: Discharged) -> Answer:
@@ -129,7 +159,7 @@ def _whole(
 
 def _without_operand_names(update: Update) -> tuple[Update, dict[str, str]]:
     """The update with data and constants renamed that are called like operands, and the way back."""
-    used = {var.name: var for component in update.components for var in _variables(component)}
+    used = {var.name: var for component in update.components for var in variables(component)}
     forth = {
         name: Var(var.type, f"its {name}")
         for name, var in used.items()
@@ -142,12 +172,6 @@ def _without_operand_names(update: Update) -> tuple[Update, dict[str, str]]:
     return replace(update, components=components, constants=constants), {f"its {name}": name for name in forth}
 
 
-def _variables(expr: Expr) -> tuple[Var, ...]:
-    from rfactor.ir.expr import variables
-
-    return variables(expr)
-
-
 def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
     if not back:
         return replace(answer, update=update)
@@ -156,7 +180,7 @@ def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
         if exprs is None:
             return None
         return tuple(
-            substitute(e, {v.name: Var(v.type, back[v.name]) for v in _variables(e) if v.name in back}) for e in exprs
+            substitute(e, {v.name: Var(v.type, back[v.name]) for v in variables(e) if v.name in back}) for e in exprs
         )
 
     lift = answer.lift

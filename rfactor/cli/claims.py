@@ -1,0 +1,158 @@
+"""`rfactor check --claim`: prove a claim written by hand or by another tool."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from rfactor.errors import Error, ParseError
+from rfactor.ir.expr import Const, Expr
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
+from rfactor.ir.printer import show
+from rfactor.ir.types import BOOL, Type
+from rfactor.ir.update import Update
+from rfactor.matcher.report import names_of, values_json
+from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
+from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Refuted
+
+EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
+
+
+def check_claim(text: str, timeout: float, as_json: bool) -> int:
+    """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code."""
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Error(f"the claim is not a JSON object: {error}") from None
+    claim = read_claim(record)
+    try:
+        result = discharge(claim, Limits(seconds=timeout).starting_now())
+    except ValueError as error:
+        raise Error(str(error)) from None
+    answer = _answer(claim, result)
+    click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
+    return EXIT_CODES[answer["verdict"]]
+
+
+def read_claim(record: Any) -> Claim:
+    """The claim in an object with `update`, `operator`, `identity`, `data` or `lift`. Raises `rfactor.Error`."""
+    if not isinstance(record, dict) or not isinstance(record.get("update"), str):
+        raise Error("a claim is a JSON object with update, operator, identity and data (or lift) as in check --json")
+    from rfactor.cli.check import known_type
+
+    types = {name: known_type(t) for name, t in (record.get("types") or {}).items()}
+    meaning = record.get("semantics") or "wrap"
+    if meaning not in ("wrap", "math"):
+        raise Error(f"semantics is wrap or math, not {meaning!r}")
+    update = parse_update(
+        record["update"], known_type(record.get("type") or "i32"), types, record.get("const") or (), Meaning(meaning)
+    )
+    inputs = {v.name: v.type for v in names_of(update)}
+    constants = {name: t for name, t in inputs.items() if name in update.constants}
+    outside = {name: t for name, t in inputs.items() if name not in {x.name for x in update.accumulators}}
+    invariant_types = update.types
+    lift = None
+    if record.get("lift") is not None:
+        lift = _lift(record["lift"], update, constants, outside)
+        invariant_types = lift.types
+    over_y = _operands("y", invariant_types) | constants
+    return Claim(
+        update,
+        operator=None if lift else _exprs(record, "operator", _pair(update.types) | constants, update.types),
+        identity=None
+        if lift or record.get("identity") is None
+        else _identity(record["identity"], constants, update.types),
+        data=None if lift else _exprs(record, "data", outside, update.types),
+        lift=lift,
+        invariant=tuple(parse_expr(t, over_y, BOOL) for t in _texts(record, "invariant")),
+        assumes=tuple(parse_expr(t, outside, BOOL) for t in _texts(record, "assumes")),
+    )
+
+
+def _operands(letter: str, types: tuple[Type, ...]) -> dict[str, Type]:
+    return {f"{letter}{i}": t for i, t in zip(range(len(types)), types, strict=True)}
+
+
+def _pair(types: tuple[Type, ...]) -> dict[str, Type]:
+    return _operands("x", types) | _operands("y", types)
+
+
+def _texts(record: dict[str, Any], key: str) -> list[str]:
+    texts = record.get(key) or []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Error(f"{key} is a list of expressions as text")
+    return texts
+
+
+def _exprs(record: dict[str, Any], key: str, names: dict[str, Type], types: tuple[Type, ...]) -> tuple[Expr, ...]:
+    texts = _texts(record, key)
+    if len(texts) != len(types):
+        raise ParseError(f"{key} has {len(texts)} parts where {len(types)} are needed")
+    return tuple(parse_tuple(text, names, [type_])[0] for text, type_ in zip(texts, types, strict=True))
+
+
+def _identity(texts: Any, names: dict[str, Type], types: tuple[Type, ...]) -> tuple[Expr, ...]:
+    """Parts of an identity; `inf` and `-inf` also where the type is an integer."""
+    parts: list[Expr] = []
+    for text, type_ in zip(_texts({"identity": texts}, "identity"), types, strict=False):
+        infinite: dict[str, Const] = {"inf": INFINITY, "-inf": MINUS_INFINITY}
+        if text.strip() in infinite and type_.is_int:
+            parts.append(infinite[text.strip()])
+        else:
+            parts.append(parse_expr(text, names, type_))
+    if len(parts) != len(types):
+        raise ParseError(f"identity has {len(parts)} parts where {len(types)} are needed")
+    return tuple(parts)
+
+
+def _lift(record: Any, update: Update, constants: dict[str, Type], outside: dict[str, Type]) -> Lift:
+    from rfactor.cli.check import known_type
+
+    if not isinstance(record, dict):
+        raise Error("lift is an object with types, data, operator, identity and apply")
+    types = tuple(known_type(t) for t in record.get("types") or ())
+    onto = _operands("x", update.types) | _operands("y", types) | constants
+    return Lift(
+        types,
+        _exprs(record, "data", outside, types),
+        _exprs(record, "operator", _pair(types) | constants, types),
+        _identity(record.get("identity"), constants, types),
+        _exprs(record, "apply", onto, update.types),
+    )
+
+
+def _answer(claim: Claim, result: Any) -> dict[str, Any]:
+    if isinstance(result, Discharged):
+        proved = result.claim
+        return {
+            "verdict": "proved",
+            "identity_kind": result.identity_kind,
+            "commutative": result.commutative,
+            "invariant": [show(e) for e in proved.invariant],
+            "proofs": [{"claim": n, "method": p.method, "ms": round(p.ms, 3)} for n, p in result.proofs],
+        }
+    verdict = result.verdict
+    if isinstance(verdict, Refuted):
+        return {
+            "verdict": "refuted",
+            "failing": result.name,
+            "counterexample": values_json(verdict.counterexample),
+            "left": [values_json({"v": v})["v"] for v in verdict.left],
+            "right": [values_json({"v": v})["v"] for v in verdict.right],
+        }
+    return {"verdict": "unknown", "failing": result.name, "reason": verdict.reason}
+
+
+def _text(answer: dict[str, Any]) -> str:
+    if answer["verdict"] == "proved":
+        claims = ", ".join(f"{p['claim']} ({p['method']})" for p in answer["proofs"])
+        return f"proved: {claims}; identity {answer['identity_kind']}"
+    if answer["verdict"] == "refuted":
+        at = ", ".join(f"{n} = {v}" for n, v in answer["counterexample"].items())
+        return f"refuted: {answer['failing']} fails at {at}: {answer['left']} against {answer['right']}"
+    return f"unknown: {answer['failing']}: {answer['reason']}"
