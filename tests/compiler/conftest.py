@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _old_objects() -> Iterator[None]:
+    """What was there before need not be looked at again by each collection."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
 def _free_names() -> None:
     """Collect what the errors of the last test still hold."""
-    gc.collect(1)
+    gc.collect()

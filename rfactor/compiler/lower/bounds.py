@@ -10,7 +10,7 @@ oracle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.interval import (
@@ -70,6 +70,17 @@ def infer_bounds(nest: Nest, algorithm: Algorithm) -> Bounded:
     return Bounded(body, definitions, images, inference.outputs, tuple(inference.sums), tuple(inference.sizes))
 
 
+@dataclass(slots=True)
+class _Place:
+    """What is known at one place of the walk."""
+
+    scope: Scope
+    intervals: dict[int, Intervals] = field(default_factory=dict)
+    """By level."""
+    seen: set[tuple[str, tuple[Expr, ...]]] = field(default_factory=set)
+    """Functions and images with the points at which they are read here."""
+
+
 class _Inference:
     """One backward walk over a nest."""
 
@@ -80,6 +91,7 @@ class _Inference:
         self.touched: dict[str, list[Touched]] = {name: [] for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
+        self._place = _Place(Scope())
         self.sums: dict[Interval, None] = {}
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
@@ -193,12 +205,13 @@ class _Inference:
 
     def _reads(self, expr: Expr, scope: Scope) -> None:
         for node in walk(expr):
-            if isinstance(node, Call) and node.kind != "intrinsic":
+            if isinstance(node, Call) and node.kind != "intrinsic" and (node.name, node.args) not in self._seen(scope):
+                self._seen(scope).add((node.name, node.args))
                 self._touch(node.name, tuple(map(affine.tidy, node.args)), scope, f"{node.name} is read")
 
     def _touch(self, name: str, arguments: tuple[Expr, ...], scope: Scope, what: str) -> None:
         level = self._level[name]
-        intervals = Intervals(scope, level, None if level else self.sums)
+        intervals = self._intervals(scope, level)
         box: Box = ()
         for d, argument in zip(range(len(arguments)), arguments, strict=True):
             low, high = intervals.of(argument)
@@ -216,8 +229,24 @@ class _Inference:
 
     def _noted(self, exprs: Iterable[Expr], scope: Scope) -> list[Interval]:
         """The intervals of coordinates as seen from outside all loops; their sums are kept for the entry checks."""
-        outermost = Intervals(scope, 0, self.sums)
+        outermost = self._intervals(scope, 0)
         return [outermost.of(expr) for expr in exprs]
+
+    def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:
+        """What was read already at this place."""
+        return self._here(scope).seen
+
+    def _intervals(self, scope: Scope, level: int) -> Intervals:
+        """Intervals at this place; those of one level share what they know."""
+        known = self._here(scope).intervals
+        if level not in known:
+            known[level] = Intervals(scope, level, None if level else self.sums)
+        return known[level]
+
+    def _here(self, scope: Scope) -> _Place:
+        if self._place.scope is not scope:
+            self._place = _Place(scope)
+        return self._place
 
     def _live(self, scope: Scope, intervals: Intervals, level: int) -> Expr:
         """Whether every loop inside `level` around this place has an iteration at all."""
