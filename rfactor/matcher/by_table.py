@@ -1,0 +1,153 @@
+"""Operators from the table: canonical wildcard matching, subtable by subtable (rfactor 2017, section 4.3, step 6).
+
+A row's laws were proved when the table was made, at its types and meaning and for every `k`, so all that is left to prove
+of a match is the step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+
+from rfactor.ir.expr import Expr, Op, Var, substitute, walk
+from rfactor.ir.graph import Subgraph
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.solve import renumbered
+from rfactor.matcher.terms import run_from
+from rfactor.matcher.wildcard import Matcher
+from rfactor.prover.claim import Claim, Record
+from rfactor.prover.infinity import Undefined
+from rfactor.prover.verdict import Proven
+from rfactor.table.store import Row, Table, open_table
+
+_LIKE = {"+": ("+", "-", "neg"), "-": ("+", "-", "neg"), "neg": ("+", "-", "neg", "*"), "*": ("*", "neg")}
+"""Roots of patterns that an expression with this root may be an instance of, where it is not its own alone."""
+_WORD = re.compile(r"select|min|max|and|or|not|<<|>>|<=|>=|==|!=|[<>&|^~*+-]")
+_SIGNS = {"-": "+", "neg": "+"}
+_LARGEST = 2
+"""Components of the largest operators in a table."""
+
+
+@cache
+def shipped() -> Table:
+    """The shipped table, opened once."""
+    return open_table()
+
+
+@dataclass(slots=True)
+class Shelves:
+    """The rows of a table by the operations that they are written with, so that few are compared with an update."""
+
+    table: Table
+    shelves: dict[tuple[tuple[Type, ...], str, str], Mapping[frozenset[str], Sequence[Row]]] = field(
+        default_factory=dict
+    )
+
+    def rows(self, update: Update, roots: str, used: frozenset[str]) -> Iterator[Row]:
+        """The rows with these roots, simplest first, that use no operation beside `used`."""
+        key = (update.types, roots, update.meaning.value)
+        shelf = self.shelves.get(key)
+        if shelf is None:
+            sorted_: dict[frozenset[str], list[Row]] = {}
+            for row in self.table.subtable(update.types, roots, update.meaning):
+                if row.identity_kind in ("two-sided", "left"):
+                    written = frozenset(_SIGNS.get(word, word) for word in _WORD.findall(row.column("operator")))
+                    sorted_.setdefault(written, []).append(row)
+            shelf = self.shelves[key] = sorted_
+        fitting = [row for written, rows in shelf.items() if written <= used for row in rows]
+        yield from sorted(fitting, key=lambda row: (row.leaves, row.id))
+
+
+@cache
+def _shelves(table: Table) -> Shelves:
+    return Shelves(table)
+
+
+def claims(update: Update, table: Table) -> Iterator[Claim]:
+    """Claims that rows of the table stand behind the update, for each order of its components, simplest rows first."""
+    count = len(update.types)
+    if count > _LARGEST:
+        return
+    for order in ((0,),) if count == 1 else ((0, 1), (1, 0)):
+        for claim in _in_order(_reordered(update, order), table):
+            yield _back(claim, update, order)
+
+
+def _in_order(update: Update, table: Table) -> Iterator[Claim]:
+    matcher = Matcher.of(update)
+    subjects = tuple(map(matcher.canonical, update.components))
+    used = frozenset(
+        _SIGNS.get(node.op, node.op) for subject in subjects for node in walk(subject) if isinstance(node, Op)
+    )
+    found: list[tuple[int, int, Row]] = []
+    for roots in product(*map(_roots, subjects)):
+        found += [(row.leaves, row.id, row) for row in _shelves(table).rows(update, ",".join(roots), used)]
+    for _, _, row in sorted(found, key=lambda entry: entry[:2]):
+        for bindings in matcher.matches(row.components, subjects):
+            claim = _claim(update, row, bindings)
+            if claim is not None:
+                yield claim
+                break
+
+
+def _roots(subject: Expr) -> tuple[str, ...]:
+    """The root nodes of the patterns that `subject` may be an instance of."""
+    if isinstance(subject, Op):
+        return _LIKE.get(subject.op, (subject.op,))
+    return (subject.name,) if isinstance(subject, Var) else ()
+
+
+def _claim(update: Update, row: Row, bindings: Mapping[str, Expr]) -> Claim | None:
+    if row.identity is None:
+        return None
+    k = {"k": bindings["k"]} if "k" in bindings else {}
+    operator = tuple(substitute(e, k) for e in row.components)
+    identity = tuple(substitute(e, k) for e in row.identity)
+    operands = [f"y{i}" for i in range(len(update.types))]
+    if all(name in bindings for name in operands):
+        data = tuple(bindings[name] for name in operands)
+    else:
+        try:
+            data = run_from(update, identity)
+        except Undefined:
+            return None
+    return Claim(update, operator, identity, data, known=tuple(_known(row)))
+
+
+def _known(row: Row) -> Iterator[Record]:
+    """The laws that were proved of a row."""
+    proof = Proven("table", 0.0, row.id)
+    yield ("associative", proof)
+    yield ("left_identity", proof)
+    if row.identity_kind == "two-sided":
+        yield ("right_identity", proof)
+    if row.commutative:
+        yield ("commutative", proof)
+
+
+def _reordered(update: Update, order: Subgraph) -> Update:
+    """The update with component `order[i]` as its i-th."""
+    if order == tuple(range(len(order))):
+        return update
+    names = {f"x{old}": Var(update.types[old], f"x{new}") for new, old in zip(range(len(order)), order, strict=True)}
+    components = tuple(substitute(update.components[old], names) for old in order)
+    return Update(components, tuple(update.types[old] for old in order), update.constants, update.meaning)
+
+
+def _back(claim: Claim, update: Update, order: Subgraph) -> Claim:
+    """A claim about the reordered update, as one about the update itself."""
+    if claim.update is update:
+        return claim
+    assert claim.operator is not None
+    assert claim.identity is not None
+    assert claim.data is not None
+    place = {old: new for new, old in zip(range(len(order)), order, strict=True)}
+    numbers = dict(zip(range(len(order)), order, strict=True))
+    columns = range(len(order))
+    operator = tuple(renumbered(claim.operator[place[i]], numbers) for i in columns)
+    identity = tuple(claim.identity[place[i]] for i in columns)
+    return Claim(update, operator, identity, tuple(claim.data[place[i]] for i in columns), known=claim.known)
