@@ -1,7 +1,7 @@
 """Operators from the table: canonical wildcard matching, subtable by subtable (rfactor 2017, section 4.3, step 6).
 
-A row's laws were proved when the table was made, at its types and meaning and for every `k`, so all that is left to prove
-of a match is the step.
+A row's laws were proved when the table was made, at its types and meaning and for every `k`, so all that is left to
+prove of a match is the step.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from rfactor.matcher.groups import cycles
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted
+from rfactor.table.store import Table
 
 Tier = Callable[[Update], Iterable[Claim]]
 
@@ -137,14 +138,18 @@ def renumbered(expr: Expr, numbers: dict[int, int]) -> Expr:
     return substitute(expr, values)
 
 
-def quick_tiers() -> list[tuple[str, Tier]]:
-    """What needs no search: the language's own operations, and linear algebra."""
+def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
+    """What needs no search: a table (by default the shipped one), the language's own operations, linear algebra."""
+    from rfactor.matcher import by_table
+
+    def tabled(update: Update) -> Iterator[Claim]:
+        return by_table.claims(update, by_table.shipped() if table is None else table)
 
     def single(update: Update) -> Iterator[Claim]:
         if len(update.types) == 1:
             yield from primitives.claims(update)
 
-    return [("primitive", single), ("linear", polynomials.claims)]
+    return [("table", tabled), ("primitive", single), ("linear", polynomials.claims)]
 
 
 def late_tiers() -> list[tuple[str, Tier]]:

@@ -1,7 +1,7 @@
 """Wildcard matching of canonical expressions (rfactor 2017, section 4.3, step 6).
 
-In a pattern `x0, x1, …` stand for themselves, `y0, y1, …` match any expression free of accumulators, and `k` one that is
-free of the iteration's data too. Sums, products and lattice chains match whatever the order of their operands: what
+In a pattern `x0, x1, …` stand for themselves, `y0, y1, …` match any expression free of accumulators, and `k` one that
+is free of the iteration's data too. Sums, products and lattice chains match whatever the order of their operands: what
 the other operands leave over goes to a wildcard that stands alone among them.
 """
 
