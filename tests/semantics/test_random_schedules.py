@@ -172,7 +172,10 @@ def scheduled(draw: st.DrawFn) -> Scheduled:
         if kind == "rfactor":
             if index == 0:
                 continue
-            chosen = draw(st.lists(st.sampled_from(loops), min_size=1, max_size=2, unique=True))
+            own = [d.name for d in func.stages[index].schedule.dimensions if d.reduction]
+            if not own:
+                continue
+            chosen = draw(st.lists(st.sampled_from(own), min_size=1, max_size=2, unique=True))
             pairs = [(rvar, hl.Var(f"u{step}{i}")) for i, rvar in enumerate(chosen)]
             made = accepted(case.log, f"{at} rfactor {chosen}", partial(stage.rfactor, pairs))
             if made is not None:

@@ -77,26 +77,26 @@ class Intervals:
                     high = _both(affine.minimum, high, self._plain(bound)[1])
                 else:
                     low = _both(affine.maximum, low, self._plain(bound)[0])
-        terms, _ = affine.affine(self._filled(expr))
-        inner = {term for term, _ in terms if not self._is_outer(term)}
-        if not inner:
-            return low, high
         if self._conditions is None:
             expanded = [affine.affine(self._filled(c)) for c in self._scope.conditions]
             self._conditions = [(dict(own), constant) for own, constant in expanded]
-        for own, constant in self._conditions:
-            shared = inner & own.keys()
-            if not shared:
-                continue
-            condition = affine.from_affine(tuple(own.items()), constant)
+        return self._under(self._filled(expr), self._conditions, (low, high))
+
+    def _under(self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval) -> Interval:
+        """The interval of `expr` where every condition is <= 0, within what is `known` of it."""
+        low, high = known
+        terms = dict(affine.affine(expr)[0])
+        inner = {term for term in terms if not self._is_outer(term)}
+        for place, (own, constant) in enumerate(conditions):
             # expr = times*condition + rest with condition <= 0 bounds expr by the rest, if the inner terms cancel.
-            times = {divmod(dict(terms)[term], own[term]) for term in shared}
+            times = {divmod(terms[term], own[term]) for term in inner & own.keys()}
             if len(times) != 1:
                 continue
             ((whole, remainder),) = times
             if remainder == 0:
-                rest = affine.subtract(self._filled(expr), affine.scale(condition, whole))
-                rest_low, rest_high = self._plain(rest)
+                condition = affine.from_affine(tuple(own.items()), constant)
+                rest = affine.subtract(expr, affine.scale(condition, whole))
+                rest_low, rest_high = self._under(rest, conditions[place + 1 :], self._plain(rest))
                 if whole > 0:
                     high = _both(affine.minimum, high, rest_high)
                 else:
