@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.compiler.pipelines import Case, computed, pointwise, reduction, same, scheduled
 
 Scheduled = tuple[Case, list[np.ndarray[Any, Any]]]
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def check(drawn: Scheduled) -> None:

@@ -249,3 +249,25 @@ def test_the_loops_print_as_halide_prints_them(capsys: pytest.CaptureFixture[str
                 vectorized x.vectorize:
                   f(...) = ...
         """)
+
+
+@pytest.mark.parametrize(("factor", "copies"), [(8, 4), (32, 1)])
+def test_partitioning_grows_the_nest_by_one_copy_a_guard_at_most(factor: int, copies: int) -> None:
+    f = hl.Func("f")
+    f[x, y, i] = x + y + i
+    for v in (x, y, i):
+        f.split(v, v, hl.Var(f"{v}i"), factor)
+    assert printed(f, "partition").count("f.0[") == copies
+
+
+def test_a_guard_that_a_loop_alone_decides_becomes_its_range() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.split(x, xo, xi, 32)
+    assert printed(f, "partition") == dedent("""\
+        produce f:
+          for f.s0.xo in (0, (f.extent.0 + 31) // 32):
+            for f.s0.xi in (0, min(32, f.extent.0 - f.s0.xo * 32)):
+              f.0[i64(f.s0.xo) * 32 + i64(f.s0.xi) + i64(f.min.0) - i64(f.0.min.0)] = \
+f.s0.xo * 32 + f.s0.xi + f.min.0
+        """)

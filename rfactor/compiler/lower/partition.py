@@ -4,8 +4,8 @@
       if x*8 + 7 < n: f[…] = …     ->    for x in (m, e - m): if x*8 + 7 < n: f[…] = …
 
 `m` comes from the guard, solved for the innermost loop that it depends on and that is no short one: vector, unrolled
-and short loops inside take their worst iteration. A parallel loop keeps one range and asks per
-iteration which body to run.
+and short loops inside take their worst iteration. Where the guard holds for no other iteration, only its own range is
+left. A parallel loop keeps one range otherwise, and asks per iteration which body to run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def partition(stmt: Stmt) -> Stmt:
     if isinstance(stmt, Block):
         return block(*map(partition, stmt.statements))
     if isinstance(stmt, For):
-        loop = replace(stmt, body=partition(stmt.body))
-        return loop if _short(loop) else _partitioned(loop)
+        inner = partition(stmt.body)
+        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner)
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else partition(stmt.otherwise)
         return If(stmt.condition, partition(stmt.then), otherwise)
@@ -46,12 +46,16 @@ class _Safe:
     condition: Expr
     min: Expr | None
     end: Expr | None
+    exact: bool
+    """Whether it holds for no other iteration."""
 
 
-def _partitioned(loop: For) -> Stmt:
-    safe = [s for condition, inner in _guards(loop.body, loop.name, {}) if (s := _solve(condition, loop.name, inner))]
+def _partitioned(loop: For, inner: Stmt) -> Stmt:
+    """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
+    guards = _guards(loop.body, loop.name, {})
+    safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
     if not safe:
-        return loop
+        return replace(loop, body=inner)
     end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
     first: Expr = loop.min
     last: Expr = end
@@ -61,7 +65,9 @@ def _partitioned(loop: For) -> Stmt:
         if s.end is not None:
             last = affine.minimum(last, s.end)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
-    body = _assuming(loop.body, held)
+    body = _assuming(inner, held)
+    if all(s.exact for s in safe) and held <= _around(loop.body):
+        return _range(loop, first, last, end, body)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
@@ -69,6 +75,19 @@ def _partitioned(loop: For) -> Stmt:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
     return _ranges(loop, body, first, last, end)
+
+
+def _around(body: Stmt) -> set[Expr]:
+    """The guards that all of `body` is under."""
+    if isinstance(body, If) and body.otherwise is None:
+        return set(conjuncts(body.condition)) | _around(body.then)
+    return set()
+
+
+def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> Stmt:
+    """Only `[first, last)`: nothing is done outside."""
+    low = loop.min if first == loop.min else affine.minimum(first, end)
+    return replace(loop, min=low, extent=affine.subtract(last, low), body=body)
 
 
 def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
@@ -146,7 +165,7 @@ def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
             low = start if low is None else affine.maximum(low, start)
         else:
             return None
-    return _Safe(condition, low, high)
+    return _Safe(condition, low, high, not inner)
 
 
 def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:
