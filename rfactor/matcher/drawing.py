@@ -20,7 +20,7 @@ _ARROWHEAD = (
 
 
 def draw(answer: Answer) -> str:
-    """An SVG document: a circle a component, arrows to those it refers to, data below, a dotted frame around a group."""
+    """An SVG document: a circle a component, arrows to those it refers to, data below, a frame a group."""
     update = answer.update
     count = len(update.types)
     own = {x.name for x in update.accumulators}

@@ -17,27 +17,29 @@ from rfactor.matcher.refute import refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits
+from rfactor.table.store import Table
 
 DEFAULT = Limits(seconds=10.0)
 
 
-def recognize(update: Update, *, table: object | None = None, limits: Limits = DEFAULT) -> Answer:
+def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT) -> Answer:
     """The answer about `update`, with a proof of every claim in it.
 
-    `limits.seconds` bounds the whole; when it is used up the answer is `unknown`.
+    `table` holds the elementary operators, by default the shipped ones. `limits.seconds` bounds the whole; when it is
+    used up the answer is `unknown`.
     """
     start = time.perf_counter()
     limits = limits.starting_now()
     own, back = _without_operand_names(update)
-    answer = _recognize(own, limits)
+    answer = _recognize(own, limits, table)
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
-        answer = _with_overflow_hint(answer, own, limits)
+        answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 
-def _recognize(update: Update, limits: Limits) -> Answer:
-    solver = Solver(limits, quick_tiers(), late_tiers())
+def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
+    solver = Solver(limits, quick_tiers(table), late_tiers())
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
@@ -88,10 +90,10 @@ def _may_overflow(update: Update) -> bool:
     )
 
 
-def _with_overflow_hint(answer: Answer, update: Update, limits: Limits) -> Answer:
+def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None) -> Answer:
     """Say so where unbounded integers would make the difference."""
     unbounded = replace(update, meaning=Meaning.MATH)
-    solver = Solver(limits.at_most(seconds=0.5).starting_now(), quick_tiers(), late_tiers())
+    solver = Solver(limits.at_most(seconds=0.5).starting_now(), quick_tiers(table), late_tiers())
     if decompose(unbounded, solver) is not None:
         hint = "it is associative if nothing overflows (--semantics math)"
     elif Lifter(solver).lift(unbounded) is not None:

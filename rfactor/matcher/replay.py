@@ -91,7 +91,7 @@ def _layouts(update: Update) -> Iterator[tuple[tuple[int, ...], ...]]:
 
 def _order(update: Update, e: State) -> tuple[Expr, ...]:
     """Comparisons of components that hold after every sampled run from `e`."""
-    if any(is_infinite(part) and not part.type == type_ for part, type_ in zip(e, update.types, strict=True)):
+    if any(is_infinite(part) and part.type != type_ for part, type_ in zip(e, update.types, strict=True)):
         return ()
     state: tuple[Expr, ...] = e
     runs = []

@@ -31,6 +31,8 @@ _X_POINTS = (0, 3, 17, 20, 30, 33, 40)
 """Rows of the sample whose x are used to tell data apart."""
 _CHOICES = 96
 """Most combinations of replacements tried for one `e`."""
+_AFTER_FIRST, _PER_START = 3, 2
+"""Starts searched in full once something was found, and claims taken from one start."""
 _STARTS = 200
 """Most values of `e` tried."""
 
@@ -131,7 +133,12 @@ def claims(
     infinite = update.meaning is Meaning.MATH
     waiting: list[Claim] = []
     tried: set[State] = set()
+    after_first = 0
     for e in starts_given if starts_given is not None else starts(update, solved, infinite):
+        if waiting:
+            after_first += 1
+            if after_first > _AFTER_FIRST and not search.improves(e, waiting):
+                continue
         for claim, two_sided in search.from_start(e):
             assert claim.operator is not None
             if two_sided:
@@ -140,7 +147,7 @@ def claims(
             elif claim.operator not in tried:
                 tried.add(claim.operator)
                 waiting.append(claim)
-        if len(waiting) > 24:
+        if len(waiting) > 12:
             break
     yield from waiting
 
@@ -199,6 +206,7 @@ class _Search:
         places += [(i, literal) for i, literal in self.literals if len(standing[literal]) > 1]
         choices = [options[term] if term in options else standing[term] for _, term in places]
         pairs = self.run_of_two(data)
+        taken = 0
         for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
             del at
             mapping: dict[int, dict[Expr, Expr]] = {i: {} for i in self.open}
@@ -214,6 +222,9 @@ class _Search:
             if pairs is not None and not agrees(self.samples.values(op(self.samples.x, pairs)), self.two):
                 continue
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
+            taken += 1
+            if taken >= _PER_START:
+                return
 
     def standing_for(self, literal: Const, values: Sequence[sampling.Array]) -> list[Expr]:
         """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
@@ -223,6 +234,16 @@ class _Search:
             if y.type == literal.type and np.all(value == literal.value)
         ]
         return [*same, literal]
+
+    def improves(self, e: State, waiting: Sequence[Claim]) -> bool:
+        """Whether an operator found with another start has `e` as its right identity, on samples."""
+        x = [self.samples.env[v.name] for v in self.samples.x]
+        for claim in waiting:
+            assert claim.operator is not None
+            op = Operator(claim.operator, self.update.types, self.update.meaning)
+            if agrees(self.samples.values(op(self.samples.x, e)), x):
+                return True
+        return False
 
     def looks_two_sided(self, op: Operator, e: State) -> bool:
         """Whether op(x, e) = x on samples that lie near the constants of both."""

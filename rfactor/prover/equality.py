@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,6 +26,24 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 """Bits of all variables together up to which every value is tried: before the solver, and after it gave up."""
 
 
+@dataclass(slots=True)
+class _Settled:
+    """Questions already answered for good, the oldest forgotten first: laws of common operators recur all the time."""
+
+    answers: dict[tuple[object, ...], Proven | Refuted]
+    most: int = 4096
+
+    def keep(self, question: tuple[object, ...], verdict: Verdict) -> Verdict:
+        if isinstance(verdict, Proven | Refuted):
+            if len(self.answers) >= self.most:
+                del self.answers[next(iter(self.answers))]
+            self.answers[question] = verdict
+        return verdict
+
+
+_SETTLED = _Settled({})
+
+
 def prove_equal(
     left: tuple[Expr, ...],
     right: tuple[Expr, ...],
@@ -36,8 +55,22 @@ def prove_equal(
     """Whether left = right for all values of the variables for which the `assumptions` (bool) hold.
 
     Integers at their exact width (`wrap`) or unbounded (`math`); floats are reals, or any ordered values including the
-    infinities where they are only compared and chosen.
+    infinities where they are only compared and chosen. What was proved or refuted once is remembered.
     """
+    question = (left, right, meaning, assumptions)
+    known = _SETTLED.answers.get(question)
+    if known is not None:
+        return known
+    return _SETTLED.keep(question, _prove_equal(left, right, meaning, assumptions, limits))
+
+
+def _prove_equal(
+    left: tuple[Expr, ...],
+    right: tuple[Expr, ...],
+    meaning: Meaning,
+    assumptions: tuple[Expr, ...],
+    limits: Limits,
+) -> Verdict:
     start = time.perf_counter()
 
     def proven(method: Method) -> Proven:
