@@ -9,7 +9,7 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.language.types import Type, dtype_of
-from rfactor.errors import BufferError
+from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.types import BOOL, SCALARS
 
 x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
@@ -175,3 +175,23 @@ def test_a_reduction_inside_an_expression_is_a_function_of_its_own() -> None:
     assert largest.tolist() == array.max(1).tolist()
     assert smallest.tolist() == least.tolist() == array.min(1).tolist()
     assert where.tolist() == array.argmin(1).tolist()
+
+
+def test_a_predicate_on_data_bounds_the_index_that_it_names() -> None:
+    data = np.array([3, -7, 2**31 - 1, 0, -(2**31), 9, 3], np.int32)
+    b, f, r = hl.Buffer(data), hl.Func("f"), hl.RDom([(0, 7)])
+    at = b[r.x]
+    r.where((at >= 0) & (at < 10))
+    f[i] = 0
+    f[at] += 1
+    assert np.asarray(f.realize([10])).tolist() == [1, 0, 0, 2, 0, 0, 0, 0, 0, 1]
+
+
+def test_data_that_wrap_around_are_no_bound_for_another_index() -> None:
+    b, f, r = hl.Buffer(np.array([2**31 - 1], np.int32)), hl.Func("f"), hl.RDom([(0, 1)])
+    at = b[r.x]
+    r.where((at + 1 < 10) & (at >= 0))
+    f[i] = 0
+    f[at] += 1
+    with pytest.raises(AlgorithmError, match="nothing bounds that index"):
+        f.realize([10])
