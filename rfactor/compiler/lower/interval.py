@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.data_range import data_range
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, select, variables, walk
 from rfactor.ir.loopnest import Load
 from rfactor.ir.types import BOOL, I32, I64, Type
@@ -18,7 +19,6 @@ from rfactor.ir.types import BOOL, I32, I64, Type
 End = Expr | None
 Interval = tuple[End, End]
 UNBOUNDED: Interval = (None, None)
-Range = tuple[int, int]
 Extreme = Callable[[Expr, Expr], Expr]
 
 
@@ -276,67 +276,6 @@ def _by_type(expr: Expr) -> Interval:
     return Const(expr.type, known[0]), Const(expr.type, known[1])
 
 
-def data_range(expr: Expr) -> Range | None:
-    """The values that an integer or bool expression can have, by its type and operations alone; None for floats."""
-    if expr.type.is_float:
-        return None
-    whole = (int(expr.type.min), int(expr.type.max))
-    if isinstance(expr, Const):
-        return int(expr.value), int(expr.value)
-    if not isinstance(expr, Op):
-        return whole
-    ranges = [data_range(arg) for arg in expr.args]
-    result = _data_operation(expr, ranges)
-    if result is None or result[0] < whole[0] or result[1] > whole[1]:
-        return whole
-    return result
-
-
-def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
-    known = [r for r in ranges if r is not None]
-    op = expr.op
-    if op == "select":
-        return _hull(ranges[1], ranges[2])
-    if len(known) != len(ranges):
-        return None
-    if op == "cast":
-        return known[0]
-    if op in ("and", "or", "not") or expr.type == BOOL:
-        return 0, 1
-    a = known[0]
-    b = known[1] if len(known) > 1 else known[0]
-    if op == "+":
-        return a[0] + b[0], a[1] + b[1]
-    if op == "-":
-        return a[0] - b[1], a[1] - b[0]
-    if op == "neg":
-        return -a[1], -a[0]
-    if op == "*":
-        corners = [x * y for x in a for y in b]
-        return min(corners), max(corners)
-    if op == "min":
-        return min(a[0], b[0]), min(a[1], b[1])
-    if op == "max":
-        return max(a[0], b[0]), max(a[1], b[1])
-    if op == "abs" and a[0] > int(expr.type.min):
-        return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
-    if op == "&" and (a[0] >= 0 or b[0] >= 0):
-        return 0, min(r[1] for r in (a, b) if r[0] >= 0)
-    if op in ("|", "^") and a[0] >= 0 and b[0] >= 0:
-        return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
-    if op == "//" and b[0] == b[1] and b[0] > 0:
-        return a[0] // b[0], a[1] // b[0]
-    if op == "%" and b[0] == b[1] and b[0] != 0:
-        return 0, abs(b[0]) - 1
-    if op == ">>" and b[0] == b[1] and 0 <= b[0] < expr.type.bits:
-        return a[0] >> b[0], a[1] >> b[0]
-    return None
-
-
-def _hull(a: Range | None, b: Range | None) -> Range | None:
-    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
-
-
 def nonpositive(condition: Expr) -> list[Expr]:
     """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say, those that read no data."""
     if not isinstance(condition, Op):
@@ -394,8 +333,3 @@ def _grown(extreme: Extreme, a: End, b: End, live: Expr | None) -> End:
 def positive(extent: Expr) -> Expr:
     """`extent > 0`."""
     return apply(">", extent, affine.integer(0))
-
-
-def narrow(type: Type) -> bool:
-    """Whether every value of the type is a coordinate."""
-    return type.is_int and type.bits <= 16

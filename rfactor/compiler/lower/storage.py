@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.interval import data_range, reads
+from rfactor.compiler.lower.data_range import data_range
+from rfactor.compiler.lower.interval import reads
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
 from rfactor.ir.loopnest import (
