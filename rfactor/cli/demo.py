@@ -78,7 +78,8 @@ def demo(image: Path | None, as_json: bool) -> int:
 def load(path: Path | None) -> tuple[str, NDArray[np.uint8]]:
     """A name and the pixels, u8 of shape (height, width, 3), of a file or of the Hubble deep field."""
     try:
-        from skimage import data, io
+        import skimage.io as io
+        from skimage import data
         from skimage.color import gray2rgb
     except ImportError:
         raise click.UsageError("the demo reads photographs with scikit-image: pip install 'rfactor[demo]'") from None
@@ -99,6 +100,8 @@ def load(path: Path | None) -> tuple[str, NDArray[np.uint8]]:
 
 def run(program: Program) -> Outcome:
     """Compute a program serially and factored, and compare."""
+    peer = program.numpy
+    assert peer is not None, "every reduction of the demo is compared with NumPy's"
     serial, _ = program.algorithm()
     factored, domain = program.algorithm()
     function = factored.function
@@ -110,11 +113,11 @@ def run(program: Program) -> Outcome:
     one, other = program.outputs(), program.outputs()
     serial_ms = best(lambda: serial.realize(_one_or_all(one)))
     factored_ms = best(lambda: factored.realize(_one_or_all(other)))
-    numpy_ms = best(program.numpy)
+    numpy_ms = best(peer)
     same = all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
-    peer = all(np.array_equal(a, np.asarray(b)) for a, b in zip(one, program.numpy(), strict=True))
+    agrees = all(np.array_equal(a, np.asarray(b)) for a, b in zip(one, peer(), strict=True))
     text = show_tuple(extracted.update.components)
-    return Outcome(program.title, text, answer, factor_ms, serial_ms, factored_ms, numpy_ms, same, peer)
+    return Outcome(program.title, text, answer, factor_ms, serial_ms, factored_ms, numpy_ms, same, agrees)
 
 
 def _one_or_all(arrays: tuple[Any, ...]) -> Any:

@@ -1,0 +1,89 @@
+"""The demo fails, not merely prints, when an answer is wrong; the examples and the README's program run."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rfactor.cli import demo as demo_module
+from rfactor.cli.demo import demo, load
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def photograph(tmp_path):
+    """A small picture of odd sizes, as a file."""
+    from skimage import io
+
+    path = tmp_path / "small.png"
+    io.imsave(path, np.random.default_rng(0).integers(0, 256, (61, 43, 3), dtype=np.uint8), check_contrast=False)
+    return path
+
+
+def test_every_reduction_gives_the_serial_bits_and_numpys(photograph):
+    result = CliRunner().invoke(demo, ["--image", str(photograph), "--json"], standalone_mode=False)
+    assert result.exception is None
+    assert result.return_value == 0
+    said = json.loads(result.stdout)
+    assert len(said["reductions"]) >= 6
+    assert all(
+        row["same_bits"] and row["same_as_numpy"] and row["verdict"] == "associative" for row in said["reductions"]
+    )
+    listing_2, refused = said["checks"]
+    assert listing_2["verdict"] == "associative"
+    assert refused["verdict"] == "not associative"
+    assert refused["reason"]
+
+
+def test_a_wrong_answer_fails_the_demo(photograph, monkeypatch):
+    of_image = demo_module.of_image
+
+    def wrong(pixels):
+        first, *others = of_image(pixels)
+        return (replace(first, numpy=lambda: (np.zeros(3),)), *others[:1])
+
+    monkeypatch.setattr(demo_module, "of_image", wrong)
+    result = CliRunner().invoke(demo, ["--image", str(photograph)], standalone_mode=False)
+    assert result.return_value == 1
+    assert "channel sums: the answer is not NumPy's" in result.stderr
+
+
+def test_what_is_no_image_is_refused_in_one_line(tmp_path):
+    text = tmp_path / "text.png"
+    text.write_text("no image")
+    result = CliRunner().invoke(demo, ["--image", str(text)])
+    assert result.exit_code == 2
+    assert "is not an image" in result.output
+
+
+def test_the_photograph_that_ships_is_there():
+    name, pixels = load(None)
+    assert "Hubble" in name
+    assert pixels.dtype == np.uint8
+    assert pixels.shape[2] == 3
+    assert pixels.size > 10**6
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def test_the_program_of_the_readme_gives_the_serial_bits():
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    names: dict = {}
+    exec(program, names)
+    re_, im = names["re"], names["im"]
+    x, y = 1, 0
+    for a, b in zip(re_.tolist(), im.tolist(), strict=True):
+        x, y = (x * a - y * b) & 0xFFFFFFFF, (x * b + y * a) & 0xFFFFFFFF
+    assert [int(part) & 0xFFFFFFFF for part in names["out"]] == [x, y]
