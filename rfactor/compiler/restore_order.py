@@ -112,14 +112,14 @@ def order_restored(
             occupied = apply(">=", column.var("y"), Const(column.type, 0))
         if left_only and flagged:
             keeps = _among_seen(keeps, Var(BOOL, "x.seen"), Var(BOOL, "y.seen"))
+        keeps = simplify(keeps)
         for k in choice.components:
             chosen[k] = select(keeps, x[k], y[k])
     own = tuple(
-        Column(str(k), type_, identity[k], update.components[k], simplify(chosen[k]))
-        for k, type_ in enumerate(update.types)
+        Column(str(k), type_, identity[k], update.components[k], chosen[k]) for k, type_ in enumerate(update.types)
     )
-    ordinal = _ordinal(asked.definition)
-    return Ordered((*own, *hidden), None if flagged else occupied, {_ORDINAL: ordinal} if hidden else {})
+    meanings = {_ORDINAL: _ordinal(asked.definition)} if hidden else {}
+    return Ordered((*own, *hidden), None if flagged else occupied, meanings)
 
 
 def _ordinal_column(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, rebuild, substitute
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32, Type
 
@@ -90,7 +90,19 @@ def _written(exprs: Iterable[Expr], meanings: Mapping[str, Expr], **states: Mapp
     values = dict(meanings)
     for side, columns in states.items():
         values |= {side + name: value for name, value in columns.items()}
-    return tuple(substitute(expr, values) for expr in exprs)
+    memo: dict[Expr, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        done = memo.get(node)
+        if done is None:
+            if isinstance(node, Var):
+                done = values.get(node.name, node)
+            else:
+                done = rebuild(node, tuple(map(visit, node.children))) if node.children else node
+            memo[node] = done
+        return done
+
+    return tuple(map(visit, exprs))
 
 
 def intermediate(asked: Factoring, state: State) -> Function:
