@@ -22,6 +22,11 @@ from rfactor.table.store import Table
 DEFAULT = Limits(seconds=10.0)
 
 
+_REMEMBERED = 512
+_ANSWERED: dict[tuple[Update, Table | None], Answer] = {}
+"""Answers that hold for good, the oldest forgotten first: a compiler asks about the same update again and again."""
+
+
 def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT) -> Answer:
     """The answer about `update`, with a proof of every claim in it.
 
@@ -29,12 +34,19 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     used up the answer is `unknown`.
     """
     start = time.perf_counter()
+    known = _ANSWERED.get((update, table))
+    if known is not None:
+        return replace(known, ms=(time.perf_counter() - start) * 1000)
     limits = limits.starting_now()
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)
+    if answer.verdict != "unknown":
+        if len(_ANSWERED) >= _REMEMBERED:
+            del _ANSWERED[next(iter(_ANSWERED))]
+        _ANSWERED[update, table] = answer
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 

@@ -106,15 +106,21 @@ class Samples:
                 columns.append(np.broadcast_to(evaluate(component, env, self.update.meaning), (_POINTS,)))
         return np.array([column.astype(object) for column in columns], dtype=object).T
 
-    def values(self, exprs: Sequence[Expr]) -> list[sampling.Array] | None:
-        """The values at the points, or None where an infinity has none."""
+    def values(
+        self, exprs: Sequence[Expr], instead: Mapping[str, sampling.Array] | None = None
+    ) -> list[sampling.Array] | None:
+        """The values at the points, some names having other values; None where an infinity has none."""
+        env = self.env if instead is None else self.env | dict(instead)
         try:
             return [
-                np.broadcast_to(evaluate(without_infinities(e), self.env, self.update.meaning), (_POINTS,))
-                for e in exprs
+                np.broadcast_to(evaluate(without_infinities(e), env, self.update.meaning), (_POINTS,)) for e in exprs
             ]
         except (Undefined, KeyError):
             return None
+
+    def at(self, operator: Sequence[Expr], right: Sequence[sampling.Array]) -> list[sampling.Array] | None:
+        """An operator's values with these right operands."""
+        return self.values(operator, {f"y{i}": value for i, value in zip(range(len(right)), right, strict=True)})
 
 
 def agrees(left: Sequence[sampling.Array] | None, right: Sequence[sampling.Array] | None) -> bool:
@@ -172,8 +178,9 @@ class _Search:
             if isinstance(node, Const) and not node.type.is_bool
         ]
         self.samples = Samples(update)
-        self.step = self.samples.values(update.components)
-        self.two = self.samples.values(apply_update(self._second(), update.components))
+        self.step = self.samples.values([update.components[i] for i in self.open])
+        after_two = apply_update(self._second(), update.components)
+        self.two = self.samples.values([after_two[i] for i in self.open])
         self.y = tuple(Var(t, f"y{i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
 
     def _second(self) -> Update:
@@ -205,7 +212,7 @@ class _Search:
         places: list[tuple[int, Expr]] = [*self.terms]
         places += [(i, literal) for i, literal in self.literals if len(standing[literal]) > 1]
         choices = [options[term] if term in options else standing[term] for _, term in places]
-        pairs = self.run_of_two(data)
+        pairs = self.run_of_two(one)
         taken = 0
         for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
             del at
@@ -216,11 +223,12 @@ class _Search:
                 self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping[i]))
                 for i in range(len(update.types))
             )
+            opened = [operator[i] for i in self.open]
+            if not agrees(self.samples.at(opened, one), self.step):
+                continue
+            if pairs is not None and not agrees(self.samples.at(opened, pairs), self.two):
+                continue
             op = Operator(operator, update.types, update.meaning)
-            if not agrees(self.samples.values(op(self.samples.x, data)), self.step):
-                continue
-            if pairs is not None and not agrees(self.samples.values(op(self.samples.x, pairs)), self.two):
-                continue
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
             taken += 1
             if taken >= _PER_START:
@@ -238,12 +246,10 @@ class _Search:
     def improves(self, e: State, waiting: Sequence[Claim]) -> bool:
         """Whether an operator found with another start has `e` as its right identity, on samples."""
         x = [self.samples.env[v.name] for v in self.samples.x]
-        for claim in waiting:
-            assert claim.operator is not None
-            op = Operator(claim.operator, self.update.types, self.update.meaning)
-            if agrees(self.samples.values(op(self.samples.x, e)), x):
-                return True
-        return False
+        if any(map(is_infinite, e)):
+            return False
+        right = self.samples.values(e)
+        return right is not None and any(agrees(self.samples.at(c.operator or (), right), x) for c in waiting)
 
     def looks_two_sided(self, op: Operator, e: State) -> bool:
         """Whether op(x, e) = x on samples that lie near the constants of both."""
@@ -253,12 +259,10 @@ class _Search:
             return False
         return sampling.refute(after, self.samples.x, self.update.meaning) is None
 
-    def run_of_two(self, data: State) -> State | None:
-        """`f(f(e; d); d')`."""
-        try:
-            return tuple(without_infinities(c) for c in run_from(self._second(), data))
-        except Undefined:
-            return None
+    def run_of_two(self, values: Sequence[sampling.Array]) -> Sequence[sampling.Array] | None:
+        """`f(f(e; d); d')` at the samples, given `f(e; d)` there."""
+        state = {x.name: value for x, value in zip(self.samples.x, values, strict=True)}
+        return self.samples.values(self._second().components, state)
 
     def options(self, term: Expr, data: State, values: Sequence[sampling.Array], depth: int = 0) -> list[Expr]:
         """Expressions over y that may stand for a part, those that agree with it on samples first."""
