@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _NAMES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
 _LOADED = re.compile(r"(/\S*/lib(?:gomp|i?omp5?)\b[^/]*\.so[^/]*)$")
+_SPINS = "GOMP_SPINCOUNT"
 _BUNDLED = ("*.libs/libgomp*.so*", "torch/lib/lib*omp*.so*")
 
 
@@ -138,12 +140,30 @@ def find_openmp() -> tuple[str, Any] | None:
     """The path and `GOMP_parallel` of an OpenMP runtime in the process, on the system, or in an installed wheel."""
     for path in (*_loaded(), *_NAMES, *_wheels()):
         try:
-            library = ctypes.CDLL(path)
+            with _waiting_briefly():
+                library = ctypes.CDLL(path)
             return path, library.GOMP_parallel
         except (OSError, AttributeError):
             # Not there, or no runtime with that entry: look on.
             continue
     return None
+
+
+@contextmanager
+def _waiting_briefly() -> Iterator[None]:
+    """Has a libgomp that is loaded here put idle threads to sleep after some microseconds, unless the user says how.
+
+    Its default spins for milliseconds. On processors that others use too, a thread that has spun its share away is not
+    run when there is work: regions of 0.2 ms took 8 ms and more.
+    """
+    if any(name in os.environ for name in ("OMP_WAIT_POLICY", _SPINS)):
+        yield
+        return
+    os.environ[_SPINS] = "1000"
+    try:
+        yield
+    finally:
+        del os.environ[_SPINS]
 
 
 def _loaded() -> Iterator[str]:
