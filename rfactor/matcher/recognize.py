@@ -13,7 +13,7 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recombine import Combined, combine
-from rfactor.matcher.refute import refute
+from rfactor.matcher.refute import Refutation, refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits
@@ -72,7 +72,9 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
     lifted = Lifter(solver).lift(update)
     if lifted is not None:
         return _lifted(update, lifted)
-    refuted = None if limits.expired else refute(update, limits)
+    refuted = None
+    for part in _apart(update, solver):
+        refuted = refuted or _refuted_part(update, part, limits)
     if refuted is not None:
         return Answer(
             update,
@@ -113,6 +115,27 @@ def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: T
     else:
         return answer
     return replace(answer, reason=f"{answer.reason}; {hint}")
+
+
+def _apart(update: Update, solver: Solver) -> list[Subgraph]:
+    """Unsolved groups with all that shares data with them: what is false of these is false of the whole."""
+    groups = first_groups(update)
+    failing = [group for group in groups if solver.solve(restrict(update, group), thorough=True) is None]
+    others = [group for group in groups if group not in failing]
+    return list(joined(update, failing, others)[-1])
+
+
+def _refuted_part(update: Update, part: Subgraph, limits: Limits) -> Refutation | None:
+    """A refutation of a part, told of the whole."""
+    if limits.expired:
+        return None
+    found = refute(restrict(update, part), limits, same_length=len(part) < len(update.types))
+    if found is None or len(part) == len(update.types):
+        return found
+    numbers = {f"{letter}{new}": f"{letter}{old}" for letter in "ex" for new, old in enumerate(part)}
+    instance = {numbers.get(name, name): value for name, value in found.instance.items()}
+    components = ", ".join(f"x{i}" for i in part)
+    return replace(found, instance=instance, sentence=f"of {components}: {found.sentence}")
 
 
 def _lifted(update: Update, lifted: Discharged) -> Answer:

@@ -48,12 +48,16 @@ _Run = tuple[Mapping[str, Expr], ...]
 """The data of one or two steps as expressions in e."""
 
 
-def refute(update: Update, limits: Limits) -> Refutation | None:
-    """A proof that no operator on the state of `update` exists, or None if none was found."""
+def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutation | None:
+    """A proof that no operator on the state of `update` exists, or None if none was found.
+
+    With `same_length` the two runs of a pair have as many data: then other components beside, which read none of these
+    data and none of these accumulators, end alike too, and the refutation holds for the update with them.
+    """
     for one, two in _RUNS:
         if limits.expired:
             return None
-        found = _Search(update, one, two).search(limits)
+        found = _Search(update, one, two, same_length).search(limits)
         if found is not None:
             return found
     return None
@@ -62,12 +66,14 @@ def refute(update: Update, limits: Limits) -> Refutation | None:
 class _Search:
     """Runs as expressions in e, and what they lead to at sampled e."""
 
-    def __init__(self, update: Update, one: int, two: int) -> None:
+    def __init__(self, update: Update, one: int, two: int, same_length: bool) -> None:
         self.update = update
         self.e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
         self.constants = tuple(v for v in sampling.used(update.components) if v.name in update.constants)
         self.runs = [*_runs(update, self.e, 1, one), *(_runs(update, self.e, 2, two) if two else [])]
         self.probes = _probes(update, self.e)
+        lengths = np.array([len(run) for run in self.runs])
+        self.allowed = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
         near = sampling.literals(update.components)
         self.env = sampling.points([*self.e, *self.constants], update.meaning, _ROWS, near)
 
@@ -108,7 +114,7 @@ class _Search:
 
     def table(self) -> tuple[sampling.Array, sampling.Array]:
         """(runs, runs, rows): whether two runs end alike from e and not from some probe, and from which."""
-        same = _equal_pairs(self.ends(self.e))
+        same = _equal_pairs(self.ends(self.e)) & self.allowed[:, :, None]
         apart = np.zeros_like(same)
         which = np.zeros(same.shape, dtype=np.int16)
         for number, probe in zip(range(len(self.probes)), self.probes, strict=True):

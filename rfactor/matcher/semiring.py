@@ -6,6 +6,7 @@ Semirings are pairs of the language's operations: (+, *), (max, min), (max, +) a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -185,10 +186,18 @@ def _complement(free: Callable[[Expr], bool], a: Expr) -> Expr:
     return apply("^", a, Const(a.type, a.type.wrap(-1)))
 
 
+def _divided(free: Callable[[Expr], bool], a: Expr, b: Expr) -> Expr | None:
+    """By a power of two, whose reciprocal is exact."""
+    if not isinstance(b, Const) or not b.value or math.frexp(abs(float(b.value)))[0] != 0.5:
+        return None
+    return apply("*", a, const(b.type, 1.0 / float(b.value)))
+
+
 _REWRITES: dict[tuple[str, str, str], _Rewrite] = {
     ("+", "*", "-"): _minus,
     ("+", "*", "neg"): lambda free, a: _minus(free, Const(a.type, 0), a),
     ("+", "*", "<<"): _shift,
+    ("+", "*", "/"): _divided,
     ("max", "+", "-"): _less_free,
     ("min", "+", "-"): _less_free,
     ("^", "&", "~"): _complement,

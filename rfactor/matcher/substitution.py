@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, replace, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
@@ -35,6 +35,24 @@ _AFTER_FIRST, _PER_START = 3, 2
 """Starts searched in full once something was found, and claims taken from one start."""
 _STARTS = 200
 """Most values of `e` tried."""
+
+
+_WEIGHT = "weight of the datum"
+"""Stands before what a component adds; 1 in the update, a right operand that is 1 for one datum in the operator."""
+
+
+def _weighted(expr: Expr, component: int) -> Expr:
+    """`x*u + t` as `x*u + t*weight`, where t depends on other accumulators: the sum of a rescaling reduction."""
+    if not isinstance(expr, Op) or expr.op not in ("+", "-") or not expr.type.is_float:
+        return expr
+    own = f"x{component}"
+    first, second = expr.args
+    weight = Var(expr.type, _WEIGHT)
+    if own in names(first) and own not in names(second) and any(n[0] == "x" for n in names(second)):
+        return Op(expr.type, expr.op, (first, apply("*", second, weight)))
+    if own in names(second) and own not in names(first) and expr.op == "+" and any(n[0] == "x" for n in names(first)):
+        return Op(expr.type, "+", (apply("*", first, weight), second))
+    return expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +182,12 @@ class _Search:
         own = accumulator_names(update)
         self.free = free_of(own)
         self.open = [i for i in range(len(update.types)) if i not in solved.operator]
-        self.body = {i: gathered(update.components[i], self.free) for i in self.open}
+        self.body = {i: _weighted(gathered(update.components[i], self.free), i) for i in self.open}
         self.terms = [
             (i, term)
             for i in self.open
             for term in maximal_free([self.body[i]], self.free)
-            if not names(term) <= update.constants
+            if not names(term) <= update.constants and _WEIGHT not in names(term)
         ]
         self.literals = [
             (i, node)
@@ -203,6 +221,7 @@ class _Search:
         one = self.samples.values(data)
         if one is None:
             return
+        data = tuple(self.plainer(g, value) for g, value in zip(data, one, strict=True))
         options = {term: self.options(term, data, one) for term in {term for _, term in self.terms}}
         if any(not option for option in options.values()):
             return
@@ -211,6 +230,12 @@ class _Search:
         }
         places: list[tuple[int, Expr]] = [*self.terms]
         places += [(i, literal) for i, literal in self.literals if len(standing[literal]) > 1]
+        for i in self.open:
+            weight = Var(update.types[i], _WEIGHT)
+            if _WEIGHT in names(self.body[i]):
+                places.append((i, weight))
+                is_one = bool(np.all(one[i] == 1))
+                options[weight] = [self.y[i], const(weight.type, 1)] if is_one else [const(weight.type, 1)]
         choices = [options[term] if term in options else standing[term] for _, term in places]
         pairs = self.run_of_two(one)
         taken = 0
@@ -242,6 +267,18 @@ class _Search:
             if y.type == literal.type and np.all(value == literal.value)
         ]
         return [*same, literal]
+
+    def plainer(self, expr: Expr, value: sampling.Array) -> Expr:
+        """A datum or a constant instead of an expression that is it at every sample; the step is proved later."""
+        if not expr.children:
+            return expr
+        for var in self.update.data:
+            if var.type == expr.type and np.array_equal(self.samples.env[var.name], value):
+                return var
+        first = value[0].item() if isinstance(value[0], np.generic) else value[0]
+        if np.all(value == value[0]) and not expr.type.is_bool and expr.type.min <= first <= expr.type.max:
+            return const(expr.type, first)
+        return expr
 
     def improves(self, e: State, waiting: Sequence[Claim]) -> bool:
         """Whether an operator found with another start has `e` as its right identity, on samples."""
@@ -276,6 +313,7 @@ class _Search:
                 if term == g or not np.any(sampling.differs(own[0], image)):
                     exact.append(candidate)
             if y.type == term.type:
+                exact += _offset(y, value, own[0])
                 loose.append(y)
         if isinstance(term, Op) and depth < 4:
             parts = []
@@ -293,14 +331,30 @@ def _derived(y: Expr, value: sampling.Array, type_: Type, meaning: Meaning) -> I
     """Simple functions of y of the given type, with their values."""
     if y.type == type_:
         yield y, value
-        if not type_.is_bool:
-            with np.errstate(all="ignore"):
-                yield apply("neg", y), -value
-        else:
+        if type_.is_bool:
             yield apply("not", y), ~value.astype(bool)
     elif not (type_.is_bool and y.type.is_float):
         probe = Var(y.type, "y")
         yield cast(type_, y), evaluate(cast(type_, probe), {"y": value}, meaning)
+
+
+def _offset(y: Expr, value: sampling.Array, wanted: sampling.Array) -> list[Expr]:
+    """`c - y` or `y + c` where that is what is wanted, at every sample."""
+    if y.type.is_bool:
+        return []
+    found: list[Expr] = []
+    with np.errstate(all="ignore"):
+        for rest, sign in ((wanted + value, "-"), (wanted - value, "+")):
+            if np.all(rest == rest[0]) and rest[0] == rest[0] and abs(rest[0]) < 2**62:
+                offset = rest[0].item() if isinstance(rest[0], np.generic) else rest[0]
+                if not y.type.min <= offset <= y.type.max:
+                    continue
+                constant = const(y.type, offset)
+                if sign == "+" and offset:
+                    found.append(apply("+", y, constant))
+                elif sign == "-":
+                    found.append(apply("-", constant, y) if offset else apply("neg", y))
+    return found
 
 
 def _by_rank(options: Sequence[list[Expr]]) -> Iterator[tuple[Expr, ...]]:
