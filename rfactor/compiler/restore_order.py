@@ -9,7 +9,7 @@ first because the merge takes in only what has been chosen in the end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rfactor.compiler.extraction import Extracted
 from rfactor.compiler.serial_choice import (
@@ -74,69 +74,71 @@ def _operator(answer: Answer) -> Operator:
 def order_restored(
     asked: Factoring,
     answer: Answer,
+    columns: tuple[Column, ...],
     found: tuple[Choice, ...],
     extracted: Extracted,
     ranges: Ranges,
-    left_only: bool,
+    skips: bool,
     flagged: bool,
 ) -> Ordered:
-    """The columns for `answer`'s operator, which chooses as `found`.
+    """The `columns` for `answer`'s operator, which chooses as `found`, made fit to be chosen among in any order.
 
-    With `left_only`, a state that holds no element must be told from one that does; `flagged` says that a flag does.
+    With `skips`, a state that holds no element must be told from one that does; `flagged` says that a flag does.
     """
-    assert answer.identity is not None
     assert answer.data is not None
-    update, operator = extracted.update, _operator(answer)
+    operator = _operator(answer)
     x, y = operator.operands("x"), operator.operands("y")
-    identity, chosen = list(answer.identity), list(operator(x, y))
+    start, chosen = [column.start for column in columns], list(operator(x, y))
     hidden: list[Column] = []
     occupied: Expr | None = None
     for number, choice in enumerate(found):
         payload, abstract = _payload(asked, answer.data, extracted, operator, choice, ranges)
-        if payload and left_only and not flagged:
-            lowest = list(identity)
+        if payload and skips and not flagged:
+            lowest = list(start)
             for k in payload:
                 lowest[k] = Const(I32, int(I32.min))
             distinct = never(apply("==", abstract[payload[0]], lowest[payload[0]]), operator.meaning)
             if answer.invariant or not distinct or not is_left_identity(operator, tuple(lowest)):
                 payload = ()
             else:
-                identity = lowest
+                start = lowest
                 occupied = apply("!=", y[payload[0]], Const(I32, int(I32.min)))
         if payload:
             precedes = lexicographic(tuple(x[k] for k in payload), tuple(y[k] for k in payload))
             keeps = stays(choice, x, y, precedes)
         else:
-            column, keeps = _ordinal_column(asked, answer, operator, choice, number, left_only)
+            column, keeps = _ordinal_column(asked, answer.data, tuple(start), operator, choice, number, skips)
             hidden.append(column)
             occupied = apply(">=", column.var("y"), Const(column.type, 0))
-        if left_only and flagged:
+        if skips and flagged:
             keeps = _among_seen(keeps, Var(BOOL, "x.seen"), Var(BOOL, "y.seen"))
         keeps = simplify(keeps)
         for k in choice.components:
             chosen[k] = select(keeps, x[k], y[k])
-    own = tuple(
-        Column(str(k), type_, identity[k], update.components[k], chosen[k]) for k, type_ in enumerate(update.types)
-    )
+    own = tuple(replace(column, start=start[k], choose=chosen[k]) for k, column in enumerate(columns))
     meanings = {_ORDINAL: _ordinal(asked.definition)} if hidden else {}
     return Ordered((*own, *hidden), None if flagged else occupied, meanings)
 
 
 def _ordinal_column(
-    asked: Factoring, answer: Answer, operator: Operator, choice: Choice, number: int, left_only: bool
+    asked: Factoring,
+    data: tuple[Expr, ...],
+    start: tuple[Expr, ...],
+    operator: Operator,
+    choice: Choice,
+    number: int,
+    skips: bool,
 ) -> tuple[Column, Expr]:
     """A hidden component for the ordinal of the element that `choice` keeps, -1 before any; and whether `x` is kept."""
-    assert answer.identity is not None
-    assert answer.data is not None
     type_ = _ordinal(asked.definition).type
     x, y = operator.operands("x"), operator.operands("y")
     mine, its = Var(type_, f"x.place.{number}"), Var(type_, f"y.place.{number}")
-    stays_here = substitute(choice.keeps, {f"y{k}": value for k, value in enumerate(answer.data)})
+    stays_here = substitute(choice.keeps, {f"y{k}": value for k, value in enumerate(data)})
     keeps = stays(choice, x, y, apply("<", mine, its))
-    if left_only:
+    if skips:
         seen, its_seen = (apply(">=", v, Const(type_, 0)) for v in (mine, its))
         keeps = _among_seen(keeps, seen, its_seen)
-        if not never_kept(operator, choice, answer.identity):
+        if not never_kept(operator, choice, start):
             stays_here = apply("and", seen, stays_here)
     ordinal = Var(type_, _ORDINAL)
     step, chosen = simplify(select(stays_here, mine, ordinal)), simplify(select(keeps, mine, its))

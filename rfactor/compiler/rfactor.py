@@ -12,6 +12,7 @@ serial definition, bit for bit.
 
 0. form: `extraction.check_form`.
 1. step, 2. associativity, 3. left identity: proved by the matcher, whose answer is taken.
+3. … or, where it has none or its type cannot hold it, slices start from their first element.
 4. right identity; otherwise the merge skips slices that saw no element, known by `slices.occupied` before the loop runs
    or by a flag in every point of the intermediate.
 5. order: the factored variables are outermost, or the operator commutes, or it would but for ties, which
@@ -29,12 +30,13 @@ from rfactor.compiler.slices import occupied
 from rfactor.compiler.state import FALSE, TRUE, Column, Factoring, State, intermediate, merge
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Expr, Var, apply, names, substitute, walk
+from rfactor.ir.expr import Const, Expr, Var, apply, names, select, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show_tuple
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
+from rfactor.prover.infinity import has_infinity
 
 Recognize = Callable[[Update], Answer]
 FLAG = Column(".seen", BOOL, FALSE, TRUE, apply("or", Var(BOOL, "x.seen"), Var(BOOL, "y.seen")))
@@ -68,10 +70,12 @@ def factor(
     """Factor the reduction variables of `pairs` out of update number `update` (0 is the first) of `function`.
 
     `pairs` names reduction variables of that update, each with the pure variable that it becomes in the intermediate.
-    `recognize` finds and proves the operator. `ranges` are those of pure variables outside of which the function is not
-    read, such as an earlier `Factored.ranges`: to know them may save a component. The merge loops over the factored
-    variables in the order of the domain, whatever the order of `pairs`. Raises `FactorError`, which names the update,
-    the condition that fails, a counterexample where there is one, and what would be accepted.
+    `recognize` finds and proves the operator, of machine arithmetic if it can, otherwise in the meaning of `semantics`:
+    with `math` the serial bits are promised where nothing overflows, in the serial run nor in the factored one.
+    `ranges` are those of pure variables outside of which the function is not read, such as an earlier
+    `Factored.ranges`: to know them may save a component. The merge loops over the factored variables in the order of
+    the domain, whatever the order of `pairs`. Raises `FactorError`, which names the update, the condition that fails,
+    a counterexample where there is one, and what would be accepted.
     """
     definition = function.updates[update]
     title = f"rfactor of {function.name}.update({update}) over {', '.join(rvar for rvar, _ in pairs) or 'nothing'}"
@@ -94,8 +98,11 @@ def _factor(
     check_pairs(function, definition, pairs)
     seen = seen_component(function, definition)
     kept = tuple(c for c in range(len(function.types)) if c != seen)
-    extracted = extract(function, definition, kept, semantics)
+    extracted = extract(function, definition, kept, Meaning.WRAP)
     answer = recognize(extracted.update)
+    if semantics is not Meaning.WRAP and answer.verdict not in ("associative", "lifted"):
+        extracted = replace(extracted, update=replace(extracted.update, meaning=semantics))
+        answer = recognize(extracted.update)
     check_answer(answer, extracted)
     asked = Factoring(function, definition, pairs, name)
     plan = _plan(asked, answer, extracted, kept, seen, ranges)
@@ -150,13 +157,19 @@ def check_answer(answer: Answer, extracted: Extracted) -> None:
             f"the update {written} is associative only if {show_tuple(answer.assumes)}, which is not known here; "
             "make that so with select() or where()"
         )
-    starts = answer.identity is not None and answer.identity_kind in ("two-sided", "left")
-    if answer.verdict == "associative" and not starts:
+    if answer.verdict == "associative" and _start(answer) is None and answer.data is None:
         operator = show_tuple(answer.operator or ())
         raise FactorError(
             f"the operator {operator} of the update {written} has no left identity (claim left_identity), "
             "so there is no value for slices to start from"
         )
+
+
+def _start(answer: Answer) -> tuple[Expr, ...] | None:
+    """The left identity, if there is one."""
+    if answer.verdict == "lifted":
+        return None if answer.lift is None else answer.lift.identity
+    return answer.identity if answer.identity_kind in ("two-sided", "left") else None
 
 
 def in_order(definition: Definition, pairs: tuple[tuple[str, str], ...]) -> bool:
@@ -220,20 +233,22 @@ def _plan(
     columns, joined = _columns(answer, extracted.update)
     new = {f"x{i}": Var(asked.function.types[c], f"x.{c}") for i, c in enumerate(kept)}
     merged = [substitute(value, new) for value in joined]
-    left_only = answer.verdict == "associative" and answer.identity_kind == "left"
+    starts_empty = any(FLAG.var("x").name in names(column.step) for column in columns)
+    flagged = seen is not None or starts_empty
+    skips = starts_empty or (answer.verdict == "associative" and answer.identity_kind == "left")
     ordered: Ordered | None = None
     if not in_order(asked.definition, asked.pairs) and not answer.commutative:
         found = ties(answer)
         if found is None:
             raise _out_of_order(asked.definition, answer)
         if found:
-            ordered = order_restored(asked, answer, found, extracted, ranges, left_only, flagged=seen is not None)
+            ordered = order_restored(asked, answer, columns, found, extracted, ranges, skips, flagged)
             columns = ordered.columns
     visited: Expr | None = TRUE
-    if left_only:
+    if skips:
         visited = ordered.occupied if ordered else occupied(asked.definition, (rvar for rvar, _ in asked.pairs))
-    if seen is not None or visited is None:
-        place = len(kept) if seen is None or answer.verdict == "lifted" else seen
+    if flagged or visited is None:
+        place = len(columns) if seen is None or answer.verdict == "lifted" else seen
         columns = (*columns[:place], FLAG, *columns[place:])
         if visited is None:
             visited = FLAG.var("y")
@@ -246,16 +261,27 @@ def _plan(
 
 
 def _columns(answer: Answer, update: Update) -> tuple[tuple[Column, ...], tuple[Expr, ...]]:
-    """The state's own columns, and how it joins the function's values, called `x0`, ….."""
+    """The state's own columns, and how it joins the function's values, called `x0`, ….
+
+    A component whose identity its type cannot hold (an infinite integer), or that has none, starts from its first
+    element instead, for which it asks the flag; so does what reads such a component.
+    """
     if answer.verdict == "lifted":
         lift = answer.lift
         assert lift is not None
-        data = {f"y{i}": value for i, value in enumerate(lift.data)}
-        step = tuple(substitute(expr, data) for expr in lift.operator)
-        types, start, joined = lift.types, lift.identity, lift.apply
+        own = {f"y{i}": value for i, value in enumerate(lift.data)}
+        step = tuple(substitute(expr, own) for expr in lift.operator)
+        types, data, joined = lift.types, lift.data, lift.apply
     else:
         assert answer.operator is not None
-        assert answer.identity is not None
-        types, start, step, joined = update.types, answer.identity, update.components, answer.operator
-    rows = zip(types, start, step, strict=True)
-    return tuple(Column(str(i), *row) for i, row in enumerate(rows)), joined
+        types, data, step, joined = update.types, answer.data or (), update.components, answer.operator
+    start = _start(answer)
+    empty = {k for k, t in enumerate(types) if start is None or (not t.is_float and has_infinity(start[k]))}
+    for _ in types:
+        empty |= {k for k, value in enumerate(step) if names(value) & {f"x{m}" for m in empty}}
+    return tuple(
+        Column(str(k), t, Const(t, 0), select(FLAG.var("x"), step[k], data[k]))
+        if start is None or k in empty
+        else Column(str(k), t, start[k], step[k])
+        for k, t in enumerate(types)
+    ), joined

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rfactor.compiler.rfactor import Factored, factor
 from rfactor.compiler.schedule.directives import Fuse, Split
 from rfactor.compiler.split_domain import split_domain
+from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, Image, ReductionDomain
 from rfactor.ir.algorithm_printer import show_function
 from rfactor.ir.expr import Var
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple
 from rfactor.ir.types import BOOL, I32, U8
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
+from rfactor.prover.infinity import MINUS_INFINITY
 from rfactor.semantics.validity import Scope, validate_function
 from tests.rfactor.programs import Recognize, answering, expr, extent, function, i32, over, read, reduction, var
 
@@ -257,3 +262,68 @@ def test_a_lifted_intermediate_holds_the_richer_state() -> None:
         "f() = 7",
         "f() = f() * intm(ro) + intm(ro)[1] for ro in [0, (a.extent.0 + 15) // 16)",
     ]
+
+
+def largest_prefix(update: Update) -> Answer:
+    """(sum, largest prefix sum), over the integers only: the second has no identity that its type can hold."""
+    if update.meaning is Meaning.WRAP:
+        return Answer(update, "not_associative", reason="it may overflow")
+    answer = answering("x0 + y0, max(x0 + y1, x1)", "0, 0", "two-sided", False, data="a, a")(update)
+    assert answer.identity is not None
+    return replace(answer, identity=(answer.identity[0], MINUS_INFINITY))
+
+
+def test_an_identity_that_the_type_cannot_hold_becomes_a_flag() -> None:
+    v = read(A, var("r.x"))
+    f = reduction([i32(0), i32(3)], ["x0 + v", "max(x0 + v, x1)"], over(("r.x", extent(A, 0))), v=v)
+    f = splitting(f, Split("r.x", "ro", "ri", 16))
+    found = factor(f, 0, (("ro", "u"),), "intm", recognize=largest_prefix, semantics=Meaning.MATH)
+    assert shown(found) == [
+        "intm(u): i32, i32, bool",
+        "intm(u) = (0, 0, False)",
+        (
+            "intm(u) = (intm(u) + a(u * 16 + ri), select(intm(u)[2], max(intm(u) + a(u * 16 + ri), intm(u)[1]), "
+            "a(u * 16 + ri)), True) for ri in [0, 16) where u * 16 + ri < a.extent.0"
+        ),
+        "f(): i32, i32",
+        "f() = (0, 3)",
+        ("f() = (f() + intm(ro), max(f() + intm(ro)[1], f()[1])) for ro in [0, (a.extent.0 + 15) // 16)"),
+    ]
+    with pytest.raises(FactorError, match="it may overflow"):
+        factor(f, 0, (("ro", "u"),), "intm", recognize=largest_prefix)
+
+
+def test_without_an_identity_slices_start_from_their_first_element() -> None:
+    recognize = answering("2 * x0 * y0", "0", "none", data="a")
+    bright = expr("v > 3", v=read(A, var("r.x")))
+    f = reduction([i32(1)], ["2 * x0 * v"], over(("r.x", 20), where=bright), v=read(A, var("r.x")))
+    found = factor(splitting(f, Split("r.x", "ro", "ri", 4)), 0, (("ri", "v"),), "intm", recognize=recognize)
+    assert shown(found) == [
+        "intm(v): i32, bool",
+        "intm(v) = (0, False)",
+        (
+            "intm(v) = (select(intm(v)[1], 2 * intm(v) * a(ro * 4 + v), a(ro * 4 + v)), True) "
+            "for ro in [0, 5) where a(ro * 4 + v) > 3"
+        ),
+        "f(): i32",
+        "f() = 1",
+        "f() = 2 * f() * intm(ri) for ri in [0, 4) where intm(ri)[1]",
+    ]
+
+
+def test_an_intermediate_that_knows_where_it_is_read_needs_no_ordinal() -> None:
+    f = splitting(argmin(over(("r.x", extent(A, 0)))), Split("r.x", "ro", "ri", 64))
+    recognize = answering(
+        "min(x0, y0), select(x0 < y0, x1, y1)",
+        "2147483647, 0",
+        "left",
+        False,
+        data=lambda u: (u.components[0].children[1], u.components[1].children[2]),
+    )
+    first = factor(f, 0, (("ro", "u"),), "intm", recognize=recognize)
+    inner = splitting(first.intermediate, Split("ri", "rio", "rii", 8))
+    known = factor(inner, 0, (("rii", "v"),), "lanes", recognize=recognize, ranges=first.ranges)
+    assert known.intermediate.types == (I32, I32)
+    assert [*known.ranges] == ["u", "v"]
+    unknown = factor(inner, 0, (("rii", "v"),), "lanes", recognize=recognize)
+    assert unknown.intermediate.types == (I32, I32, I32)

@@ -76,6 +76,7 @@ FAMILIES = {
             each(operand(0, 1), operand(1, 1)),
         ),
     ),
+    "twice": Family(("2 * x0 * v",), answering("2 * x0 * y0", "0", "none", data=each(operand(0, 1)))),
     "lastvalue": Family(
         ("max(x0, v // 2)", "select(x0 > v // 2, x1, v)"),
         answering(
