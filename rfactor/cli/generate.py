@@ -25,6 +25,16 @@ def _types(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     return ordered_types(names)
 
 
+def _leaves(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
+    try:
+        numbers = [int(part) for part in value.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or not all(1 <= n <= 8 for n in numbers):
+        raise click.BadParameter(f"{value!r}; a number from 1 to 8, or two of them as in 6,8")
+    return numbers[0], numbers[-1]
+
+
 def _listed(*allowed: str) -> object:
     def read(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
         chosen = [part.strip() for part in value.split(",")]
@@ -38,7 +48,13 @@ def _listed(*allowed: str) -> object:
 @click.command()
 @click.option("--out", "out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to make.")
 @click.option("--types", callback=_types, default="all", show_default=True, help="Types, e.g. i32,u8.")
-@click.option("--max-leaves", type=click.IntRange(1, 8), default=8, show_default=True, help="Leaves of an operator.")
+@click.option(
+    "--max-leaves",
+    callback=_leaves,
+    default="8",
+    show_default=True,
+    help="Most leaves of an operator; 6,8 for 6 of one component and 8 of two.",
+)
 @click.option("--components", callback=_listed("1", "2"), default="1,2", show_default=True, help="Sizes of tuples.")
 @click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
@@ -51,7 +67,7 @@ def _listed(*allowed: str) -> object:
 def generate(
     out: Path,
     types: tuple[str, ...],
-    max_leaves: int,
+    max_leaves: tuple[int, int],
     components: tuple[str, ...],
     semantics: tuple[str, ...],
     jobs: int,

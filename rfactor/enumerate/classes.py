@@ -85,8 +85,10 @@ class Classes:
         samples = scan_samples(family, components, seed)
         self.family = family
         self.components = components
-        self.scanner = Scanner(family.domain, samples, LEAVES.index("y0"), halves(components), seed)
-        self.operations = ARITHMETIC + (BITWISE if bitwise else ())
+        self.scanner = Scanner(family.domain, samples, LEAVES.index("y0"), halves(family, components), seed)
+        self.operations = ARITHMETIC + (BITWISE if bitwise or family.domain.boolean else ())
+        self.ordered = {"-", "min"} if family.domain.boolean else {"-"}
+        """Operations that do not commute."""
         chosen = [0, 2, 4] if components == 1 else [0, 1, 2, 3, 4]
         self.vectors = aligned(self.scanner.leaves[chosen])
         self.codes = np.full(len(chosen), -1, np.int64)
@@ -102,8 +104,8 @@ class Classes:
         for leaf in range(len(chosen)):
             row = self.vectors[leaf : leaf + 1]
             # Leaves and zero are no new functions.
-            self.scanner.new("max", row, row, self._known)
-            self.scanner.new("-", row, row, self._known)
+            for op in ("&", "^", "+") if family.domain.boolean else ("max", "-"):
+                self.scanner.new(op, row, row, self._known)
 
     def rows(self, size: int) -> range:
         return range(self.starts[size], self.starts[size + 1])
@@ -162,9 +164,9 @@ class Classes:
         self.starts.append(self.starts[-1] + len(terms))
 
     def _new_binary(self, op: str, s: int, t: int) -> Terms:
-        if op != "-" and s < t:
+        if op not in self.ordered and s < t:
             return Terms.join([])
-        pairs = self.scanner.new(op, self.of(s), self.of(t), self._known, triangular=op != "-" and s == t)
+        pairs = self.scanner.new(op, self.of(s), self.of(t), self._known, triangular=op not in self.ordered and s == t)
         return binary(op, self.starts[s] + pairs[:, 0], self.starts[t] + pairs[:, 1])
 
     def _new_select(self, size: int, true: int, false: int) -> Terms:
@@ -243,7 +245,7 @@ class Classes:
                 continue
             for vectors, programs in self._blocks(s):
                 for op in self.operations:
-                    if op == "-" or s > t:
+                    if op in self.ordered or s > t:
                         yield vectors, programs, op, t, False
                     elif s == t:
                         yield vectors, programs, op, t, len(vectors) == len(self.rows(t))
@@ -267,9 +269,9 @@ class Classes:
                     link(np.full(len(kept), CODE[op]), [programs[kept[:, 0]], right[kept[:, 1]]]),
                     kept[:, 2].view(np.uint64),
                 )
-            if op == "-" and size - t > self._stored:
+            if op in self.ordered and size - t > self._stored:
                 # The larger operand on the right, where it is only ever made on the left.
-                yield from self._reversed_difference(vectors, programs, t)
+                yield from self._turned(op, vectors, programs, t)
         for condition, true, false in self._choices(size):
             kept = self.scanner.with_identity_select(self.bits(condition), self.of(true), self.of(false))
             if len(kept):
@@ -277,12 +279,12 @@ class Classes:
                 terms = choices(condition.comparison, condition.left, condition.right, ones, others)
                 yield Candidates(self.compile(terms), np.ascontiguousarray(kept[:, 2]).view(np.uint64))
 
-    def _reversed_difference(self, vectors: np.ndarray, programs: np.ndarray, t: int) -> Iterator[Candidates]:
-        kept = self.scanner.with_identity("-", self.of(t), vectors)
+    def _turned(self, op: str, vectors: np.ndarray, programs: np.ndarray, t: int) -> Iterator[Candidates]:
+        kept = self.scanner.with_identity(op, self.of(t), vectors)
         if len(kept):
             left = self.programs[self.starts[t] : self.starts[t + 1]]
             yield Candidates(
-                link(np.full(len(kept), CODE["-"]), [left[kept[:, 0]], programs[kept[:, 1]]]),
+                link(np.full(len(kept), CODE[op]), [left[kept[:, 0]], programs[kept[:, 1]]]),
                 np.ascontiguousarray(kept[:, 2]).view(np.uint64),
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,8 @@ from rfactor.ir.types import Type
 from rfactor.native.lanes import CODE, Domain, domain_of
 from rfactor.native.programs import WIDTH, associative, values
 
-STAGES = (64, 4096, 32768)
-"""Triples in the stages of the associativity filter."""
+QUICK, THOROUGH = (64, 512), (4096, 32768)
+"""Triples in the stages of the associativity filter: before candidates are told apart, and of each function once."""
 PRINTS = 1024
 """Samples by which functions are told apart."""
 
@@ -54,31 +55,31 @@ def tested_types(group: Group) -> list[Type]:
     return [group.types[-1]] if group.is_width_free else list(group.types)
 
 
-def associative_on_samples(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> Survivors:
-    """The candidates that agree with associativity on all samples at some type of the group.
+def associative_on_samples(group: Group, candidates: Survivors, stages: Sequence[int], seed: int) -> Survivors:
+    """The candidates that agree with associativity on all samples at some of their types.
 
     One that does not multiply fails at every wider type where it fails at a narrower one: a value v of w bits is v << (W - w)
     among those of W bits, which keeps sums, order and equality. So the narrowest type, where samples are dense, decides.
     """
-    alive = np.arange(len(programs[0]))
-    passed = np.zeros(len(programs[0]), np.int64)
+    programs = candidates.programs
+    passed = np.zeros(len(candidates), np.int64)
     free = ~multiplies(programs)
-    possible = np.ones(len(programs[0]), bool)
+    possible = np.ones(len(candidates), bool)
     for number, type_ in zip(range(len(group.types)), tested_types(group), strict=False):
         domain = domain_of(type_, group.meaning)
-        alive = np.flatnonzero(possible)
-        for stage in STAGES:
+        alive = np.flatnonzero(possible & (candidates.types >> number & 1 == 1))
+        for stage in stages:
             if not len(alive):
                 break
-            triples = samples(type_, domain, (7, stage), [seed, 1, stage, type_.bits])
+            triples = samples(type_, domain, (7, stage), (seed, 1, stage, type_.bits))
             good = associative(domain, [p[alive] for p in programs], triples)
             alive = alive[good]
         passed[alive] |= 1 << number
-        missing = possible.copy()
-        missing[alive] = False
-        possible &= ~(missing & free)
+        failed = candidates.types >> number & 1 == 1
+        failed[alive] = False
+        possible &= ~(failed & free)
     if group.is_width_free:
-        passed[passed != 0] = (1 << len(group.types)) - 1
+        passed[passed != 0] = group.all_types
     kept = np.flatnonzero(passed)
     return Survivors(tuple(p[kept] for p in programs), passed[kept])
 
@@ -91,7 +92,7 @@ def fingerprints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> n
     rows = [bytearray() for _ in range(n)]
     for type_ in dict.fromkeys((group.types[0], group.types[-1])):
         domain = domain_of(type_, group.meaning)
-        points = samples(type_, domain, (5, PRINTS), [seed, 2, type_.bits])
+        points = samples(type_, domain, (5, PRINTS), (seed, 2, type_.bits))
         for part in programs:
             for row, result in zip(rows, values(domain, part, points), strict=True):
                 # -0.0 and 0.0 are the same real.
@@ -101,7 +102,7 @@ def fingerprints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> n
 
 def dependence(domain: Domain, type_: Type, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
     """(n, components, 5): whether a component changes with each leaf, on samples."""
-    points = samples(type_, domain, (5, PRINTS), [seed, 3])
+    points = samples(type_, domain, (5, PRINTS), (seed, 3))
     rng = np.random.default_rng([seed, 4])
     plain = [values(domain, part, points) for part in programs]
     found = np.zeros((len(programs[0]), len(programs), 5), bool)

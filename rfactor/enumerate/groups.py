@@ -28,6 +28,11 @@ class Group:
         return domain_of(self.types[-1], self.meaning)
 
     @property
+    def all_types(self) -> int:
+        """A bit for every type."""
+        return (1 << len(self.types)) - 1
+
+    @property
     def is_width_free(self) -> bool:
         """Whether the types differ in nothing that a proof sees: unbounded integers, reals, bool."""
         return self.domain == REAL or self.types[0].is_bool

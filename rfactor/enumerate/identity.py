@@ -30,10 +30,8 @@ class Guess:
 
 
 def _linear(factor: int, offset: int) -> Guess:
-    sign = "-" if factor < 0 else ""
-    scaled = "k" if abs(factor) == 1 else f"k * {abs(factor)}"
-    shift = "" if not offset else f" {'-' if offset < 0 else '+'} {abs(offset)}"
-    text = f"{sign}{scaled}{shift}" if sign == "" or abs(factor) == 1 else f"k * {factor}{shift}"
+    scaled = ("-k" if factor < 0 else "k") + ("" if abs(factor) == 1 else f" * {abs(factor)}")
+    text = scaled + ("" if not offset else f" {'-' if offset < 0 else '+'} {abs(offset)}")
     return Guess(text, lambda k, low, high: factor * k + offset)
 
 
@@ -47,60 +45,102 @@ def _constant(value: int) -> Guess:
     return Guess(str(value), lambda k, low, high: np.full_like(k, value))
 
 
-@lru_cache(maxsize=8)
-def _guesses(components: int, constant: bool, signed: bool) -> tuple[Guess, ...]:
-    """Simplest first. Without k, constants alone."""
+def _guesses(components: int, type_: Type, signed: bool) -> tuple[Guess, ...]:
+    """What one component of an identity may be, simplest first."""
     simple = [_constant(0), _constant(1), *_ENDS]
     if signed:
         simple.append(_constant(-1))
-    if not constant:
-        return tuple(simple)
+    if type_.is_float:
+        simple.append(Guess("0.5", lambda k, low, high: np.full_like(k, 0.5)))
+    if type_.is_bool:
+        return (*simple[:2], Guess("k", lambda k, low, high: k), Guess("not k", lambda k, low, high: 1 - k))
     factors = (1, -1) if components == 2 else (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6)
     offsets = (0,) if components == 2 else (0, 1, -1)
     return tuple(simple) + tuple(_linear(f, o) for o in offsets for f in factors)
 
 
-def guesses(
-    type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], uses_k: bool, seed: int
-) -> Iterator[tuple[Side, tuple[str, ...]]]:
-    """Sides and values of identities that fit the samples, the simplest first, left ones before right ones.
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """All choices of an identity with the samples they are tried on."""
 
-    `programs` are the components of one operator, (16,) each. MIN and MAX are the ends of the type, and the infinities of
-    unbounded integers and reals.
-    """
+    texts: tuple[tuple[str, ...], ...]
+    lanes: dict[Side, np.ndarray]
+    """(5, choices * samples)."""
+
+
+@lru_cache(maxsize=32)
+def _trial(type_: Type, meaning: Meaning, components: int, seed: int) -> _Trial:
     domain = domain_of(type_, meaning)
-    components = len(programs)
-    points = samples(type_, domain, (5, _SAMPLES), [seed, 5, type_.bits])
     unbounded = domain.floating
+    points = samples(type_, domain, (5, _SAMPLES), (seed, 5, type_.bits))
     low: Any = -np.inf if unbounded else type_.min
     high: Any = np.inf if unbounded else type_.max
     if unbounded and type_.code == "uint":
         low = 0
-    single = _guesses(components, not uses_k, type_.is_signed or unbounded)
-    if type_.is_float:
-        single = (*single, Guess("0.5", lambda k, low, high: np.full_like(k, 0.5)))
-    choices = list(itertools.product(single, repeat=components))
+    single = _guesses(components, type_, type_.is_signed or (unbounded and type_.code != "uint"))
+    choices = [
+        choice
+        for choice in itertools.product(single, repeat=components)
+        if not (unbounded and type_.code == "uint" and any(_is_negative(guess.text) for guess in choice))
+    ]
     # Computed modulo 2^64 and then reduced to the type's width.
     constant = points[4] if unbounded else points[4].astype(np.int64)
     if not unbounded:
-        low, high = (np.array(v % (1 << 64), np.uint64).view(np.int64) for v in (int(low), int(high)))
+        low, high = (np.array(int(v) % (1 << 64), np.uint64).view(np.int64) for v in (low, high))
     with np.errstate(over="ignore", invalid="ignore"):
         table = [np.stack([g.value(constant, low, high) for g in choice]).astype(domain.dtype) for choice in choices]
-    width = len(choices) * _SAMPLES
-    for side, own, other in (("left", 0, 2), ("right", 2, 0)):
-        lanes = np.tile(points, len(choices))
+    lanes: dict[Side, np.ndarray] = {}
+    for side, own in _SIDES:
+        lanes[side] = np.tile(points, len(choices))
         for component in range(components):
-            lanes[own + component] = np.concatenate([t[component] for t in table])
-        good = np.ones(width, bool)
-        for component, program in zip(range(components), programs, strict=True):
-            good &= values(domain, program[None], lanes)[0] == lanes[other + component]
-        for index in np.flatnonzero(good.reshape(len(choices), _SAMPLES).all(axis=1)):
-            texts = tuple(guess.text for guess in choices[index])
-            if unbounded and type_.code == "uint" and any(_is_negative(t) for t in texts):
-                continue
-            yield ("left" if side == "left" else "right"), texts
+            lanes[side][own + component] = np.concatenate([t[component] for t in table])
+    return _Trial(tuple(tuple(guess.text for guess in choice) for choice in choices), lanes)
+
+
+_SIDES: tuple[tuple[Side, int], ...] = (("left", 0), ("right", 2))
+
+
+def fits(
+    type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], side: Side, seed: int
+) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
+    """((n, choices) whether a choice is an identity on samples, the choices), simplest first.
+
+    `programs` are the components of n operators, (n, 16) each. A choice has a text a component, over k; MIN and MAX are the
+    ends of the type, and the infinities of unbounded integers and reals.
+    """
+    domain = domain_of(type_, meaning)
+    trial = _trial(type_, meaning, len(programs), seed)
+    lanes = trial.lanes[side]
+    other = 2 if side == "left" else 0
+    good = np.ones((len(programs[0]), lanes.shape[1]), bool)
+    for component, program in zip(range(len(programs)), programs, strict=True):
+        good &= values(domain, program, lanes) == lanes[other + component]
+    return good.reshape(len(good), len(trial.texts), _SAMPLES).all(axis=2), trial.texts
+
+
+def has_guess(type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
+    """(n,) whether some choice is an identity on samples, on some side."""
+    found = np.zeros(len(programs[0]), bool)
+    for start in range(0, len(found), _BATCH):
+        part = tuple(p[start : start + _BATCH] for p in programs)
+        for side, _ in _SIDES:
+            found[start : start + _BATCH] |= fits(type_, meaning, part, side, seed)[0].any(axis=1)
+    return found
+
+
+_BATCH = 512
+
+
+def guesses(
+    type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int
+) -> Iterator[tuple[Side, tuple[str, ...]]]:
+    """Sides and values of identities of one operator that fit the samples, the simplest first, left ones before right ones."""
+    for side, _ in _SIDES:
+        good, texts = fits(type_, meaning, tuple(p[None] for p in programs), side, seed)
+        for index in np.flatnonzero(good[0]):
+            yield side, texts[index]
 
 
 def _is_negative(text: str) -> bool:
     """Whether an identity may be below zero for some k >= 0."""
-    return text.startswith("-") or "* -" in text or " - " in text
+    return text.startswith("-") or " - " in text

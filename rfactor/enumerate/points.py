@@ -7,7 +7,7 @@ of its own for each variable: functions that differ only near an end of the type
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,7 +36,7 @@ SIGNED = Family("signed", Domain(32, signed=True))
 UNSIGNED = Family("unsigned", Domain(32, signed=False))
 NATURAL = Family("natural", Domain(32, signed=True), natural=True)
 INTEGER = Family("integer", Domain(32, signed=True), bounded=True)
-BOOLEAN = Family("boolean", Domain(8, signed=False), bounded=True)
+BOOLEAN = Family("boolean", Domain(32, signed=False, boolean=True))
 
 
 def identity_lanes(family: Family, components: int) -> np.ndarray:
@@ -48,7 +48,15 @@ def identity_lanes(family: Family, components: int) -> np.ndarray:
     greatest, least = (BIG, -BIG) if signed else ((1 << family.domain.bits) - 1, 0)
     low = -3 if signed and not family.natural else 3
     lanes = np.zeros((5, WAYS, BLOCK), np.int64)
-    if components == 1:
+    if family.domain.boolean:
+        row, column = np.divmod(np.arange(BLOCK), 8)
+        lanes[0], lanes[1] = row & 1, column & 1
+        lanes[4] = _boolean_constant()
+        lanes[2] = np.array([0, 1, 0, 1])[:, None]
+        lanes[3] = np.array([0, 0, 1, 1])[:, None]
+        if components == 1:
+            lanes[3] = 0
+    elif components == 1:
         choices = np.array([least, greatest, *range(-14, 16)])
         lanes[0] = np.concatenate([choices, choices])
         lanes[4] = np.repeat([2, 5 if low > 0 else -5], 32)
@@ -62,8 +70,17 @@ def identity_lanes(family: Family, components: int) -> np.ndarray:
     return lanes.reshape(5, WAYS * BLOCK)
 
 
-def halves(components: int) -> tuple[int, int]:
+def _boolean_constant() -> np.ndarray:
+    """k of each lane; the same when the two choices are exchanged."""
+    row, column = np.divmod(np.arange(BLOCK), 8)
+    return (row >> 1 ^ column >> 1) & 1
+
+
+def halves(family: Family, components: int) -> tuple[int, int]:
     """The lanes among which some choice must fit, for each constant."""
+    if family.domain.boolean:
+        high = sum(1 << int(lane) for lane in np.flatnonzero(_boolean_constant()))
+        return (1 << 64) - 1 ^ high, high
     low = (1 << 32) - 1
     return (low, low << 32) if components == 1 else ((1 << 64) - 1, (1 << 64) - 1)
 
@@ -72,7 +89,9 @@ def scan_samples(family: Family, components: int, seed: int) -> np.ndarray:
     """(5, LANES) samples of a scan: identity lanes, then fingerprint lanes."""
     rng = np.random.default_rng([seed, components, *family.name.encode()])
     shape = (5, LANES - WAYS * BLOCK)
-    if family.natural or family.bounded:
+    if family.domain.boolean:
+        prints = rng.integers(0, 2, shape)
+    elif family.natural or family.bounded:
         # Eight factors of at most 13 do not overflow 32 bits.
         prints = rng.integers(0 if family.natural else -13, 14, shape)
         prints[:, : shape[1] // 2] = rng.integers(0 if family.natural else -2, 4, (5, shape[1] // 2))
@@ -129,9 +148,15 @@ def exact(
     return values[:, rng.permutation(count)]
 
 
-def samples(type: Type, domain: Domain, shape: tuple[int, int], seed: Any) -> np.ndarray:
-    """Samples of `type` for the kernels of `domain`: (variables, samples) of its dtype."""
+@lru_cache(maxsize=128)
+def samples(type: Type, domain: Domain, shape: tuple[int, int], seed: tuple[int, ...]) -> np.ndarray:
+    """Samples of `type` for the kernels of `domain`: (variables, samples) of its dtype, not to be written to."""
     rng = np.random.default_rng(seed)
-    if domain.floating:
-        return exact(domain, shape, rng, natural=type.code == "uint", dyadic=type.is_float)
-    return mixed(domain, shape, rng).astype(domain.dtype)
+    if type.is_bool:
+        found = rng.integers(0, 2, shape).astype(domain.dtype)
+    elif domain.floating:
+        found = exact(domain, shape, rng, natural=type.code == "uint", dyadic=type.is_float)
+    else:
+        found = mixed(domain, shape, rng).astype(domain.dtype)
+    found.flags.writeable = False
+    return found

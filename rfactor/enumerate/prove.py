@@ -6,32 +6,36 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from rfactor.enumerate.circle import NotLinear, on_circle, over_reals
 from rfactor.enumerate.groups import Group
 from rfactor.enumerate.identity import guesses
 from rfactor.enumerate.points import samples
-from rfactor.enumerate.trees import REVERSED, expression, leaf_counts, renamed
-from rfactor.errors import Error
+from rfactor.enumerate.trees import REVERSED, expression, renamed
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, const, leaves, names, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, leaves, names, substitute, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.parser import parse_expr
+from rfactor.ir.parser import parse_expr, parse_tuple
 from rfactor.ir.printer import show
-from rfactor.ir.types import BOOL, F64, SCALARS, Type
+from rfactor.ir.types import BOOL, SCALARS, Type
 from rfactor.native.lanes import CODE, LEAVES, domain_of
 from rfactor.native.programs import WIDTH, values
-from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
+from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.equality import prove_equal
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, without_infinities
 from rfactor.prover.limits import Limits
-from rfactor.prover.operator import Operator, associative, commutative, left_identity, right_identity
+from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 from rfactor.table.scope import Scope
 
-LIMITS = Limits(rlimit=3_000_000)
+LIMITS = Limits(rlimit=2_000_000, cases=1500)
 """Deterministic bounds on each proof."""
+LINEAR = Limits(rlimit=2_000_000, cases=0)
+"""Of a claim in linear real arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,38 @@ class _Laws:
     right_identity: str | None
     commutative: bool | None
     proofs: str
+
+
+def reversed_row(row: dict[str, Any], group: Group) -> dict[str, Any]:
+    """The row of the operator with its operands exchanged: every law carries over, left becoming right."""
+    types = [group.types[-1]] * row["components"]
+    kinds = {f"{letter}{i}": types[i] for letter in "xy" for i in range(len(types))} | {"k": types[0]}
+    parsed = parse_tuple(row["operator"], kinds, types)
+    swap = {f"{a}{i}": Var(types[i], f"{b}{i}") for a, b in ("xy", "yx") for i in range(len(types))}
+    components = tuple(canonical(substitute(e, swap)) for e in parsed)
+    kind = {"left": "right", "right": "left"}.get(row["identity_kind"], row["identity_kind"])
+    left, right = row["identity"], row["right_identity"]
+    proofs = []
+    for proof in json.loads(row["proofs"]):
+        claim = {"left_identity": "right_identity", "right_identity": "left_identity"}.get(proof["claim"], proof["claim"])
+        turned = {**proof, "claim": claim}
+        if "witness" in proof:
+            turned["witness"] = {_turned(name): value for name, value in proof["witness"].items()}
+        proofs.append(turned)
+    return {
+        **row,
+        "leaves": sum(map(leaves, components)),
+        "root": ",".join(root(e) for e in components),
+        "operator": ", ".join(show(e) for e in components),
+        "identity": right if kind == "left" else left if kind == "two-sided" else None,
+        "right_identity": left if kind == "right" else None,
+        "identity_kind": kind,
+        "proofs": json.dumps(proofs),
+    }
+
+
+def _turned(name: str) -> str:
+    return {"x": "y", "y": "x"}.get(name[0], name[0]) + name[1:]
 
 
 def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int, *, need_identity: bool) -> Outcome:
@@ -142,23 +178,41 @@ def _is_moved(components: tuple[Expr, ...], index: int) -> bool:
 def _associative(group: Group, programs: Sequence[np.ndarray], wanted: list[Type]) -> dict[Type, Verdict]:
     """A verdict for each type, from as few proofs as suffice.
 
-    Without width one proof holds for all. Otherwise the widest type is proved first. Its proof by normal forms and orders
-    holds at the narrower ones: it uses equality of polynomials mod 2^W, and that order is total. So does any proof of an
-    operator that does not multiply, because v -> v << (W - w) embeds the narrower type.
+    The widest type is proved first. Its proof by normal forms and orders holds at the narrower ones: it uses equality of
+    polynomials mod 2^W, and that order is total. So does any proof of an operator that does not multiply, because
+    v -> v << (W - w) embeds the narrower type; those are proved for all widths at once in `rfactor.enumerate.circle`.
     """
-    widest = wanted[-1]
-    if group.is_width_free:
-        verdict = associative(_operator(programs, widest, group.meaning), LIMITS)
-        return dict.fromkeys(wanted, verdict)
     verdicts: dict[Type, Verdict] = {}
+    free = group.is_width_free or not _multiplies(programs)
     for type_ in reversed(wanted):
-        verdict = associative(_operator(programs, type_, group.meaning), LIMITS)
+        op = _operator(programs, type_, group.meaning)
+        x, y, z = map(op.operands, "xyz")
+        verdict = equal(op(op(x, y), z), op(x, op(y, z)), group.meaning)
         verdicts[type_] = verdict
         narrower = [t for t in wanted if t.bits < type_.bits]
-        if isinstance(verdict, Proven) and (verdict.method in ("normal_form", "order") or not _multiplies(programs)):
+        if (isinstance(verdict, Proven) and (verdict.method in ("normal_form", "order") or free)) or group.is_width_free:
             verdicts |= dict.fromkeys(narrower, verdict)
             break
     return {t: verdicts[t] for t in wanted}
+
+
+def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Verdict:
+    """Whether the tuples are equal: by cases, as reals where integers are, and by all that the prover knows."""
+    began = time.perf_counter()
+    cases = prove_by_cases(left, right, meaning, (), LIMITS)
+    if cases is not None:
+        return Proven(cases, (time.perf_counter() - began) * 1000)
+    if left[0].type.is_int:
+        try:
+            both, assumptions = (over_reals if meaning is Meaning.MATH else on_circle)([*left, *right])
+        except NotLinear:
+            pass
+        else:
+            half = len(left)
+            verdict = prove_equal(both[:half], both[half:], assumptions=assumptions, limits=LINEAR)
+            if isinstance(verdict, Proven):
+                return verdict
+    return prove_equal(left, right, meaning=meaning, limits=LIMITS)
 
 
 def _multiplies(programs: Sequence[np.ndarray]) -> bool:
@@ -183,27 +237,27 @@ def _undecided(group: Group, type_: Type, components: tuple[Expr, ...], reason: 
 def _laws(group: Group, programs: tuple[np.ndarray, ...], type_: Type, proof: Proven, seed: int) -> _Laws:
     op = _operator(programs, type_, group.meaning)
     proofs: list[dict[str, Any]] = [{"claim": "associative", "method": proof.method}]
-    uses_k = any(leaf_counts(p[None])[0, LEAVES.index("k")] for p in programs)
     kind, left, right = "none", None, None
     found: dict[str, list[tuple[str, ...]]] = {"left": [], "right": []}
-    for side, texts in guesses(type_, group.meaning, programs, uses_k, seed):
+    for side, texts in guesses(type_, group.meaning, programs, seed):
         found[side].append(texts)
     both = [t for t in found["left"] if t in found["right"]]
-    for texts in [*both, *(t for t in found["left"] if t not in both)]:
-        e = tuple(identity_expression(text, type_, group.meaning) for text in texts)
-        method = _holds(left_identity(op, e, LIMITS)) if _is_sound(op, e) else None
-        if method is None:
-            continue
-        other = _holds(right_identity(op, e, LIMITS)) if texts in both else None
-        kind, left = ("two-sided" if other else "left"), texts
-        proofs.append({"claim": "left_identity", "method": method})
-        if other:
-            proofs.append({"claim": "right_identity", "method": other})
-        break
+    for texts in both[:_BOTH]:
+        methods = [_identity_method(op, _expressions(texts, op), side) for side in _SIDES]
+        if all(methods):
+            kind, left = "two-sided", texts
+            proofs += [{"claim": f"{side}_identity", "method": m} for side, m in zip(_SIDES, methods, strict=True)]
+            break
+    if left is None:
+        for texts in found["left"]:
+            method = _identity_method(op, _expressions(texts, op), "left")
+            if method:
+                kind, left = "left", texts
+                proofs.append({"claim": "left_identity", "method": method})
+                break
     if left is None:
         for texts in found["right"]:
-            e = tuple(identity_expression(text, type_, group.meaning) for text in texts)
-            method = _holds(right_identity(op, e, LIMITS)) if _is_sound(op, e) else None
+            method = _identity_method(op, _expressions(texts, op), "right")
             if method:
                 kind, right = "right", texts
                 proofs.append({"claim": "right_identity", "method": method})
@@ -220,7 +274,25 @@ def _laws(group: Group, programs: tuple[np.ndarray, ...], type_: Type, proof: Pr
     )
 
 
-def _holds(verdict: Verdict) -> str | None:
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+_BOTH = 6
+"""Values tried as a two-sided identity that fit the samples on both sides."""
+
+
+def _expressions(texts: tuple[str, ...], op: Operator) -> tuple[Expr, ...]:
+    return tuple(identity_expression(text, op.types[0], op.meaning) for text in texts)
+
+
+def _identity_method(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"]) -> str | None:
+    """The method that proves `e` to be an identity on this side, or None."""
+    if not _is_sound(op, e):
+        return None
+    other = op.operands("y" if side == "left" else "x")
+    try:
+        result = tuple(without_infinities(part) for part in (op(e, other) if side == "left" else op(other, e)))
+    except Undefined:
+        return None
+    verdict = equal(result, other, op.meaning)
     return verdict.method if isinstance(verdict, Proven) else None
 
 
@@ -262,21 +334,26 @@ def _commutes(
 ) -> tuple[bool | None, list[dict[str, Any]]]:
     """Whether it commutes, with the proof or the witness; (None, []) where neither was found."""
     domain = domain_of(type_, group.meaning)
-    points = samples(type_, domain, (5, 256), [seed, 6, type_.bits])
+    rng = np.random.default_rng([seed, 7])
+    # Small values first: a witness that all types share.
+    shared = rng.integers(0, 2 if type_.is_bool else 4, (5, 128)).astype(domain.dtype)
+    own = samples(type_, domain, (5, 256), (seed, 6, type_.bits))
     if not domain.floating:
-        for program in programs:
-            forth = values(domain, program[None], points)[0]
-            back = values(domain, renamed(program[None], REVERSED), points)[0]
-            different = np.flatnonzero(forth != back)
-            if len(different):
-                used = {v.name for e in op.components for v in walk(e) if isinstance(v, Var)}
-                at = {
-                    name: points[leaf, different[0]].item()
-                    for leaf, name in zip(range(5), LEAVES, strict=True)
-                    if name in used
-                }
-                return False, [{"claim": "not_commutative", "witness": at}]
-    verdict = commutative(op, LIMITS)
+        used = {v.name for e in op.components for v in walk(e) if isinstance(v, Var)}
+        for points in (shared, own):
+            for program in programs:
+                forth = values(domain, program[None], points)[0]
+                back = values(domain, renamed(program[None], REVERSED), points)[0]
+                different = np.flatnonzero(forth != back)
+                if len(different):
+                    at = {
+                        name: _literal(points[leaf, different[0]], type_)
+                        for leaf, name in zip(range(5), LEAVES, strict=True)
+                        if name in used
+                    }
+                    return False, [{"claim": "not_commutative", "witness": at}]
+    x, y = map(op.operands, "xy")
+    verdict = equal(op(x, y), op(y, x), op.meaning)
     if isinstance(verdict, Proven):
         return True, [{"claim": "commutative", "method": verdict.method}]
     if isinstance(verdict, Refuted):
@@ -286,8 +363,12 @@ def _commutes(
     return None, []
 
 
+def _literal(value: Any, type_: Type) -> Any:
+    return bool(value) if type_.is_bool else value.item()
+
+
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value if isinstance(value, int | float | bool) else str(value)
 
 
-__all__ = ["F64", "LIMITS", "Error", "Outcome", "const", "identity_expression", "prove", "root"]
+__all__ = ["LIMITS", "Outcome", "identity_expression", "prove", "reversed_row", "root"]

@@ -15,11 +15,12 @@ import numpy as np
 
 from rfactor import __version__
 from rfactor.enumerate.backend import Backend
-from rfactor.enumerate.filters import STAGES, Survivors, fingerprints
+from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, fingerprints
 from rfactor.enumerate.groups import Group, groups
 from rfactor.enumerate.points import Family
-from rfactor.enumerate.prove import LIMITS, Outcome, prove
-from rfactor.enumerate.units import WITHOUT_IDENTITY, Unit, first_seen, search, units
+from rfactor.enumerate.prove import LIMITS, Outcome, prove, reversed_row
+from rfactor.enumerate.trees import REVERSED, renamed
+from rfactor.enumerate.units import Unit, first_seen, needs_identity, search, two_sided_prints, units
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BY_NAME, SCALARS
 from rfactor.native.programs import WIDTH
@@ -37,7 +38,8 @@ class Parameters:
     """What determines the rows of a table."""
 
     types: tuple[str, ...]
-    max_leaves: int = 8
+    max_leaves: tuple[int, int] = (8, 8)
+    """Of operators of one component, and of two."""
     components: tuple[int, ...] = (1, 2)
     semantics: tuple[str, ...] = ("wrap", "math")
     seed: int = 0
@@ -45,12 +47,12 @@ class Parameters:
     def as_dict(self) -> dict[str, Any]:
         return {
             "types": list(self.types),
-            "max_leaves": self.max_leaves,
+            "max_leaves": list(self.max_leaves),
             "components": list(self.components),
             "semantics": list(self.semantics),
             "seed": self.seed,
             "rlimit": LIMITS.rlimit,
-            "triples": list(STAGES),
+            "triples": [*QUICK, *THOROUGH],
             "generator": GENERATOR,
         }
 
@@ -178,7 +180,9 @@ def _survivors(result: Mapping[str, Any]) -> Survivors:
 class _Candidate:
     programs: tuple[bytes, ...]
     types: int
-    leaves: int
+    leaves: tuple[int, ...]
+    mirrored: bool
+    """Whether the operator with its operands exchanged is another one."""
 
 
 def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any], seed: int) -> list[_Candidate]:
@@ -191,11 +195,15 @@ def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any
         found = _survivors(results[task.unit.name][group.name])
         if not len(found):
             continue
-        prints = fingerprints(group, found.programs, seed)
+        own = fingerprints(group, found.programs, seed)
+        back = fingerprints(group, tuple(renamed(p, REVERSED) for p in found.programs), seed)
+        prints = two_sided_prints(group, found.programs, seed)
         for index in first_seen(prints, seen):
             programs = tuple(part[index].tobytes() for part in found.programs)
-            merged.append(_Candidate(programs, int(found.types[index]), sum(task.unit.leaves)))
-    return sorted(merged, key=lambda c: c.leaves)
+            merged.append(
+                _Candidate(programs, int(found.types[index]), task.unit.leaves, own[index].tobytes() != back[index].tobytes())
+            )
+    return sorted(merged, key=lambda c: (sum(c.leaves), c.leaves))
 
 
 def _batches(candidates: Sequence[_Candidate]) -> list[list[_Candidate]]:
@@ -214,9 +222,10 @@ def run_proof(task: _Proof) -> bytes:
     outcomes = []
     for candidate in task.batch:
         programs = tuple(np.frombuffer(p, np.uint8) for p in candidate.programs)
-        need = len(programs) == 2 or candidate.leaves > WITHOUT_IDENTITY
+        need = needs_identity(candidate.leaves)
         outcome = prove(task.group, programs, candidate.types, task.seed, need_identity=need)
-        outcomes.append([outcome.rows, outcome.undecided, outcome.refuted, outcome.without_identity])
+        mirrored = [reversed_row(row, task.group) for row in outcome.rows] if candidate.mirrored else []
+        outcomes.append([outcome.rows, mirrored, outcome.undecided, outcome.refuted, outcome.without_identity])
     return _pack(outcomes)
 
 
@@ -239,9 +248,11 @@ def _assemble(
     for name, task in proofs:
         count = counts[task.group.name]
         for entry in outcomes[name]:
-            outcome = Outcome(*entry)
-            klass += 1
-            rows += [{**row, "class": klass} for row in outcome.rows]
+            forth, back, *rest = entry
+            outcome = Outcome(forth, *rest)
+            for turned in (forth, back):
+                klass += 1
+                rows += [{**row, "class": klass} for row in turned]
             undecided += outcome.undecided
             for stage, number in (
                 ("classes", 1),

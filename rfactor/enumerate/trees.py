@@ -8,10 +8,9 @@ import numpy as np
 
 from rfactor.ir.expr import Expr, Var, apply, select
 from rfactor.ir.types import Type
-from rfactor.native.lanes import CODE, FIRST_OP, LEAVES, OPS
+from rfactor.native.lanes import BOOLEAN_OPS, CODE, FIRST_OP, LEAVES, OPS
 from rfactor.native.programs import WIDTH
 
-_BOOL = {"&": "and", "|": "or", "^": "!="}
 
 
 def expression(program: np.ndarray, types: Sequence[Type], constant: Type) -> Expr:
@@ -27,8 +26,15 @@ def expression(program: np.ndarray, types: Sequence[Type], constant: Type) -> Ex
         else:
             left, right = stack[-2:]
             op = OPS[code - FIRST_OP]
-            stack[-2:] = [apply(_BOOL.get(op, op) if left.type.is_bool else op, left, right)]
+            stack[-2:] = [_logic(op, left, right) if left.type.is_bool else apply(op, left, right)]
     return stack[0]
+
+
+def _logic(code: str, left: Expr, right: Expr) -> Expr:
+    op = BOOLEAN_OPS[code]
+    if op.startswith("not "):
+        return apply("not", apply(op.removeprefix("not "), left, right))
+    return apply(op, left, right)
 
 
 def leaf_counts(programs: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from rfactor.enumerate.classes import Candidates, Classes
-from rfactor.enumerate.filters import Survivors, associative_on_samples, elementary, fingerprints
+from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, associative_on_samples, elementary, fingerprints
 from rfactor.enumerate.groups import Group
+from rfactor.enumerate.identity import has_guess
 from rfactor.enumerate.pairs import Parts, joined, parts
 from rfactor.enumerate.points import Family
 from rfactor.native.lanes import LEAVES
@@ -20,6 +21,17 @@ STORED = {1: 5, 2: 4}
 """Leaves up to which classes are kept with their value vectors, by number of components."""
 WITHOUT_IDENTITY = 5
 """Leaves up to which operators of one component are kept although they have no identity."""
+
+
+STAGES = (
+    "candidates",
+    "associative on samples",
+    "distinct",
+    "identity on samples",
+    "elementary",
+    "associative on all samples",
+)
+"""What is counted of a search, in the order of the filters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +46,13 @@ class Unit:
         return f"search {self.family.name} {'+'.join(map(str, self.leaves))}"
 
 
-def units(families: list[Family], components: tuple[int, ...], max_leaves: int) -> list[Unit]:
+def units(families: list[Family], components: tuple[int, ...], max_leaves: tuple[int, int]) -> list[Unit]:
     """All units, family by family, smallest first."""
     shapes: list[tuple[int, ...]] = []
     if 1 in components:
-        shapes += [(n,) for n in range(1, max_leaves + 1)]
+        shapes += [(n,) for n in range(1, max_leaves[0] + 1)]
     if 2 in components:
-        shapes += [(s, n - s) for n in range(4, max_leaves + 1) for s in range(2, n // 2 + 1)]
+        shapes += [(s, n - s) for n in range(4, max_leaves[1] + 1) for s in range(2, n // 2 + 1)]
     shapes.sort(key=lambda shape: (sum(shape), shape))
     return [Unit(family, shape) for family in families for shape in shapes]
 
@@ -92,26 +104,59 @@ def search(unit: Unit, groups: list[Group], seed: int) -> dict[str, Found]:
     streams = _pairs(unit, seed) if len(unit.leaves) == 2 else _singles(unit, seed)
     gathered: dict[str, list[Survivors]] = {group.name: [] for group in groups}
     seen: dict[str, set[bytes]] = {group.name: set() for group in groups}
-    counts = {
-        group.name: dict.fromkeys(("candidates", "associative on samples", "elementary", "distinct"), 0)
-        for group in groups
-    }
-    for programs in streams:
+    counts = {group.name: dict.fromkeys(STAGES, 0) for group in groups}
+    for programs in _gathered(streams):
         for group in groups:
             count = counts[group.name]
             count["candidates"] += len(programs[0])
-            passed = associative_on_samples(group, programs, seed)
+            passed = Survivors(programs, np.full(len(programs[0]), group.all_types))
+            passed = associative_on_samples(group, passed, QUICK, seed)
             count["associative on samples"] += len(passed)
+            passed = passed[first_seen(two_sided_prints(group, passed.programs, seed), seen[group.name])]
+            count["distinct"] += len(passed)
+            if needs_identity(unit.leaves):
+                passed = passed[has_guess(group.types[-1], group.meaning, passed.programs, seed)]
+            count["identity on samples"] += len(passed)
             if sum(unit.leaves) > 1:
                 passed = passed[elementary(group, passed.programs, seed)]
             count["elementary"] += len(passed)
-            new = first_seen(fingerprints(group, passed.programs, seed), seen[group.name])
-            count["distinct"] += len(new)
-            gathered[group.name].append(passed[new])
+            passed = associative_on_samples(group, passed, THOROUGH, seed)
+            count["associative on all samples"] += len(passed)
+            gathered[group.name].append(passed)
     return {
         group.name: Found(Survivors.join(gathered[group.name], len(unit.leaves)), counts[group.name])
         for group in groups
     }
+
+
+def _gathered(streams: Iterator[tuple[np.ndarray, ...]]) -> Iterator[tuple[np.ndarray, ...]]:
+    """The same candidates in fewer, larger pieces."""
+    waiting: list[tuple[np.ndarray, ...]] = []
+    size = 0
+    for piece in streams:
+        waiting.append(piece)
+        size += len(piece[0])
+        if size >= _PIECE:
+            yield tuple(np.concatenate(parts) for parts in zip(*waiting, strict=True))
+            waiting, size = [], 0
+    if waiting:
+        yield tuple(np.concatenate(parts) for parts in zip(*waiting, strict=True))
+
+
+_PIECE = 1 << 16
+
+
+def needs_identity(shape: tuple[int, ...]) -> bool:
+    """Whether operators with these leaves are kept only if they have an identity."""
+    return len(shape) == 2 or shape[0] > WITHOUT_IDENTITY
+
+
+def two_sided_prints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
+    """Fingerprints that are equal for an operator and the one with its operands exchanged."""
+    forth = fingerprints(group, programs, seed)
+    back = fingerprints(group, tuple(renamed(p, REVERSED) for p in programs), seed)
+    pairs = [min(a.tobytes(), b.tobytes()) for a, b in zip(forth, back, strict=True)]
+    return np.frombuffer(b"".join(pairs), "V16") if pairs else forth
 
 
 def first_seen(keys: np.ndarray, seen: set[bytes]) -> np.ndarray:
@@ -137,8 +182,6 @@ def _singles(unit: Unit, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
     for found in stream:
         programs = found.programs if every else found.programs[found.masks != 0]
         yield (programs,)
-        if not every:
-            yield (renamed(programs, REVERSED),)
 
 
 def _pairs(unit: Unit, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
@@ -156,4 +199,3 @@ def _pairs(unit: Unit, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
             np.where(turn, renamed(first, SWAPPED), second),
         )
         yield first, second
-        yield renamed(first, REVERSED), renamed(second, REVERSED)

@@ -33,6 +33,12 @@ CODE = {name: FIRST_OP + i for i, name in zip(range(len(OPS)), OPS, strict=True)
 SELECTS = (CODE["<"], CODE["=="])
 
 
+BOOLEAN_OPS = {
+    "+": "==", "-": "<", "*": "not and", "min": "<=", "max": "not or", "&": "and", "|": "or", "^": "!=",
+}  # fmt: skip
+"""What the codes of the binary operations mean on truth values: every function of two that depends on both."""
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """How operations act on a lane."""
@@ -41,6 +47,8 @@ class Domain:
     signed: bool
     floating: bool = False
     """Doubles: integers and reals as long as every intermediate value is exact."""
+    boolean: bool = False
+    """Truth values 0 and 1; the codes of the arithmetic operations stand for `BOOLEAN_OPS`."""
 
     @property
     def element(self) -> ir.Type:
@@ -53,12 +61,23 @@ class Domain:
 
     def apply(self, b: ir.IRBuilder, op: str, left: Any, right: Any) -> Any:
         """The binary operation `op` of the grammar on vectors (`&`, `|`, `^` on integers)."""
+        if self.boolean:
+            return self._logic(b, op, left, right)
         if op in ("min", "max"):
             less = self.less(b, left, right)
             return b.select(less, left, right) if op == "min" else b.select(less, right, left)
         if self.floating:
             return {"+": b.fadd, "-": b.fsub, "*": b.fmul}[op](left, right)
         return {"+": b.add, "-": b.sub, "*": b.mul, "&": b.and_, "|": b.or_, "^": b.xor}[op](left, right)
+
+    def _logic(self, b: ir.IRBuilder, op: str, left: Any, right: Any) -> Any:
+        one = ir.Constant(left.type, [ir.Constant(left.type.element, 1)] * left.type.count)
+        if op == "-":
+            return b.and_(b.xor(left, one), right)
+        if op == "min":
+            return b.or_(b.xor(left, one), right)
+        positive = {"+": b.xor, "*": b.and_, "max": b.or_, "&": b.and_, "|": b.or_, "^": b.xor}[op](left, right)
+        return b.xor(positive, one) if op in ("+", "*", "max") else positive
 
     def less(self, b: ir.IRBuilder, left: Any, right: Any) -> Any:
         if self.floating:
@@ -79,7 +98,7 @@ REAL = Domain(64, signed=True, floating=True)
 def domain_of(type: Type, meaning: Meaning) -> Domain:
     """The domain that decides associativity of operators on `type` under `meaning` on samples."""
     if type.is_bool:
-        return Domain(8, signed=False)
+        return Domain(8, signed=False, boolean=True)
     if type.is_float or meaning is Meaning.MATH:
         return REAL
     return Domain(type.bits, signed=type.is_signed)
