@@ -217,9 +217,10 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     failure: Failed | None = None
     for invariant in _invariants(claim, op):
         attempt = _Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
-        failure = _laws(attempt, op) or _right_side(attempt, op)
-        if failure is None:
+        found = _laws(attempt, op) or _right_side(attempt, op)
+        if found is None:
             return _finish(attempt, op)
+        failure = failure or found
         if failure.name == "associative" and isinstance(failure.verdict, Refuted) and claim.identity is None:
             return failure
     if claim.identity is not None:

@@ -1,0 +1,118 @@
+"""The provers: what they prove holds, what they refute is shown, and nothing else is said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.expr import Expr
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.types import BOOL, F32, I8, I32, U8, U16, Type
+from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.equality import prove_equal
+from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Proven, Refuted, Unknown
+from tests.strategies import expressions
+
+NAMES = ("x", "y", "z", "a", "b", "k")
+
+
+def exprs(left: str, right: str, type_: Type) -> tuple[tuple[Expr], tuple[Expr]]:
+    types = dict.fromkeys(NAMES, type_)
+    return (parse_expr(left, types, type_),), (parse_expr(right, types, type_),)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "type_", "method"),
+    [
+        ("(x + y) * (x - y)", "x*x - y*y", I32, "normal_form"),
+        ("x * 3 - x", "x << 1", I32, "normal_form"),
+        ("max(min(x, y), y)", "y", I32, "order"),
+        ("min(x, max(y, z))", "max(min(x, y), min(x, z))", F32, "order"),
+        ("select(x < y, x, y)", "min(y, x)", U8, "order"),
+        ("(x & y) | (x & z)", "x & (y | z)", I32, "bits"),
+        ("(x | y) - (x & y)", "x ^ y", U8, "exhaustive"),
+        ("x // 2 * 2 + x % 2", "x", I8, "exhaustive"),
+        ("(x | y) + (x & y)", "x + y", U16, "smt"),
+    ],
+)
+def test_equal_functions_are_proved_by_the_cheapest_method(left: str, right: str, type_: Type, method: str) -> None:
+    verdict = prove_equal(*exprs(left, right, type_))
+    assert isinstance(verdict, Proven)
+    assert verdict.method == method
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "type_"),
+    [
+        ("(x + y) // 2", "x // 2 + y // 2", I32),
+        ("max(x + a, y + a)", "max(x, y) + a", I32),
+        ("abs(x)", "x", I32),
+        ("x * x", "x * x + 1", I32),
+        ("min(x, y)", "select(x <= y, y, x)", F32),
+        ("x & y", "x | y", U8),
+    ],
+)
+def test_what_differs_is_refuted_with_values_that_show_it(left: str, right: str, type_: Type) -> None:
+    (one,), (other,) = exprs(left, right, type_)
+    verdict = prove_equal((one,), (other,))
+    assert isinstance(verdict, Refuted)
+    assert evaluate_scalar(one, verdict.counterexample) != evaluate_scalar(other, verdict.counterexample)
+
+
+def test_the_meaning_of_integers_decides() -> None:
+    sides = exprs("max(x + a, y + a)", "max(x, y) + a", I32)
+    assert isinstance(prove_equal(*sides, meaning=Meaning.MATH), Proven)
+    assert isinstance(prove_equal(*sides, meaning=Meaning.WRAP), Refuted)
+
+
+def test_assumptions_are_used_and_not_forgotten() -> None:
+    sides = exprs("min(x, y)", "x", I32)
+    ordered = parse_expr("x <= y", dict.fromkeys(NAMES, I32), BOOL)
+    assert isinstance(prove_equal(*sides, assumptions=(ordered,)), Proven)
+    assert isinstance(prove_equal(*sides), Refuted)
+
+
+def test_division_is_cancelled_only_where_the_divisor_is_not_zero() -> None:
+    sides = exprs("x / a * a", "x", F32)
+    nonzero = parse_expr("a != 0", dict.fromkeys(NAMES, F32), BOOL)
+    assert isinstance(prove_equal(*sides, assumptions=(nonzero,)), Proven)
+    assert not isinstance(prove_equal(*sides), Proven)
+
+
+def test_a_limit_gives_unknown_and_never_a_yes() -> None:
+    hard = exprs("(x*x + y*y) * (z*z + a*a) % 1000003", "(z*z + a*a) * (y*y + x*x) % 1000003 + (x % 7919) // 7919", I32)
+    verdict = prove_equal(*hard, limits=Limits(rlimit=1000, cases=1))
+    assert isinstance(verdict, Unknown | Proven)
+    unproved = exprs("(x * y) // 3 + (x | y) * z", "(y * x) // 3 + z * (x | y) + (x % 65537) // 65537", I32)
+    assert isinstance(prove_equal(*unproved, limits=Limits(rlimit=100, cases=1)), Unknown)
+
+
+def test_verdicts_are_no_truth_values() -> None:
+    with pytest.raises(TypeError):
+        bool(Proven("smt"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions(U8, depth=3), expressions(U8, depth=3), st.data())
+def test_a_proof_by_cases_is_never_contradicted_by_values(one: Expr, other: Expr, data: st.DataObject) -> None:
+    from rfactor.ir.expr import select, variables
+
+    vars_ = {v.name: v for e in (one, other) for v in variables(e)}
+    condition = parse_expr("u8(3) < u8(5)", {}, BOOL)
+    same = select(condition, one, other)
+    method = prove_by_cases((same,), (other,), Meaning.WRAP, (), Limits(cases=200))
+    if method is None:
+        return
+    point = {}
+    for var in vars_.values():
+        if var.type.is_bool:
+            point[var.name] = data.draw(st.booleans())
+        elif var.type.is_float:
+            point[var.name] = data.draw(st.integers(-8, 8)) / 2
+        else:
+            point[var.name] = data.draw(st.integers(int(var.type.min), int(var.type.max)))
+    assert evaluate_scalar(one, point) == evaluate_scalar(other, point)
