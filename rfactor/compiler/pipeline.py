@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rfactor.compiler.language.buffer import Buffer
-from rfactor.compiler.language.freeze import Frozen, freeze
+from rfactor.compiler.language.buffer import Buffer, ImageParam
+from rfactor.compiler.language.freeze import freeze, parts
 from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.variables import Param
 from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.compiler.runtime.arguments import Placed
+from rfactor.compiler.schedule.directives import Schedule
 from rfactor.errors import BufferError
-from rfactor.ir.algorithm import Function
+from rfactor.ir.algorithm import Algorithm, Function
+from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import LoweredPipeline
 
 if TYPE_CHECKING:
@@ -35,47 +42,116 @@ def loop_nest(func: Func) -> str:
     return show_loops(nest)
 
 
-def executable(func: Func, frozen: Frozen | None = None, sparse: frozenset[str] = frozenset()) -> Executable:
-    """The compiled pipeline of `func`. `sparse` names arrays whose dimension 0 is not dense."""
-    from rfactor.compiler.codegen.module import compile_pipeline
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A frozen pipeline, what it was frozen from, and what is needed to run it."""
 
-    frozen = freeze(func) if frozen is None else frozen
-    key = (frozen.algorithm, tuple(frozen.schedule.functions.items()), sparse)
-    if key not in func.executables:
-        func.executables[key] = compile_pipeline(lower(frozen.algorithm, frozen.schedule, sparse))
-    found: Executable = func.executables[key]
+    algorithm: Algorithm
+    schedule: Schedule
+    images: tuple[Buffer | ImageParam, ...]
+    parameters: tuple[Param, ...]
+    producers: tuple[Func, ...]
+    """All its functions but the output, which is not held: it holds this."""
+    parts: list[object]
+    """See `freeze.parts`."""
+    outputs: tuple[tuple[str, np.dtype[Any]], ...]
+    """The buffers and NumPy types of the components."""
+    box: tuple[tuple[str, str], ...]
+    """The arguments that say where the output begins and how far it goes in each dimension."""
+    executables: dict[frozenset[str], Executable]
+    """By the arrays whose dimension 0 is not dense."""
+
+
+def prepare(func: Func) -> Prepared:
+    """`func` as it is now, frozen again only where a definition or a directive changed something."""
+    known: Prepared | None = func.prepared
+    if known is not None:
+        now = parts((*known.producers, func))
+        if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
+            return known
+    frozen = freeze(func)
+    function, name = frozen.algorithm.functions[-1], func.name()
+    found = Prepared(
+        frozen.algorithm,
+        frozen.schedule,
+        frozen.images,
+        frozen.parameters,
+        frozen.functions[:-1],
+        parts(frozen.functions),
+        tuple((buffer_name(name, c), dtype_of(type_)) for c, type_ in zip(count(), function.types, strict=False)),
+        tuple((f"{name}.min.{d}", f"{name}.extent.{d}") for d in range(len(function.variables))),
+        func.executables.setdefault((frozen.algorithm, tuple(frozen.schedule.functions.items())), {}),
+    )
+    func.prepared = found
+    return found
+
+
+def executable(func: Func, sparse: frozenset[str] = frozenset()) -> Executable:
+    """The compiled pipeline of `func`. `sparse` names arrays whose dimension 0 is not dense."""
+    return _executable(prepare(func), sparse)
+
+
+def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
+    found = prepared.executables.get(sparse)
+    if found is None:
+        from rfactor.compiler.codegen.module import compile_pipeline
+
+        found = compile_pipeline(lower(prepared.algorithm, prepared.schedule, sparse))
+        prepared.executables[sparse] = found
     return found
 
 
 def realize(func: Func, given: tuple[Any, ...]) -> Any:
     """See `Func.realize`."""
-    from rfactor.compiler.runtime.arguments import Placed
-
-    frozen = freeze(func)
-    function = func.function
-    outputs, fresh = _outputs(function, given)
+    prepared = prepare(func)
     values: dict[str, Any] = {}
-    sparse: set[str] = set()
-    for image in frozen.images:
+    sparse: list[str] = []
+    for image in prepared.images:
         buffer = image if isinstance(image, Buffer) else image.get()
-        _place(image.name(), buffer, values, sparse, Placed)
-    for parameter in frozen.parameters:
+        _place(image.name(), Placed(buffer.array, buffer.mins), values, sparse)
+    for parameter in prepared.parameters:
         values[parameter.name()] = parameter.get()
-    for component, buffer in zip(range(len(outputs)), outputs, strict=True):
-        _place(buffer_name(function.name, component), buffer, values, sparse, Placed)
-    for d in range(len(function.variables)):
-        values[f"{function.name}.min.{d}"] = outputs[0].min(d)
-        values[f"{function.name}.extent.{d}"] = outputs[0].extent(d)
-    executable(func, frozen, frozenset(sparse))(values)
-    if not fresh:
+    plain = _arrays(prepared, given)
+    if plain is not None:
+        fresh: list[Buffer] | None = None
+        placed = plain
+    else:
+        outputs, new = _outputs(func.function, given)
+        fresh = outputs if new else None
+        placed = [Placed(buffer.array, buffer.mins) for buffer in outputs]
+    for (name, _), place in zip(prepared.outputs, placed, strict=True):
+        _place(name, place, values, sparse)
+    array, mins = placed[0]
+    for d, (low, extent) in enumerate(prepared.box):
+        values[low] = mins[d]
+        values[extent] = array.shape[-1 - d]
+    _executable(prepared, frozenset(sparse))(values)
+    if fresh is None:
         return None
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return fresh[0] if len(fresh) == 1 else tuple(fresh)
 
 
-def _place(name: str, buffer: Buffer, values: dict[str, Any], sparse: set[str], placed: Any) -> None:
-    values[name] = placed(buffer.array, buffer.mins)
-    if buffer.dimensions() and buffer.extent(0) > 1 and buffer.dim(0).stride() != 1:
-        sparse.add(name)
+def _place(name: str, placed: Placed, values: dict[str, Any], sparse: list[str]) -> None:
+    values[name] = placed
+    array = placed.array
+    if array.ndim and array.strides[-1] != array.itemsize and array.shape[-1] > 1:
+        sparse.append(name)
+
+
+def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:
+    """The arrays given as places, where they are NumPy arrays of one shape, one a component and of its type."""
+    arrays = given[0] if len(given) == 1 and type(given[0]) is tuple else given
+    if len(arrays) != len(prepared.outputs):
+        return None
+    origin = (0,) * len(prepared.box)
+    found: list[Placed] = []
+    for array, (_, dtype) in zip(arrays, prepared.outputs, strict=True):
+        if type(array) is not np.ndarray or array.dtype != dtype or array.ndim != len(origin):
+            return None
+        if found and array.shape != found[0].array.shape:
+            return None
+        found.append(Placed(array, origin))
+    return found
 
 
 def _outputs(function: Function, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:

@@ -123,3 +123,11 @@ def test_arrays_without_dimensions() -> None:
     out = np.array(0, np.int32)
     compile_pipeline(lowered)({"a": np.array(7, np.int32), "b": out})
     assert out == -7
+
+
+def test_scalars_that_are_equal_as_numbers_only_are_told_apart() -> None:
+    copy = compile_pipeline(pipeline(store("b", i32(0), var("k", F32)), ScalarArgument("k", F32), sink("b", F32)))
+    out = np.zeros(1, np.float32)
+    for value, shown in ((0.0, "0.0"), (-0.0, "-0.0"), (0, "0.0"), (1, "1.0"), (5e-324, "0.0"), (True, "1.0")):
+        copy({"k": value, "b": out})
+        assert str(out[0]) == shown

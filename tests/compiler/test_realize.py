@@ -195,3 +195,55 @@ def test_data_that_wrap_around_are_no_bound_for_another_index() -> None:
     f[at] += 1
     with pytest.raises(AlgorithmError, match="nothing bounds that index"):
         f.realize([10])
+
+
+def test_every_change_after_a_call_is_seen_by_the_next() -> None:
+    a, offset, f, g = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32)), hl.Func("f"), hl.Func("g")
+    a.set(np.arange(8, dtype=np.int32))
+    offset.set(1)
+    g[x] = a[x] + offset
+    f[x] = g[x] * 2
+    out = np.zeros(8, np.int32)
+
+    def is_now(expected: Any) -> None:
+        for _ in range(2):
+            out.fill(-1)
+            f.realize(out)
+            assert out.tolist() == expected.tolist()
+
+    numbers = np.arange(8)
+    is_now((numbers + 1) * 2)
+    offset.set(5)
+    is_now((numbers + 5) * 2)
+    a.set(np.arange(8, 16, dtype=np.int32))
+    is_now((numbers + 13) * 2)
+    a.set(np.arange(8, 24, dtype=np.int32)[::2])
+    is_now((numbers * 2 + 13) * 2)
+    code = set(f.executables)
+    g.compute_root()
+    is_now((numbers * 2 + 13) * 2)
+    assert len(f.executables) > len(code)
+    g[x] += 1
+    is_now((numbers * 2 + 14) * 2)
+    f[3] = 7
+    is_now(np.where(numbers == 3, 7, (numbers * 2 + 14) * 2))
+
+
+def test_an_array_that_changed_in_place_is_looked_at_again() -> None:
+    array, f = np.arange(8, dtype=np.int32), hl.Func("f")
+    f[x] = hl.Buffer(array)[x] + 1
+    out = np.zeros(8, np.int32)
+    f.realize(out)
+    f.realize(out)
+    assert out.tolist() == list(range(1, 9))
+    out.flags.writeable = False
+    with pytest.raises(BufferError, match="must be writeable"):
+        f.realize(out)
+    out.flags.writeable = True
+    f.realize(out)
+    array.shape = (4, 2)
+    with pytest.raises(BufferError, match="must have 1 dimensions"):
+        f.realize(out)
+    array.shape = (8,)
+    with pytest.raises(BufferError, match="overlaps"):
+        f.realize(array)

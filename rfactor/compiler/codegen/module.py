@@ -23,7 +23,7 @@ from rfactor.compiler.codegen.statements import (
     arguments,
     new_function,
 )
-from rfactor.compiler.runtime.arguments import Argument, bind, slots
+from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell
 from rfactor.errors import BufferError
 from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline
@@ -45,6 +45,7 @@ class Executable:
     code: Code
     _function: Any
     _report: type[ctypes.Array[ctypes.c_int64]]
+    _bind: Binding
 
     def __call__(self, values: Mapping[str, Argument]) -> None:
         """Run it on `values` by name of argument; the outputs are written in place.
@@ -53,7 +54,7 @@ class Executable:
         array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had.
         """
         # The arrays are held until the code is done with them.
-        given, _arrays = bind(self.lowered.arguments, values)
+        given, _arrays = self._bind(values)
         report = self._report()
         status = self._function(given, cell(), report)
         if status == OUT_OF_MEMORY:
@@ -96,7 +97,7 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     text, checks = generate(lowered, target)
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
-    return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report)
+    return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report, Binding(lowered.arguments))
 
 
 def passes_for(lowered: LoweredPipeline) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
@@ -23,6 +24,19 @@ class Frozen:
     """In the order of the algorithm's images."""
     parameters: tuple[Param, ...]
     """In the order of the algorithm's parameters."""
+    functions: tuple[Func, ...] = ()
+    """In the order of the algorithm's functions."""
+
+
+def parts(functions: Iterable[Func]) -> list[object]:
+    """All that the directives and definitions of functions can change: the same objects, the same pipeline."""
+    found: list[object] = []
+    for func in functions:
+        found.append(func.level)
+        for state in func.stages:
+            found.append(state.definition)
+            found.append(state.schedule)
+    return found
 
 
 def freeze(*outputs: Func) -> Frozen:
@@ -60,4 +74,5 @@ def freeze(*outputs: Func) -> Frozen:
         name: FunctionSchedule(tuple(state.schedule for state in func.stages), func.level, func.level)
         for name, func in done.items()
     }
-    return Frozen(algorithm, Schedule(schedules), tuple(images.values()), tuple(parameters.values()))
+    given = tuple(images.values()), tuple(parameters.values())
+    return Frozen(algorithm, Schedule(schedules), *given, tuple(done.values()))

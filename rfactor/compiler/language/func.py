@@ -97,6 +97,8 @@ class Func(Named, Directives):
         """and where it is read, by pure variable."""
         self.executables: dict[Any, Any] = {}
         """Compiled pipelines with this function as output, by all that they were made from."""
+        self.prepared: Any = None
+        """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
         if isinstance(name, Expr):
             self[()] = name
 
@@ -112,6 +114,7 @@ class Func(Named, Directives):
         self.answer = answer
         self.ranges = ranges
         self.executables = {}
+        self.prepared = None
         return self
 
     def defined(self) -> bool:
