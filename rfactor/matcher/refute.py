@@ -22,7 +22,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import sampling
 from rfactor.prover.equality import holds
-from rfactor.prover.infinity import Undefined, without_infinities
+from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven, Refuted
 
@@ -368,7 +368,7 @@ def _merges(update: Update, e: Sequence[Expr | None]) -> bool:
         second = {v.name: const(v.type, True if v.type.is_bool else values) for v in data}
         try:
             ends = [
-                tuple(tidy(without_infinities(c)) for c in _step(update, state, datum)) for datum in (first, second)
+                tuple(_tidied(without_infinities(c)) for c in _step(update, state, datum)) for datum in (first, second)
             ]
         except Undefined:
             return True  # the state is NaN, which nothing tells apart
@@ -376,3 +376,8 @@ def _merges(update: Update, e: Sequence[Expr | None]) -> bool:
         if ends[0] == ends[1] and sampling.refute(steps[0], steps[1], update.meaning) is not None:
             return True
     return False
+
+
+def _tidied(expr: Expr) -> Expr:
+    """Simplified where no infinity stands in the way."""
+    return expr if has_infinity(expr) else tidy(expr)

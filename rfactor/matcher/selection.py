@@ -67,6 +67,8 @@ def _parts(component: Expr, x: Var, is_free: Callable[[Expr], bool]) -> tuple[Ex
             return apply("not", condition), false
     if component.op in ("min", "max") and x in component.args:
         other = component.args[1] if component.args[0] == x else component.args[0]
+        if not is_free(other):
+            return None
         return apply("<" if component.op == "min" else ">", other, x), other
     return None
 

@@ -10,7 +10,7 @@ from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, names, rebuild, substit
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.simplify import simplify
 from rfactor.ir.update import Update
-from rfactor.prover.infinity import without_infinities
+from rfactor.prover.infinity import Undefined, may_be_infinite, without_infinities
 
 State = tuple[Expr, ...]
 
@@ -105,7 +105,11 @@ def maximal_free(exprs: Iterable[Expr], free: Callable[[Expr], bool]) -> tuple[E
 def run_from(update: Update, state: State) -> State:
     """`f(state; d)`, simplified. Raises `Undefined` where an infinity in the state has no value."""
     values = {f"x{i}": e for i, e in zip(range(len(state)), state, strict=True)}
-    return tuple(tidy(without_infinities(substitute(e, values))) for e in update.components)
+    after = tuple(without_infinities(substitute(e, values)) for e in update.components)
+    for expr, type_ in zip(after, update.types, strict=True):
+        if not type_.is_float and may_be_infinite(expr):
+            raise Undefined(f"{expr} may be infinite, which no {type_} is")
+    return tuple(map(tidy, after))
 
 
 def tidy(expr: Expr) -> Expr:

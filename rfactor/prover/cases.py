@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.limits import Limits
@@ -77,6 +77,9 @@ def prove_by_cases(
 ) -> Method | None:
     """`normal_form` or `order` if left = right componentwise wherever the assumptions hold; None if not shown."""
     session = _Cases(meaning, tuple(assumptions), limits)
+    for side in (left, right, assumptions):
+        for expr in side:
+            session.meet_infinities(expr)
     try:
         for one, other in zip(left, right, strict=True):
             if one != other and not session.equal(one, other):
@@ -99,6 +102,12 @@ class _Cases:
             for claim in assumptions
             if isinstance(claim, Op) and claim.op == "!=" and claim.args[1] == Const(claim.args[1].type, 0)
         ]
+
+    def meet_infinities(self, expr: Expr) -> None:
+        """Know the infinite ends in advance: everything of their type lies between them."""
+        for node in walk(expr):
+            if isinstance(node, Const) and isinstance(node.value, float) and math.isinf(node.value):
+                self.constant(node)
 
     # The search.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rfactor.ir.expr import Const, Expr, Var, apply, substitute
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
@@ -223,32 +223,55 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
         failure = failure or found
         if failure.name == "associative" and isinstance(failure.verdict, Refuted) and claim.identity is None:
             return failure
-    if claim.identity is not None:
-        # Y is only what runs from e reach: one induction step gives associativity and the left identity there.
+    assert failure is not None
+    if claim.identity is not None and isinstance(failure.verdict, Unknown):
+        # Where the laws are not known to fail somewhere, it is enough that they hold for what runs from e reach: one
+        # induction step gives them there.
         attempt = _Ledger(claim, ledger.limits, dict(ledger.proofs))
         reached = _by_induction(attempt, op) or _right_side(attempt, op)
         if reached is None:
             return _finish(attempt, op)
+    if claim.identity is not None:
         without = _Ledger(replace(claim, identity=None, invariant=()), ledger.limits, dict(ledger.proofs))
         if _laws(without, op) is None:
             return _finish(without, op)
-    assert failure is not None
     return failure
 
 
+def _fixed(claim: Claim, op: Operator) -> Tuple:
+    """That right operands are what the data always are: a constant, or alike."""
+    assert claim.data is not None
+    y = op.operands("y")
+    found: list[Expr] = []
+    for i, (own, data) in zip(range(len(y)), zip(y, claim.data, strict=True), strict=True):
+        twin = next((j for j in range(i) if claim.data[j] == data and y[j].type == own.type), None)
+        if isinstance(data, Const):
+            found.append(apply("==", own, data))
+        elif twin is not None:
+            found.append(apply("==", y[twin], own))
+    return tuple(found)
+
+
 def _invariants(claim: Claim, op: Operator) -> Iterator[Tuple]:
-    """Invariants to try: the one given, none, and that the identity leaves y as it is."""
+    """Invariants to try: the one given, none, what data always are, and that the identity leaves y as it is."""
     if claim.invariant:
         yield claim.invariant
     yield ()
-    if claim.identity is None or any(map(has_infinity, claim.identity)):
+    fixed = _fixed(claim, op)
+    for condition in fixed:
+        yield (condition,)
+    if len(fixed) > 1:
+        yield fixed
+    if claim.identity is None:
         return
     y = op.operands("y")
-    kept = [
-        apply("==", simplify(result), operand)
-        for result, operand in zip(op(claim.identity, y), y, strict=True)
-        if simplify(result) != operand
-    ]
+    try:
+        after = [simplify(without_infinities(result)) for result in op(claim.identity, y)]
+    except Undefined:
+        return
+    if any(has_infinity(result) and not _among_floats(result) for result in after):
+        return
+    kept = [apply("==", result, operand) for result, operand in zip(after, y, strict=True) if result != operand]
     needed = tuple(
         condition
         for condition in kept
@@ -256,6 +279,16 @@ def _invariants(claim: Claim, op: Operator) -> Iterator[Tuple]:
     )
     if needed and needed != claim.invariant:
         yield needed
+
+
+def _among_floats(expr: Expr) -> bool:
+    """Whether infinities in `expr` are only compared with floats, so that it can be written down."""
+    if isinstance(expr, Op) and any(map(has_infinity, expr.args)):
+        operands = {arg.type for arg in expr.args if not arg.type.is_bool} - (
+            {expr.type} if expr.op == "select" else set()
+        )
+        return all(t.is_float for t in operands) and len(operands) <= 1 and all(map(_among_floats, expr.args))
+    return True
 
 
 def _laws(ledger: _Ledger, op: Operator) -> Failed | None:

@@ -121,6 +121,8 @@ def _by_solver(
     from rfactor.prover.smt import GaveUp, Sat, solve
 
     for one, other in zip(left, right, strict=True):
+        if one.type != other.type:
+            return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
         outcome = solve([*assumptions, apply("!=", one, other)], meaning, limits)
         if isinstance(outcome, GaveUp):
             return Unknown(outcome.reason)

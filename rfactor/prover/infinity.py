@@ -51,12 +51,12 @@ class _Rewriter:
         if not expr.children:
             return expr
         args = tuple(map(self.visit, expr.children))
-        if not any(map(_carries, args)):
+        if not any(map(may_be_infinite, args)):
             return _rebuilt(expr, args)
         if isinstance(expr, Op) and expr.op == "select":
             return _select(*args)
         for at, arg in zip(range(len(args)), args, strict=True):
-            if isinstance(arg, Op) and _carries(arg):  # a select with an infinite branch: pull it to the top
+            if isinstance(arg, Op) and may_be_infinite(arg):  # a select with an infinite branch: pull it to the top
                 condition, true, false = arg.args
                 branches = [self.visit(_rebuilt(expr, (*args[:at], b, *args[at + 1 :]))) for b in (true, false)]
                 return _select(condition, branches[0], branches[1])
@@ -68,9 +68,11 @@ class _Rewriter:
         raise Undefined(f"{expr} of an infinity")
 
 
-def _carries(expr: Expr) -> bool:
+def may_be_infinite(expr: Expr) -> bool:
     """Whether the value may be infinite: ±inf itself, or a select with it as a branch."""
-    return is_infinite(expr) or (isinstance(expr, Op) and expr.op == "select" and any(map(_carries, expr.args[1:])))
+    return is_infinite(expr) or (
+        isinstance(expr, Op) and expr.op == "select" and any(map(may_be_infinite, expr.args[1:]))
+    )
 
 
 def _rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:

@@ -103,7 +103,7 @@ def used(exprs: Sequence[Expr]) -> tuple[Var, ...]:
 def differs(left: Array, right: Array) -> Array:
     """Where two arrays of values differ; beyond rounding, for floats. NaN equals NaN."""
     left, right = np.broadcast_arrays(left, right)
-    if left.dtype.kind != "f":
+    if not left.dtype.kind == right.dtype.kind == "f":
         unequal: Array = np.asarray(np.not_equal(left, right)).astype(bool)
         return unequal
     with np.errstate(all="ignore"):
