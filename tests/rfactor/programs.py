@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain, ReductionVariable
 from rfactor.ir.expr import Call, Const, Expr, Var, substitute, variables
 from rfactor.ir.parser import parse_expr, parse_tuple
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, IdentityKind
@@ -75,7 +76,7 @@ def answering(
     identity: str,
     kind: IdentityKind = "two-sided",
     commutative: bool | None = True,
-    data: str | Callable[[Update], tuple[Expr, ...]] | None = None,
+    data: str | Callable[..., tuple[Expr, ...]] | None = None,
     **constants: Type,
 ) -> Recognize:
     """A matcher that knows one operator and gives it for every update of as many components."""
@@ -87,17 +88,35 @@ def answering(
         if len(update.types) != parts:
             return Answer(update, "unknown", reason=f"this is not the update of {parts} components that is known")
         types |= {v.name: v.type for c in update.components for v in variables(c) if v.name not in types}
+        start = parse_tuple(identity, types, update.types)
         return Answer(
             update,
             "associative",
             parse_tuple(operator, types, update.types),
-            parse_tuple(identity, types, update.types),
+            start,
             kind,
             commutative=commutative,
-            data=parse_tuple(data, types, update.types) if isinstance(data, str) else data and data(update),
+            data=_data(data, update, types, start),
         )
 
     return recognize
+
+
+def _data(
+    data: str | Callable[..., tuple[Expr, ...]] | None,
+    update: Update,
+    types: dict[str, Type],
+    start: tuple[Expr, ...],
+) -> tuple[Expr, ...] | None:
+    if data is reached:
+        return reached(update, start)
+    return parse_tuple(data, types, update.types) if isinstance(data, str) else data and data(update)
+
+
+def reached(update: Update, start: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The state after one element: `f(e; d)`."""
+    values = {f"x{i}": value for i, value in enumerate(start)}
+    return tuple(simplify(substitute(component, values)) for component in update.components)
 
 
 def refusing(reason: str, **counterexample: int) -> Recognize:
