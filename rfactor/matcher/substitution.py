@@ -9,6 +9,7 @@ ties broken by an index, clamps, carries, saturation, masks, without a table.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -360,8 +361,7 @@ def _offset(y: Expr, value: sampling.Array, wanted: sampling.Array) -> list[Expr
 def _by_rank(options: Sequence[list[Expr]]) -> Iterator[tuple[Expr, ...]]:
     """All choices, those that depart least from the first options first."""
     sizes = [range(len(option)) for option in options]
-    count = int(np.prod([len(size) for size in sizes])) if sizes else 1
-    if count > 20_000:
+    if math.prod(map(len, sizes)) > 20_000:
         sizes = [range(min(len(option), 2)) for option in options]
         if 2 ** len(sizes) > 20_000:
             sizes = [range(1) for _ in options]
