@@ -55,7 +55,8 @@ def of(proved: Discharged) -> Action | None:
         return None if claim.invariant else Action(lift.types, lift.data, lift.operator, lift.identity, lift.apply)
     if claim.operator is None or claim.identity is None or claim.data is None:
         return None
-    if proved.identity_kind != "two-sided":
+    fits = all(e.type == type_ for e, type_ in zip(claim.identity, claim.update.types, strict=True))
+    if proved.identity_kind != "two-sided" or not fits:
         return flagged(claim.update.types, claim.operator, claim.data)
     return Action(claim.update.types, claim.data, claim.operator, claim.identity, claim.operator)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
@@ -12,7 +12,9 @@ from rfactor.ir.update import Update
 from rfactor.matcher import lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.solve import Solver, renumbered
+from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.infinity import has_infinity
 
 _DEEPEST = 2
 """How many liftings may stand inside one another."""
@@ -57,7 +59,7 @@ class Lifter:
             for claim in family():
                 if self.solver.limits.expired:
                     return None
-                result = discharge(claim, self.solver.limits)
+                result = discharge(_tidied(claim), self.solver.limits)
                 if isinstance(result, Discharged):
                     return result
         return None
@@ -81,6 +83,20 @@ class Lifter:
             actions.append((group, action))
         result = discharge(Claim(update, lift=_side_by_side(update, actions)), self.solver.limits)
         return result if isinstance(result, Discharged) else None
+
+
+def _tidied(claim: Claim) -> Claim:
+    """The claim with the lifting's expressions simplified."""
+    assert claim.lift is not None
+
+    def tidied(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(e if has_infinity(e) else tidy(e) for e in exprs)
+
+    lift = claim.lift
+    return replace(
+        claim,
+        lift=replace(lift, data=tidied(lift.data), operator=tidied(lift.operator), apply=tidied(lift.apply)),
+    )
 
 
 def _side_by_side(update: Update, actions: list[tuple[Subgraph, Action]]) -> Lift:

@@ -51,7 +51,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 
 
 def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
-    solver = Solver(limits, quick_tiers(table), late_tiers())
+    solver = Solver(limits, quick_tiers(table), late_tiers(limits))
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
@@ -107,7 +107,8 @@ def _may_overflow(update: Update) -> bool:
 def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None) -> Answer:
     """Say so where unbounded integers would make the difference."""
     unbounded = replace(update, meaning=Meaning.MATH)
-    solver = Solver(limits.at_most(seconds=0.5).starting_now(), quick_tiers(table), late_tiers())
+    limits = limits.at_most(seconds=0.5).starting_now()
+    solver = Solver(limits, quick_tiers(table), late_tiers(limits))
     if decompose(unbounded, solver) is not None:
         hint = "it is associative if nothing overflows (--semantics math)"
     elif Lifter(solver).lift(unbounded) is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
@@ -115,7 +116,7 @@ class Solver:
                     {to_group[i]: renumbered(operator[i], to_group) for i in group if i in operator},
                     {to_group[i]: identity[i] for i in group if i in identity},
                 )
-                found = self.first_proved("substitution", substitution.claims(own, given))
+                found = self.first_proved("substitution", substitution.claims(own, given, limits=self.limits))
             if found is None or found.proved.claim.operator is None or found.proved.claim.identity is None:
                 return None
             back = dict(zip(range(len(group)), group, strict=True))
@@ -152,6 +153,10 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
     return [("table", tabled), ("primitive", single), ("linear", polynomials.claims)]
 
 
-def late_tiers() -> list[tuple[str, Tier]]:
-    """What needs a search."""
-    return [("selection", selection.claims), ("replay", replay.claims), ("substitution", substitution.claims)]
+def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
+    """What needs a search, and ends with the limits."""
+    return [
+        ("selection", selection.claims),
+        ("replay", replay.claims),
+        ("substitution", partial(substitution.claims, limits=limits)),
+    ]

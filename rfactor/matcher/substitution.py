@@ -25,6 +25,7 @@ from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, m
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, apply_update
 from rfactor.prover.infinity import Undefined, is_infinite, without_infinities
+from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.operator import Operator, constants_of
 
 _POINTS = 48
@@ -150,11 +151,17 @@ def agrees(left: Sequence[sampling.Array] | None, right: Sequence[sampling.Array
 
 
 def claims(
-    update: Update, solved: Solved | None = None, starts_given: Sequence[State] | None = None
+    update: Update,
+    solved: Solved | None = None,
+    starts_given: Sequence[State] | None = None,
+    limits: Limits = DEFAULT,
 ) -> Iterator[Claim]:
-    """Claims whose operator is the update with its data replaced, those with a two-sided identity first."""
+    """Claims whose operator is the update with its data replaced, those with a two-sided identity first.
+
+    Nothing more is begun once the limits have expired.
+    """
     solved = solved or Solved({}, {})
-    search = _Search(update, solved)
+    search = _Search(update, solved, limits)
     infinite = update.meaning is Meaning.MATH
     waiting: list[Claim] = []
     tried: set[State] = set()
@@ -178,8 +185,8 @@ def claims(
 
 
 class _Search:
-    def __init__(self, update: Update, solved: Solved) -> None:
-        self.update, self.solved = update, solved
+    def __init__(self, update: Update, solved: Solved, limits: Limits) -> None:
+        self.update, self.solved, self.limits = update, solved, limits
         own = accumulator_names(update)
         self.free = free_of(own)
         self.open = [i for i in range(len(update.types)) if i not in solved.operator]
@@ -241,7 +248,8 @@ class _Search:
         pairs = self.run_of_two(one)
         taken = 0
         for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
-            del at
+            if at % 8 == 0 and self.limits.expired:
+                return
             mapping: dict[int, dict[Expr, Expr]] = {i: {} for i in self.open}
             for (component, term), chosen in zip(places, choice, strict=True):
                 mapping[component][term] = chosen

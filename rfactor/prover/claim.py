@@ -19,7 +19,7 @@ from rfactor.ir.update import Update
 from rfactor.prover import sampling
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import holds, prove_equal
-from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
+from rfactor.prover.infinity import Undefined, has_infinity, without_infinities, writable
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.operator import Kind, Operator, Tuple
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
@@ -112,6 +112,9 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     Raises `ValueError` if the parts of the claim do not fit together (numbers of components, types).
     """
     _check_shape(claim)
+    for expr, type_ in _shown(claim):
+        if expr.type != type_ or not writable(expr):
+            return Failed("step", Unknown(f"{expr} is no expression of type {type_}"))
     named, back = separated(claim)
     ledger = _Ledger(named, limits)
     result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
@@ -131,6 +134,18 @@ def _check_shape(claim: Claim) -> None:
         raise ValueError("a claim needs an operator with its data, or a lifting")
     if not len(claim.operator) == len(claim.data) == count or len(claim.identity or claim.operator) != count:
         raise ValueError(f"the update has {count} components; so must the operator, its data and its identity")
+
+
+def _shown(claim: Claim) -> Iterator[tuple[Expr, Type]]:
+    """The parts of a claim that must be expressions of their types."""
+    types = claim.update.types
+    if claim.lift is not None:
+        yield from zip(claim.lift.data, claim.lift.types, strict=True)
+        yield from zip(claim.lift.operator, claim.lift.types, strict=True)
+        yield from zip(claim.lift.apply, types, strict=True)
+    else:
+        yield from zip(claim.data or (), types, strict=True)
+        yield from zip(claim.operator or (), types, strict=True)
 
 
 def separated(claim: Claim) -> tuple[Claim, dict[str, str]]:

@@ -32,6 +32,18 @@ def has_infinity(expr: Expr) -> bool:
     return is_infinite(expr) or any(map(has_infinity, expr.children))
 
 
+def writable(expr: Expr) -> bool:
+    """Whether ±inf stands only among floats of its own type, so that the parser reads `expr` back."""
+    operands = expr.children[1:] if isinstance(expr, Op) and expr.op == "select" else expr.children
+    if any(is_infinite(arg) for arg in operands):
+        alike = {arg.type for arg in operands} | (
+            {expr.type} if isinstance(expr, Op) and expr.op == "select" else set()
+        )
+        if len(alike) > 1:
+            return False
+    return all(map(writable, expr.children))
+
+
 def without_infinities(expr: Expr) -> Expr:
     """An equal expression in which ±inf stands only as a branch of selects at the top. Raises `Undefined`."""
     return _Rewriter().visit(expr) if has_infinity(expr) else expr

@@ -1,0 +1,162 @@
+"""The command: its objects, its exit codes, its one-line errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rfactor.cli.check import batch_line, check
+from rfactor.cli.main import main
+from rfactor.matcher.check import check as decide
+
+KEYS = {
+    "update", "types", "semantics", "verdict", "operator", "identity", "identity_kind", "data", "commutative", "groups",
+    "source", "invariant", "assumes", "lift", "counterexample", "reason", "proofs", "ms",
+}  # fmt: skip
+
+
+def run(*args: str, text: str | None = None) -> tuple[int, str]:
+    result = CliRunner().invoke(check, list(args), standalone_mode=False, input=text)
+    if result.exception is not None:
+        raise result.exception
+    return int(result.return_value or 0), result.output
+
+
+def run_json(*args: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run(*args, "--json")[1])
+    return answer
+
+
+def test_the_object_has_exactly_the_keys_of_the_contract() -> None:
+    answer = run_json("min(x0, a), select(x0 < a, x1, i)")
+    assert set(answer) == KEYS
+    assert answer["verdict"] == "associative"
+    assert answer["identity_kind"] == "left"
+    assert answer["types"] == {"x0": "i32", "a": "i32", "x1": "i32", "i": "i32"}
+    assert answer["groups"] == [[0, 1]]
+    assert {proof["claim"] for proof in answer["proofs"]} >= {"step", "associative", "left_identity", "not_commutative"}
+
+
+def test_a_lifted_answer_leaves_the_plain_parts_null() -> None:
+    answer = run_json("max(x + a, b)", "--semantics", "math")
+    assert answer["verdict"] == "lifted"
+    assert answer["operator"] is answer["identity"] is answer["data"] is None
+    assert set(answer["lift"]) == {"types", "data", "operator", "identity", "apply"}
+    assert answer["lift"]["identity"] == ["0", "-inf"]
+
+
+@pytest.mark.parametrize(
+    ("update", "code"),
+    [("x + a", 0), ("x*a + b", 0), ("(x + a) // 2", 1), ("sqrt(x*x + a) * x", 3)],
+)
+def test_exit_codes_tell_yes_no_and_unknown_apart(update: str, code: int) -> None:
+    kind = ["--type", "f32"] if "sqrt" in update else []
+    assert run(update, *kind, "--timeout", "3")[0] == code
+
+
+def test_a_no_shows_values_and_says_where_overflow_is_to_blame() -> None:
+    answer = run_json("max(x + a, b)")
+    assert answer["verdict"] == "not_associative"
+    assert answer["counterexample"]
+    assert "nothing overflows" in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["x + "], ["x +; a"], ["x + a", "--type", "i33"], ["x0, x2"], ["x + f(a)"], ["x + 300", "--type", "u8"],
+     ["x + a", "--types", "a"], [], ["x + a", "--timeout", "0"], ["--batch", "/nowhere.jsonl"], ["--claim", "/nowhere"],
+     ["__import__('os').getcwd()"]],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", *arguments])
+    captured = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert captured.out == ""
+    assert len(captured.err.strip().splitlines()) == 1
+
+
+def test_a_batch_answers_in_order_and_marks_bad_lines(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"id": "one", "update": "x + a", "type": "u8"}),
+        "not json",
+        json.dumps({"id": "three", "update": "x +"}),
+        json.dumps({"id": "four", "update": "x * s", "const": ["s"]}),
+    ]
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(lines))
+    code, output = run("--batch", str(file), "--json")
+    objects = [json.loads(line) for line in output.splitlines()]
+    assert code == 2
+    assert [o["id"] for o in objects] == ["one", None, "three", "four"]
+    assert ["error" in o for o in objects] == [False, True, True, False]
+    assert run("--batch", "-", text=lines[0])[0] == 0
+
+
+def test_operators_as_they_stand() -> None:
+    yes = json.loads(run("--operator", "x + y + 7*x*y", "--json")[1])
+    assert (yes["left_identity"], yes["right_identity"], yes["idempotent"]) == (["0"], ["0"], False)
+    code, output = run("--operator", "x - y", "--json")
+    no = json.loads(output)
+    assert code == 1
+    assert set(no["counterexample"]) == {"x", "y", "z", "left", "right"}
+    x, y, z = (no["counterexample"][letter] for letter in "xyz")
+    assert ((x - y) - z, x - (y - z)) == (no["counterexample"]["left"], no["counterexample"]["right"])
+    pair = json.loads(run("--operator", "min(x0, y0), select(x0 < y0, x1, y1)", "--json")[1])
+    assert pair["left_identity"] is not None
+    assert pair["right_identity"] is None
+
+
+@pytest.mark.parametrize("update", ["x + a", "x*a + b", "min(x0, a), select(x0 <= a, x1, i)", "x / a"])
+def test_a_claim_is_proved_again_from_its_own_object(update: str, tmp_path: Path) -> None:
+    kind = ["--type", "f32"] if "/" in update else []
+    file = tmp_path / "claim.json"
+    record = run_json(update, *kind)
+    file.write_text(json.dumps(record))
+    assert run("--claim", str(file))[0] == 0
+    if record["data"]:
+        record["data"] = [*record["data"][:-1], "1 + a"]
+        file.write_text(json.dumps(record))
+        assert run("--claim", str(file))[0] == 1
+
+
+def test_explanations_and_drawings(tmp_path: Path) -> None:
+    drawing = tmp_path / "graph.svg"
+    code, output = run("min(x0, a), select(x0 < a, x1, i)", "--explain", "--svg", str(drawing))
+    assert code == 0
+    assert "x1 <- x0, x1" in output
+    assert drawing.read_text().startswith("<svg")
+
+
+def test_the_function_returns_the_same_answer_as_the_command() -> None:
+    answer = decide("x + a*b", type="f32")
+    assert answer.verdict == "associative"
+    assert run_json("x + a*b", "--type", "f32")["operator"] == [str(e) for e in answer.operator or ()]
+
+
+def test_common_reductions_take_about_a_millisecond_once_warm() -> None:
+    lines = [json.dumps({"update": f"x + a*{n}"}) for n in range(2, 22)]
+    lines += [json.dumps({"update": f"max(x, a - {n})"}) for n in range(2, 22)]
+    batch_line(lines[0], 10.0)
+    batch_line(lines[-1], 10.0)
+    times = []
+    for line in lines:
+        start = time.perf_counter()
+        batch_line(line, 10.0)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.005
+    assert sorted(times)[len(times) // 2] < 0.02  # generous: other work may share the machine
+
+
+def test_a_cold_check_imports_no_more_than_it_needs() -> None:
+    code = "import sys; from rfactor.cli.main import main\ntry: main(['check', 'x + a'])\nexcept SystemExit: pass\n"
+    code += "print(sorted(m for m in ('z3', 'llvmlite', 'halide') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
