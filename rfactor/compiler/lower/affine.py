@@ -2,7 +2,8 @@
 
 Bounds, loop extents and flat indices are sums such as `xo*16 + xi + f.min.0`. Keeping them in this form is what makes
 `x.max - x.min + 1` a constant and a vector index a ramp. The rules here hold over the integers: they are for
-coordinates, whose arithmetic does not overflow, never for the values that a user computes.
+coordinates, whose arithmetic does not overflow, never for the values that a user computes. Data may stand in an index
+too, and their arithmetic wraps: `tidy` leaves quotients, minima and maxima of data as they are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from rfactor.ir.expr import Const, Expr, Op, rebuild
+from rfactor.ir.expr import Call, Const, Expr, Op, rebuild, walk
 from rfactor.ir.loopnest import Load
 from rfactor.ir.types import I32, I64, Type
 
@@ -154,6 +155,9 @@ def divide(a: Expr, divisor: int) -> Expr:
 
 def divide_up(a: Expr, divisor: int) -> Expr:
     """`a / divisor` for a positive divisor, rounded up."""
+    value = constant_value(a)
+    if value is not None:
+        return _literal(a.type, -(-value // divisor))
     return divide(add(a, _literal(a.type, divisor - 1)), divisor)
 
 
@@ -196,6 +200,8 @@ def _tidy(expr: Expr) -> Expr:
             return from_affine(*affine(Op(expr.type, expr.op, args)), expr.type)
         if expr.op == "*":
             return multiply(*args)
+        if any(map(reads, args)):
+            return rebuild(expr, args)
         if expr.op == "min":
             return minimum(*args)
         if expr.op == "max":
@@ -210,6 +216,11 @@ def _tidy(expr: Expr) -> Expr:
             return _literal(expr.type, int(args[0].value))
         return rebuild(expr, args)
     return rebuild(expr, tuple(map(tidy, expr.children)))
+
+
+def reads(expr: Expr) -> bool:
+    """Whether data is read in `expr`."""
+    return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))
 
 
 def replace_terms(expr: Expr, values: Mapping[Expr, Expr]) -> Expr:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, select, variables, walk
-from rfactor.ir.loopnest import Load
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, select, variables, walk
 from rfactor.ir.types import BOOL, I32, I64, Type
 
 End = Expr | None
@@ -239,11 +239,6 @@ def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
     if all(least <= value <= greatest for value in (constant, *(count for _, count in kept))):
         return affine.from_affine(kept, constant, type)
     return None
-
-
-def reads(expr: Expr) -> bool:
-    """Whether data is read in `expr`."""
-    return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))
 
 
 def _only_both(extreme: Extreme, a: End, b: End) -> End:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
-from rfactor.compiler.lower.interval import reads
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
 from rfactor.ir.loopnest import (
@@ -42,6 +42,16 @@ SMALL = 1 << 12
 def buffer_name(function: str, component: int) -> str:
     """The flat buffer of one component of a function."""
     return f"{function}.{component}"
+
+
+def value_name(buffer: str) -> str:
+    """What a user's value is called between its computation and its store to `buffer`."""
+    return f"{buffer}.value"
+
+
+def is_value(name: str) -> bool:
+    """Whether `name` is a user's value rather than a coordinate, whose names end in `.min`, `.extent`, …."""
+    return name.endswith(value_name(""))
 
 
 def flatten(stmt: Stmt, algorithm: Algorithm, sparse: frozenset[str] = frozenset()) -> Stmt:
@@ -88,12 +98,18 @@ def _times(distance: Expr, stride: Expr) -> Expr:
 def widen(coordinate: Expr) -> Expr:
     """An i32 coordinate as i64, converted term by term: coordinates do not overflow, but sums of i32 data may wrap."""
     terms, constant = affine.affine(coordinate)
-    if any(data_range(term) == _WHOLE and reads(term) for term, _ in terms):
-        return Op(I64, "cast", (coordinate,))
+    low = high = constant
+    for term, factor in terms:
+        if reads(term):
+            least, greatest = data_range(term) or _WHOLE
+            low += factor * (least if factor > 0 else greatest)
+            high += factor * (greatest if factor > 0 else least)
+            if (least, greatest) == _WHOLE or low < I32.min or high > I32.max:
+                return Op(I64, "cast", (coordinate,))
     return affine.from_affine(tuple((Op(I64, "cast", (term,)), factor) for term, factor in terms), constant, I64)
 
 
-_WHOLE = (I32.min, I32.max)
+_WHOLE = (int(I32.min), int(I32.max))
 
 
 def _given(name: str, dimensions: int, dense: bool) -> _Layout:
@@ -139,7 +155,7 @@ class _Flattening:
         indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
         if len(values) == 1:
             return Store(buffers[0], indices[0], values[0], ALWAYS)
-        names = [Var(value.type, f"{buffer}.value") for buffer, value in zip(buffers, values, strict=True)]
+        names = [Var(value.type, value_name(buffer)) for buffer, value in zip(buffers, values, strict=True)]
         body = block(*(Store(b, i, name, ALWAYS) for b, i, name in zip(buffers, indices, names, strict=True)))
         for name, value in reversed(list(zip(names, values, strict=True))):
             body = Let(name.name, value, body)

@@ -9,6 +9,7 @@ let a = b; …  (unused, or a name)    ->   …
 from __future__ import annotations
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.storage import is_value
 from rfactor.ir.expr import Const, Expr, Var, names, rebuild, walk
 from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store, block
 from rfactor.ir.simplify import simplify
@@ -102,7 +103,8 @@ class _Tidying:
         return If(condition, then, None if otherwise == NOTHING else otherwise)
 
     def _definition(self, let: Let) -> Stmt:
-        value = self.coordinate(let.value) if let.value.type == I32 else self.value(let.value)
+        exact = is_value(let.name) or let.value.type != I32
+        value = self.value(let.value) if exact else self.coordinate(let.value)
         if isinstance(value, Const | Var):
             return self._with(let.name, value).visit(let.body)
         return Let(let.name, value, self.visit(let.body))

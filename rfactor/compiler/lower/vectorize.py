@@ -31,6 +31,7 @@ from rfactor.ir.loopnest import (
     Store,
     block,
 )
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 
 
@@ -183,7 +184,7 @@ def _ramp(expr: Op, operands: tuple[Expr, ...]) -> Ramp | None:
     """A sum or product of ramps and scalars that is a ramp again; exact also where it wraps."""
 
     def combined(op: str, a: Expr, b: Expr) -> Expr:
-        return affine.tidy(Op(a.type, op, (a, b)))
+        return simplify(Op(a.type, op, (a, b)))
 
     if expr.op == "neg" and isinstance(operands[0], Ramp):
         ramp = operands[0]
