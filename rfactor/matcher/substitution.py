@@ -8,8 +8,8 @@ ties broken by an index, clamps, carries, saturation, masks, without a table.
 
 from __future__ import annotations
 
+import heapq
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +35,8 @@ _CHOICES = 96
 """Most combinations of replacements tried for one `e`."""
 _AFTER_FIRST, _PER_START = 3, 2
 """Starts searched in full once something was found, and claims taken from one start."""
+_TRIED = 400
+"""Candidates after which a search stops."""
 _STARTS = 200
 """Most values of `e` tried."""
 
@@ -207,6 +209,7 @@ class _Search:
         self.step = self.samples.values([update.components[i] for i in self.open])
         after_two = apply_update(self._second(), update.components)
         self.two = self.samples.values([after_two[i] for i in self.open])
+        self.tried = 0
         self.y = tuple(Var(t, f"y{i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
 
     def _second(self) -> Update:
@@ -224,7 +227,7 @@ class _Search:
             data = tuple(without_infinities(c) for c in run_from(update, e))
         except Undefined:
             return
-        if any(map(is_infinite, data)) or not self.samples.separates(data):
+        if self.tried > _TRIED or any(map(is_infinite, data)) or not self.samples.separates(data):
             return
         one = self.samples.values(data)
         if one is None:
@@ -257,6 +260,7 @@ class _Search:
                 self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping[i]))
                 for i in range(len(update.types))
             )
+            self.tried += 1
             opened = [operator[i] for i in self.open]
             if not agrees(self.samples.at(opened, one), self.step):
                 continue
@@ -367,11 +371,11 @@ def _offset(y: Expr, value: sampling.Array, wanted: sampling.Array) -> list[Expr
 
 
 def _by_rank(options: Sequence[list[Expr]]) -> Iterator[tuple[Expr, ...]]:
-    """All choices, those that depart least from the first options first."""
-    sizes = [range(len(option)) for option in options]
-    if math.prod(map(len, sizes)) > 20_000:
-        sizes = [range(min(len(option), 2)) for option in options]
-        if 2 ** len(sizes) > 20_000:
-            sizes = [range(1) for _ in options]
-    for at in sorted(itertools.product(*sizes), key=sum):
+    """All choices, those that depart least from the first options first; made as they are asked for."""
+    waiting = [(0, (0,) * len(options), 0)]
+    while waiting:
+        rank, at, last = heapq.heappop(waiting)
         yield tuple(option[i] for option, i in zip(options, at, strict=True))
+        for place in range(last, len(options)):  # places are raised in order, so that each choice is met once
+            if at[place] + 1 < len(options[place]):
+                heapq.heappush(waiting, (rank + 1, (*at[:place], at[place] + 1, *at[place + 1 :]), place))
