@@ -138,7 +138,12 @@ class _Cases:
         low, high = split.low, split.high
         edges = [[(low, high, True)], [(high, low, False)]]
         if split.equality:
-            edges = [[(low, high, True)], [(high, low, True)], [(low, high, False), (high, low, False)]]
+            order = state.orders[split.domain]
+            edges = [[(low, high, False), (high, low, False)]]
+            if order.path(high, low) == "none":
+                edges.append([(low, high, True)])
+            if order.path(low, high) == "none":
+                edges.append([(high, low, True)])
         for choice in edges:
             branch = state.copy()
             for edge in choice:

@@ -18,6 +18,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
 from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
 
@@ -93,6 +94,8 @@ def _prove_equal(
             if not assumptions and _equal_on_bits(left, right)
             else _by_solver(left, right, meaning, assumptions, limits, start)
         )
+    if equal_by_cutting(left, right, assumptions):
+        return proven("order")
     method = prove_by_cases(left, right, meaning, assumptions, limits)
     if method is not None:
         return proven(method)
