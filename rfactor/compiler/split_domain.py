@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rfactor.compiler.schedule.directives import Fuse, Split, TailStrategy
+from rfactor.compiler.schedule.loops import countable
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, ReductionDomain, ReductionVariable
 from rfactor.ir.expr import Const, Expr, apply, conjunction, substitute
@@ -55,11 +56,13 @@ def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Def
     old, position = _find(domain, split.old)
     _unused(domain, {split.old}, split.outer, split.inner)
     factor = _literal(split.factor)
-    outer = ReductionVariable(
-        split.outer,
-        _literal(0),
-        simplify(apply("//", apply("+", old.extent, _literal(split.factor - 1)), factor)),
-    )
+    if isinstance(old.extent, Const):
+        whole = -(-int(old.extent.value) // split.factor)
+        countable(f"split({split.old}) by {split.factor}", whole * split.factor - 1)
+        blocks: Expr = _literal(whole)
+    else:
+        blocks = simplify(apply("//", apply("+", old.extent, _literal(split.factor - 1)), factor))
+    outer = ReductionVariable(split.outer, _literal(0), blocks)
     inner = ReductionVariable(split.inner, _literal(0), factor)
     along = apply("+", apply("*", outer.var, factor), inner.var)
     divides = isinstance(old.extent, Const) and int(old.extent.value) % split.factor == 0
@@ -79,8 +82,10 @@ def _fuse(definition: Definition, domain: ReductionDomain, fuse: Fuse) -> Defini
             f"reduction domain, whose order is {order} from the outside"
         )
     _unused(domain, {fuse.inner, fuse.outer}, fuse.fused)
-    count = _count(inner.extent)
-    fused = ReductionVariable(fuse.fused, _literal(0), simplify(apply("*", _count(outer.extent), count)))
+    count, rows = _count(inner.extent), _count(outer.extent)
+    if isinstance(count, Const) and isinstance(rows, Const):
+        countable(f"fuse({fuse.inner}, {fuse.outer})", int(count.value) * int(rows.value))
+    fused = ReductionVariable(fuse.fused, _literal(0), simplify(apply("*", rows, count)))
     variables = (*domain.variables[:position], fused, *domain.variables[above + 1 :])
     values = {
         inner.name: simplify(apply("+", inner.min, apply("%", fused.var, count))),

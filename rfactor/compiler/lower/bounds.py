@@ -31,6 +31,7 @@ from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, conjunction, walk
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
 """Least and greatest coordinate of each dimension."""
@@ -123,7 +124,9 @@ class _Inference:
 
     def _loop(self, loop: For, scope: Scope) -> Stmt:
         depth = scope.depth + 1
-        self._noted((loop.min, affine.subtract(affine.add(loop.min, loop.extent), affine.integer(1))), scope)
+        _countable(loop)
+        end = affine.add(loop.min, loop.extent)
+        self._noted((loop.min, end, affine.subtract(end, affine.integer(1))), scope)
         bindings: dict[str, Binding] = dict(scope.bindings)
         bindings[loop.name] = LoopRange(depth, loop.min, loop.extent)
         lets, body = self.visit(loop.body, replace(scope, depth=depth, bindings=bindings))
@@ -259,6 +262,13 @@ class _Inference:
                     if condition not in conditions:
                         conditions.append(condition)
         return conjunction(*conditions)
+
+
+def _countable(loop: For) -> None:
+    """Refuse a loop of constant bounds that ends beyond i32."""
+    first, extent = affine.constant_value(loop.min), affine.constant_value(loop.extent)
+    if first is not None and extent is not None and first + extent > int(I32.max):
+        raise AlgorithmError(f"the loop {loop.name} runs from {first} to {first + extent - 1}, beyond the range of i32")
 
 
 def _defined(scope: Scope, lets: Lets) -> Scope:

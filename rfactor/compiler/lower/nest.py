@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, Split, StageSchedule
+from rfactor.compiler.schedule.loops import countable
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
@@ -178,6 +179,8 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             value = affine.add(affine.add(scaled, Var(I32, relation.inner)), old.min)
             known = affine.constant_value(old.extent)
             divides = known is not None and known % relation.factor == 0
+            if known is not None:
+                countable(f"split({relation.old})", -(-known // relation.factor) * relation.factor - 1)
             guard: Expr | None = (
                 None if divides else apply("<", Var(I32, relation.old), affine.add(old.min, old.extent))
             )
@@ -190,6 +193,9 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             quotient, remainder = _quotient(fused, inner.extent), _remainder(fused, inner.extent)
             defined.append((relation.outer, affine.add(quotient, outer.min), None))
             defined.append((relation.inner, affine.add(remainder, inner.min), None))
+            counts = affine.constant_value(inner.extent), affine.constant_value(outer.extent)
+            if counts[0] is not None and counts[1] is not None:
+                countable(f"fuse({relation.inner}, {relation.outer})", max(counts[0], 0) * counts[1])
             loops[relation.fused] = _Loop(zero, affine.multiply(affine.maximum(inner.extent, zero), outer.extent))
             ranges[quotient], ranges[remainder] = outer.extent, inner.extent
     environment: dict[str, Expr] = {d.name: Var(I32, f"{prefix}.{d.name}") for d in schedule.dimensions}

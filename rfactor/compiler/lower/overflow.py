@@ -35,13 +35,13 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
 
 
 def _known(algorithm: Algorithm) -> set[Expr]:
-    """First and last coordinates of arrays that the caller gives: they were checked when they were given."""
+    """First and last coordinates of arrays that the caller gives, and one past: checked when they were given."""
     known: set[Expr] = set()
     for name, dimensions in _arrays(algorithm):
         for d in range(dimensions):
             low, extent = Var(I32, f"{name}.min.{d}"), Var(I32, f"{name}.extent.{d}")
             end = Op(I32, "+", (low, extent))
-            known |= {low, extent, Op(I32, "-", (end, Const(I32, 1))), Op(I32, "-", (extent, Const(I32, 1)))}
+            known |= {low, extent, end, Op(I32, "-", (end, Const(I32, 1))), Op(I32, "-", (extent, Const(I32, 1)))}
     return known
 
 

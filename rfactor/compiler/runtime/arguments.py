@@ -195,7 +195,7 @@ def _box(argument: BufferArgument, placed: HasPlace) -> list[int]:
                 f"1 is needed; copy it, or declare the stride as unknown"
             )
         low = placed.mins[d]
-        if not (I32.min <= low and low + extent - 1 <= I32.max and extent <= I32.max):
+        if not (I32.min <= low and low + extent <= I32.max):
             raise BufferError(f"{name} has {extent} elements from {low} in dimension {d}; coordinates are i32")
         filled += [low, extent, stride]
     return filled

@@ -12,6 +12,7 @@ from dataclasses import replace
 from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule, TailStrategy
 from rfactor.errors import ScheduleError
 from rfactor.ir.loopnest import LoopKind
+from rfactor.ir.types import I32
 
 
 def split(
@@ -110,6 +111,12 @@ def find(stage: StageSchedule, name: str, directive: str) -> Dimension:
             return dimension
     loops = ", ".join(d.name for d in reversed(stage.dimensions)) or "none"
     raise ScheduleError(f"{directive}({name}): the stage has no such loop; it has {loops} (outermost first)")
+
+
+def countable(directive: str, greatest: int) -> None:
+    """Refuse a loop that would count further than i32 does."""
+    if greatest > int(I32.max):
+        raise ScheduleError(f"{directive} makes a loop that counts to {greatest}, beyond the range of i32")
 
 
 def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:

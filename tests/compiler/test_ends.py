@@ -1,0 +1,65 @@
+"""Loops near the ends of i32: counted right, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import BufferError, Error
+
+MOST = 2**31 - 1
+ro, ri, t, u, x = hl.RVar("ro"), hl.RVar("ri"), hl.RVar("t"), hl.Var("u"), hl.Var("x")
+
+
+def count(*bounds: Any) -> tuple[Any, Any]:
+    """How many odd numbers the outermost dimension holds, for each of the others."""
+    r, f = hl.RDom(list(bounds), "r"), hl.Func("f")
+    f[()] = hl.i64(0)
+    f[()] += hl.i64(r[len(bounds) - 1] & 1)
+    return f, r
+
+
+@pytest.mark.parametrize("factored", [False, True])
+def test_a_split_of_the_longest_loop_visits_all_of_it(factored: bool) -> None:
+    f, r = count((0, MOST))
+    f.update(0).split(r.x, ro, ri, 1 << 16)
+    if factored:
+        f.update(0).rfactor([(ro, u)]).update(0).parallel(u)
+    assert f.realize()[()] == MOST // 2
+
+
+def test_loops_that_would_count_beyond_i32_are_refused() -> None:
+    f, r = count((0, MOST))
+    with pytest.raises(Error, match="beyond the range of i32"):
+        f.update(0).split(r.x, ro, ri, 3).rfactor([(ro, u)])
+    for factored in (False, True):
+        f, r = count((0, 1 << 16), (0, 1 << 16))
+        stage = f.update(0).fuse(r.x, r.y, t)
+        with pytest.raises(Error, match="beyond the range of i32"):
+            _ = stage.rfactor([(t, u)]) if factored else f.realize()
+
+
+def test_a_loop_that_ends_beyond_i32_is_refused() -> None:
+    with pytest.raises(Error, match="beyond the range of i32"):
+        count((MOST - 10, 20))[0].realize()
+    p = hl.Param(hl.Int(32), "p")
+    f, _ = count((p, 20))
+    p.set(MOST - 20)
+    assert f.realize()[()] == 10
+    p.set(MOST - 10)
+    with pytest.raises(BufferError, match="beyond the range of i32"):
+        f.realize()
+
+
+def test_an_array_ends_within_i32() -> None:
+    f, out = hl.Func("f"), hl.Buffer(np.zeros(8, np.int32))
+    f[x] = x
+    out.set_min([MOST - 8])
+    f.realize(out)
+    assert np.asarray(out).tolist() == list(range(MOST - 8, MOST))
+    out.set_min([MOST - 7])
+    with pytest.raises(BufferError, match="coordinates are i32"):
+        f.realize(out)
