@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def _log_to(path: Path | None) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[object]:
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar with rate and time left on a terminal, a line every few seconds elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console

@@ -1,4 +1,4 @@
-"""Where units of work run: in this process, in worker processes, or on a Dask cluster. Results come as they are ready."""
+"""Where units of work run: here, in worker processes, or on a Dask cluster. Results come as they are ready."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from rfactor.errors import Error
 
@@ -40,12 +40,12 @@ def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-class _Indexed:
+class _Indexed(Generic[Task, Result]):
     def __init__(self, function: Callable[[Task], Result]) -> None:
         self.function = function
 
-    def __call__(self, pair: tuple[int, Task]) -> tuple[int, Result]:  # type: ignore[type-var]
-        return pair[0], self.function(pair[1])  # type: ignore[arg-type, return-value]
+    def __call__(self, pair: tuple[int, Task]) -> tuple[int, Result]:
+        return pair[0], self.function(pair[1])
 
 
 class Workers:
@@ -61,7 +61,7 @@ class Workers:
 
     def run(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         pairs = list(zip(range(len(tasks)), tasks, strict=True))
-        yield from self._pool.imap_unordered(_Indexed(function), pairs)  # type: ignore[arg-type]
+        yield from self._pool.imap_unordered(_Indexed(function), pairs)
 
     def close(self) -> None:
         self._pool.terminate()

@@ -1,9 +1,9 @@
 """Linear claims about integers of every width at once, as claims about reals.
 
-*Two's complement.* A value v of w bits is the point v / 2^w of the circle of reals modulo 1, cut open at the least value:
-[-1/2, 1/2) for signed types, [0, 1) for unsigned ones. Sums, differences, order and equality of values are those of the
-points. So a claim made of them alone that holds at all points of the circle holds at every width. (Products are not: the
-product of two points is no function of points.)
+*Two's complement.* A value v of w bits is the point v / 2^w of the circle of reals modulo 1, cut open at the least
+value: [-1/2, 1/2) for signed types, [0, 1) for unsigned ones. Sums, differences, order and equality of values are
+those of the points. So a claim made of them alone that holds at all points of the circle holds at every width.
+(Products are not: the product of two points is no function of points.)
 
 *Unbounded integers* are reals: a claim made of sums, differences, order and products that holds of all reals, or of all
 reals >= 0, holds of the integers.

@@ -1,7 +1,7 @@
 """Semantic classes: one representative tree for every function of the leaves, smallest trees first.
 
-Two trees are one class if they agree on the fingerprint samples (`rfactor.enumerate.points`). Every size is built from the
-representatives of the smaller ones, so the number of classes, not of trees, is what is paid for.
+Two trees are one class if they agree on the fingerprint samples (`rfactor.enumerate.points`). Every size is built
+from the representatives of the smaller ones, so the number of classes, not of trees, is what is paid for.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def choices(comparison: str, p: int, q: int, true: np.ndarray, false: np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Trees worth testing: programs (n, 16) and for each the choices of a left identity that fit the samples (64 bits)."""
+    """Trees worth testing: programs (n, 16) and for each the choices of a left identity that fit (64 bits)."""
 
     programs: np.ndarray
     masks: np.ndarray

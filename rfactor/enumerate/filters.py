@@ -47,7 +47,7 @@ def multiplies(programs: tuple[np.ndarray, ...]) -> np.ndarray:
     """Whether a candidate multiplies. Those that do not act at each width as on the high bits of a wider one."""
     inside = [np.arange(WIDTH - 1) < p[:, -1:] for p in programs]
     found = [((p[:, :-1] == CODE["*"]) & i).any(axis=1) for p, i in zip(programs, inside, strict=True)]
-    return np.logical_or.reduce(found)
+    return np.asarray(np.stack(found).any(axis=0))
 
 
 def tested_types(group: Group) -> list[Type]:
@@ -58,8 +58,9 @@ def tested_types(group: Group) -> list[Type]:
 def associative_on_samples(group: Group, candidates: Survivors, stages: Sequence[int], seed: int) -> Survivors:
     """The candidates that agree with associativity on all samples at some of their types.
 
-    One that does not multiply fails at every wider type where it fails at a narrower one: a value v of w bits is v << (W - w)
-    among those of W bits, which keeps sums, order and equality. So the narrowest type, where samples are dense, decides.
+    One that does not multiply fails at every wider type where it fails at a narrower one: a value v of w bits is v <<
+    (W - w) among those of W bits, which keeps sums, order and equality. So the narrowest type, where samples are
+    dense, decides.
     """
     programs = candidates.programs
     passed = np.zeros(len(candidates), np.int64)

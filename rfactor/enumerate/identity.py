@@ -105,8 +105,8 @@ def fits(
 ) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
     """((n, choices) whether a choice is an identity on samples, the choices), simplest first.
 
-    `programs` are the components of n operators, (n, 16) each. A choice has a text a component, over k; MIN and MAX are the
-    ends of the type, and the infinities of unbounded integers and reals.
+    `programs` are the components of n operators, (n, 16) each. A choice has a text a component, over k; MIN and MAX
+    are the ends of the type, and the infinities of unbounded integers and reals.
     """
     domain = domain_of(type_, meaning)
     trial = _trial(type_, meaning, len(programs), seed)
@@ -115,7 +115,8 @@ def fits(
     good = np.ones((len(programs[0]), lanes.shape[1]), bool)
     for component, program in zip(range(len(programs)), programs, strict=True):
         good &= values(domain, program, lanes) == lanes[other + component]
-    return good.reshape(len(good), len(trial.texts), _SAMPLES).all(axis=2), trial.texts
+    fitting: np.ndarray = np.all(good.reshape(len(good), len(trial.texts), _SAMPLES), axis=2)
+    return fitting, trial.texts
 
 
 def has_guess(type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
@@ -134,7 +135,9 @@ _BATCH = 512
 def guesses(
     type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int
 ) -> Iterator[tuple[Side, tuple[str, ...]]]:
-    """Sides and values of identities of one operator that fit the samples, the simplest first, left ones before right ones."""
+    """Sides and values of identities of one operator that fit the samples, the simplest first, left ones before right
+    ones.
+    """
     for side, _ in _SIDES:
         good, texts = fits(type_, meaning, tuple(p[None] for p in programs), side, seed)
         for index in np.flatnonzero(good[0]):

@@ -1,8 +1,8 @@
 """Candidate pairs: two components with a left identity in common.
 
-A pair op(x, y) = (f0, f1) has a left identity e only if f0(e, y) = y0 and f1(e, y) = y1, so each component must turn into
-a projection for some e on its own. Few functions do, and fewer share the e: the square of the number of functions is never
-met. The functions for component 1 are those for component 0 with the indices exchanged.
+A pair op(x, y) = (f0, f1) has a left identity e only if f0(e, y) = y0 and f1(e, y) = y1, so each component must turn
+into a projection for some e on its own. Few functions do, and fewer share the e: the square of the number of
+functions is never met. The functions for component 1 are those for component 0 with the indices exchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Parts:
 
 
 def parts(classes: Classes, size: int, fingerprints: set[bytes]) -> Parts:
-    """The parts of `size` leaves that use x and y; `fingerprints` collects the functions seen, so call by growing size."""
+    """The parts of `size` leaves that use x and y; `fingerprints` collects what was seen: call by growing size."""
     source = classes.known(size) if size <= classes.largest else classes.streamed(size)
     programs, masks = [], []
     samples = classes.scanner.leaves

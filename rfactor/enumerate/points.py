@@ -1,7 +1,8 @@
 """Sample points of the enumeration: identity lanes, fingerprints and triples, all from one seed.
 
-Half of every set is drawn from boundary values and small values (so that operands coincide), half at random with a magnitude
-of its own for each variable: functions that differ only near an end of the type or only on ties are told apart.
+Half of every set is drawn from boundary values and small values (so that operands coincide), half at random with a
+magnitude of its own for each variable: functions that differ only near an end of the type or only on ties are told
+apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rfactor.native.lanes import Domain
 from rfactor.native.scan import BLOCK, LANES, WAYS
 
 BIG = 1 << 13
-"""Stands for an end of the type among the choices of an identity: far from every sample, yet sums of a few stay exact."""
+"""An end of the type among the choices of an identity: far from every sample, yet sums of a few stay exact."""
 
 
 @dataclass(frozen=True, slots=True)

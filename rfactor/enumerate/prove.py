@@ -72,7 +72,9 @@ def reversed_row(row: dict[str, Any], group: Group) -> dict[str, Any]:
     left, right = row["identity"], row["right_identity"]
     proofs = []
     for proof in json.loads(row["proofs"]):
-        claim = {"left_identity": "right_identity", "right_identity": "left_identity"}.get(proof["claim"], proof["claim"])
+        claim = {"left_identity": "right_identity", "right_identity": "left_identity"}.get(
+            proof["claim"], proof["claim"]
+        )
         turned = {**proof, "claim": claim}
         if "witness" in proof:
             turned["witness"] = {_turned(name): value for name, value in proof["witness"].items()}
@@ -178,8 +180,8 @@ def _is_moved(components: tuple[Expr, ...], index: int) -> bool:
 def _associative(group: Group, programs: Sequence[np.ndarray], wanted: list[Type]) -> dict[Type, Verdict]:
     """A verdict for each type, from as few proofs as suffice.
 
-    The widest type is proved first. Its proof by normal forms and orders holds at the narrower ones: it uses equality of
-    polynomials mod 2^W, and that order is total. So does any proof of an operator that does not multiply, because
+    The widest type is proved first. Its proof by normal forms and orders holds at the narrower ones: it uses equality
+    of polynomials mod 2^W, and that order is total. So does any proof of an operator that does not multiply, because
     v -> v << (W - w) embeds the narrower type; those are proved for all widths at once in `rfactor.enumerate.circle`.
     """
     verdicts: dict[Type, Verdict] = {}
@@ -190,7 +192,9 @@ def _associative(group: Group, programs: Sequence[np.ndarray], wanted: list[Type
         verdict = equal(op(op(x, y), z), op(x, op(y, z)), group.meaning)
         verdicts[type_] = verdict
         narrower = [t for t in wanted if t.bits < type_.bits]
-        if (isinstance(verdict, Proven) and (verdict.method in ("normal_form", "order") or free)) or group.is_width_free:
+        if (
+            isinstance(verdict, Proven) and (verdict.method in ("normal_form", "order") or free)
+        ) or group.is_width_free:
             verdicts |= dict.fromkeys(narrower, verdict)
             break
     return {t: verdicts[t] for t in wanted}
@@ -340,6 +344,7 @@ def _commutes(
     own = samples(type_, domain, (5, 256), (seed, 6, type_.bits))
     if not domain.floating:
         used = {v.name for e in op.components for v in walk(e) if isinstance(v, Var)}
+        used |= {_turned(name) for name in used}
         for points in (shared, own):
             for program in programs:
                 forth = values(domain, program[None], points)[0]
@@ -357,6 +362,7 @@ def _commutes(
     if isinstance(verdict, Proven):
         return True, [{"claim": "commutative", "method": verdict.method}]
     if isinstance(verdict, Refuted):
+        # A variable that the counterexample leaves out may be anything.
         return False, [
             {"claim": "not_commutative", "witness": {k: _plain(v) for k, v in verdict.counterexample.items()}}
         ]

@@ -201,7 +201,9 @@ def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any
         for index in first_seen(prints, seen):
             programs = tuple(part[index].tobytes() for part in found.programs)
             merged.append(
-                _Candidate(programs, int(found.types[index]), task.unit.leaves, own[index].tobytes() != back[index].tobytes())
+                _Candidate(
+                    programs, int(found.types[index]), task.unit.leaves, own[index].tobytes() != back[index].tobytes()
+                )
             )
     return sorted(merged, key=lambda c: (sum(c.leaves), c.leaves))
 
@@ -245,8 +247,8 @@ def _assemble(
             for stage, number in results[task.unit.name][group.name]["counts"].items():
                 counts[group.name][stage] = counts[group.name].get(stage, 0) + number
     klass = 0
-    for name, task in proofs:
-        count = counts[task.group.name]
+    for name, proof in proofs:
+        count = counts[proof.group.name]
         for entry in outcomes[name]:
             forth, back, *rest = entry
             outcome = Outcome(forth, *rest)

@@ -12,7 +12,6 @@ from rfactor.native.lanes import BOOLEAN_OPS, CODE, FIRST_OP, LEAVES, OPS
 from rfactor.native.programs import WIDTH
 
 
-
 def expression(program: np.ndarray, types: Sequence[Type], constant: Type) -> Expr:
     """The tree of a program over x0 x1 y0 y1 of `types` and k of type `constant`."""
     kinds = {"x0": types[0], "y0": types[0], "x1": types[-1], "y1": types[-1], "k": constant}

@@ -14,8 +14,8 @@ from rfactor.enumerate.groups import Group
 from rfactor.enumerate.identity import has_guess
 from rfactor.enumerate.pairs import Parts, joined, parts
 from rfactor.enumerate.points import Family
-from rfactor.native.lanes import LEAVES
 from rfactor.enumerate.trees import REVERSED, SWAPPED, leaf_counts, renamed
+from rfactor.native.lanes import LEAVES
 
 STORED = {1: 5, 2: 4}
 """Leaves up to which classes are kept with their value vectors, by number of components."""

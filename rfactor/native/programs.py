@@ -1,7 +1,8 @@
 """Compiled interpretation of small expression trees over lanes of samples: evaluation and the associativity test.
 
-A *program* is 16 bytes: the postfix code of a tree of at most 8 leaves (see `rfactor.native.lanes`), its length in the last
-byte. One interpreter serves every tree of a domain, so that millions of candidates need no compilation of their own.
+A *program* is 16 bytes: the postfix code of a tree of at most 8 leaves (see `rfactor.native.lanes`), its length in
+the last byte. One interpreter serves every tree of a domain, so that millions of candidates need no compilation of
+their own.
 """
 
 from __future__ import annotations
@@ -106,7 +107,6 @@ def _build(domain: Domain) -> Kernels:
     evaluate = _evaluator(module, domain)
     vector = ir.VectorType(domain.element, GROUP)
     byte_vector = ir.VectorType(I8, WIDTH)
-    zero = ir.Constant(vector, None)
     count = len(LEAVES)
 
     # values(programs, n, samples, groups, out): out[i, g] = program i on group g; samples[g, leaf] are vectors.
@@ -130,9 +130,9 @@ def _build(domain: Domain) -> Kernels:
 def _associativity(module: ir.Module, domain: Domain, evaluate: ir.Function, components: int) -> None:
     """`assoc<m>(first, second, n, triples, groups, out, tolerance)`.
 
-    out[i] = the first group on which candidate i is seen not to be associative, or `groups`. `triples[g]` holds the vectors
-    x0 x1 y0 y1 z0 z1 k. In floating domains a lane counts only while it is exact (tolerance 0), or as far as the
-    difference exceeds 1e-9 of the greatest magnitude (tolerance 1).
+    out[i] = the first group on which candidate i is seen not to be associative, or `groups`. `triples[g]` holds the
+    vectors x0 x1 y0 y1 z0 z1 k. In floating domains a lane counts only while it is exact (tolerance 0), or as far as
+    the difference exceeds 1e-9 of the greatest magnitude (tolerance 1).
     """
     vector = ir.VectorType(domain.element, GROUP)
     bits = ir.VectorType(ir.IntType(1), GROUP)
@@ -232,7 +232,8 @@ def associative(
     out = np.empty(n, np.int64)
     first, second = np.ascontiguousarray(components[0]), np.ascontiguousarray(components[-1])
     _kernels(domain).call(f"assoc{len(components)}", first, second, n, packed, groups, out, int(approximate))
-    return out == groups
+    passed: np.ndarray = np.equal(out, groups)
+    return passed
 
 
 def _pack(samples: np.ndarray, groups: int, domain: Domain) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Compiled scans over pairs of value vectors: which combinations are new functions, which have a left identity.
 
-A *value vector* of a function holds `LANES` sample values: first the identity lanes (`WAYS` samples of y for each of 64
-choices of the identity), then the fingerprint lanes. A scan combines every row of one array with every row of another by an
-operation of the grammar and keeps what is wanted, a few nanoseconds a combination.
+A *value vector* of a function holds `LANES` sample values: first the identity lanes (`WAYS` samples of y for each of
+64 choices of the identity), then the fingerprint lanes. A scan combines every row of one array with every row of
+another by an operation of the grammar and keeps what is wanted, a few nanoseconds a combination.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from rfactor.native.lanes import (
     intrinsic,
     load,
     store,
-    vector_at,
 )
 from rfactor.native.programs import aligned
 
@@ -100,7 +99,9 @@ def _insert(b: ir.IRBuilder, table: Any, mask: Any, key: Any) -> Any:
 
 
 class _Scan:
-    """The two nested loops with a bounded output: rows of A from a given one on, all of B; stops before it could overflow."""
+    """The two nested loops with a bounded output: rows of A from a given one on, all of B; stops before it could
+    overflow.
+    """
 
     def __init__(self, module: ir.Module, name: str, extra: int) -> None:
         self.b, args = function(module, name, 8 + extra)
@@ -334,12 +335,14 @@ class HashSet:
 class Scanner:
     """Scans in one domain of 32-bit lanes.
 
-    `samples` is (5, LANES) in the order of `rfactor.native.lanes.LEAVES`; `target` is the row of `samples` that an operator
-    with a left identity must equal on the identity lanes. `halves` are the lanes of which some must fit, twice.
+    `samples` is (5, LANES) in the order of `rfactor.native.lanes.LEAVES`; `target` is the row of `samples` that an
+    operator with a left identity must equal on the identity lanes. `halves` are the lanes of which some must fit,
+    twice.
     """
 
     def __init__(self, domain: Domain, samples: np.ndarray, target: int, halves: tuple[int, int], seed: int) -> None:
-        assert domain.bits == 32 and not domain.floating
+        assert domain.bits == 32
+        assert not domain.floating
         self.domain = domain
         self.leaves = aligned(samples.astype(domain.dtype))
         self.target = aligned(self.leaves[target, : BLOCK * WAYS])
@@ -405,7 +408,7 @@ class Scanner:
         return pairs
 
     def with_identity(self, op: str, left: np.ndarray, right: np.ndarray, *, triangular: bool = False) -> np.ndarray:
-        """Rows (i, j, mask): `op(left[i], right[j])` equals the target under the choices of `mask`, some in both halves."""
+        """Rows (i, j, mask): `op(left[i], right[j])` is the target under the choices of `mask`, some in both halves."""
         return self._run(f"identity_{CODE[op]}", left, right, triangular, 3, (self.target, *self.halves))
 
     def with_identity_select(self, condition: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 APPLICATION = 0x7266_6163
 """SQLite `application_id` of operator tables ("rfac")."""
 VERSION = 1
@@ -41,7 +43,7 @@ SUBTABLES = {
 }
 META = {"key": str, "value": str}  # values are JSON
 
-TABLES: dict[str, dict[str, type]] = {
+TABLES: dict[str, dict[str, Any]] = {
     "operators": OPERATORS,
     "undecided": UNDECIDED,
     "subtables": SUBTABLES,

@@ -1,8 +1,8 @@
 """The types that a row speaks of: `i32`, `signed`, `u8|u16,*`.
 
-An operator's components have one type T each, or are *open*: only moved, never computed with, so that any type will do. A
-scope lists the types T may be, by name or by group, and writes `*` for an open component: `signed,*` is a row for a pair
-whose first component is any signed integer and whose second is anything.
+An operator's components have one type T each, or are *open*: only moved, never computed with, so that any type will
+do. A scope lists the types T may be, by name or by group, and writes `*` for an open component: `signed,*` is a row
+for a pair whose first component is any signed integer and whose second is anything.
 """
 
 from __future__ import annotations

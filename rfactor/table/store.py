@@ -131,9 +131,9 @@ def split_components(text: str) -> list[str]:
 
 
 def _end(text: str, type_: Type, meaning: Meaning) -> str:
-    """MIN and MAX as literals of a type; infinities for floats and for the unbounded integers."""
+    """MIN and MAX as literals of a type; infinities for floats and for the unbounded integers; truth values as such."""
     if text not in ("MIN", "MAX"):
-        return text
+        return {"0": "False", "1": "True"}.get(text, text) if type_.is_bool else text
     if type_.is_float or (type_.is_int and meaning is Meaning.MATH and (text == "MAX" or type_.code == "int")):
         return "inf" if text == "MAX" else "-inf"
     return str(type_.max if text == "MAX" else type_.min)
@@ -220,7 +220,8 @@ class Table:
         if raw is None:
             with _refusing(self.path):
                 raw = self._connection.execute(
-                    f"SELECT {_SELECTED} FROM operators WHERE types = ? AND root = ? AND semantics = ? ORDER BY leaves, id",
+                    f"SELECT {_SELECTED} FROM operators WHERE types = ? AND root = ? AND semantics = ?"
+                    " ORDER BY leaves, id",
                     key,
                 ).fetchall()
             if digest_of(raw) != digest:
@@ -268,10 +269,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise TableError(f"{path} is not a table of operators: it is no SQLite file")
     if int.from_bytes(header[68:72]) != APPLICATION:
         raise TableError(f"{path} is not a table of operators: another program's SQLite file")
-    if int.from_bytes(header[60:64]) != VERSION:
-        raise TableError(
-            f"{path} is of version {int.from_bytes(header[60:64])}, this program reads version {VERSION}; generate it again"
-        )
+    version = int.from_bytes(header[60:64])
+    if version != VERSION:
+        raise TableError(f"{path} is of version {version}, this program reads version {VERSION}; generate it again")
     page = int.from_bytes(header[16:18])
     if int.from_bytes(header[28:32]) * (65536 if page == 1 else page) != size:
         raise TableError(f"{path} is damaged: {size} bytes, its header says otherwise")

@@ -111,9 +111,9 @@ class Writer:
             ]
             _insert(connection, "subtables", tuple(TABLES["subtables"]), subtables)
             whole = digest_of([[row[name] for name in names] for row in stored])
-            for key, value in {**meta, "digest": whole, "digest covers": list(HASHED), "complete": True}.items():
+            for name, value in {**meta, "digest": whole, "digest covers": list(HASHED), "complete": True}.items():
                 connection.execute(
-                    "INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, sort_keys=True))
+                    "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, sort_keys=True))
                 )
             connection.execute("DROP TABLE checkpoints")
             connection.execute("CREATE INDEX IF NOT EXISTS subtable ON operators (types, root, semantics, leaves)")

@@ -1,0 +1,156 @@
+"""Runs: the same rows whatever the workers and however often killed; refusals; the command."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rfactor.cli.generate import generate as command
+from rfactor.cli.table import table as table_command
+from rfactor.enumerate.backend import Serial, Workers, backend
+from rfactor.enumerate.run import Parameters, generate
+from rfactor.enumerate.verify import verify
+from rfactor.errors import Error, TableError
+from rfactor.table.export import difference, exported, statistics
+from rfactor.table.store import open_table
+
+SMALL = Parameters(("u8", "i8"), (3, 4), (1, 2), ("wrap",), 0)
+
+
+class Interrupted(Serial):
+    """Stops after some tasks, as a kill would."""
+
+    def __init__(self, tasks: int) -> None:
+        self.left = tasks
+
+    def run(self, function, tasks):
+        for found in super().run(function, tasks):
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield found
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tables") / "small.db"
+    generate(path, SMALL, Serial())
+    return path
+
+
+def lines(path: Path) -> list[str]:
+    return [json.dumps(row) for row in exported(open_table(path))]
+
+
+def test_two_workers_make_the_rows_of_one(small: Path, tmp_path: Path):
+    other = tmp_path / "two.db"
+    workers = Workers(2)
+    try:
+        generate(other, SMALL, workers)
+    finally:
+        workers.close()
+    assert lines(other) == lines(small)
+    assert open_table(other).meta["digest"] == open_table(small).meta["digest"]
+
+
+@pytest.mark.parametrize("tasks", [0, 3, 9])
+def test_a_run_that_was_killed_goes_on_to_the_same_rows(small: Path, tmp_path: Path, tasks: int):
+    path = tmp_path / "killed.db"
+    with pytest.raises(KeyboardInterrupt):
+        generate(path, SMALL, Interrupted(tasks))
+    with pytest.raises(TableError, match="not finished"):
+        open_table(path)
+    generate(path, SMALL, Serial(), resume=True)
+    assert lines(path) == lines(small)
+
+
+def test_other_parameters_are_no_resumption(tmp_path: Path):
+    path = tmp_path / "t.db"
+    with pytest.raises(KeyboardInterrupt):
+        generate(path, SMALL, Interrupted(1))
+    with pytest.raises(TableError, match="other parameters"):
+        generate(path, Parameters(("u8",), (3, 4), (1, 2), ("wrap",), 0), Serial(), resume=True)
+    with pytest.raises(TableError, match="exists"):
+        generate(path, SMALL, Serial())
+
+
+def test_there_is_one_writer(tmp_path: Path):
+    path = tmp_path / "t.db"
+    with pytest.raises(KeyboardInterrupt):
+        generate(path, SMALL, Interrupted(1))
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(TableError, match="another run"):
+        generate(path, SMALL, Serial(), resume=True)
+    holder.close()
+
+
+def test_every_claim_of_a_fresh_table_is_proved_again(small: Path):
+    checks = [check for row in verify(open_table(small)) for check in row]
+    assert len(checks) > 150
+    assert {check.result for check in checks} == {"proved"}
+
+
+def test_exhaustion_agrees_with_the_proofs(small: Path):
+    table = open_table(small)
+    rows = [values[0] for values in table.stored() if "k" not in values[5] and values[2] == 1][:3]
+    checks = [check for row in verify(table, exhaustive=True, rows=rows) for check in row]
+    assert sum(check.detail == "exhaustive" for check in checks) >= 3
+    assert {check.result for check in checks} == {"proved"}
+
+
+def test_rows_are_simplest_first_and_counted(small: Path):
+    found = statistics(open_table(small))
+    assert found["rows"] > 40
+    assert found["meta"]["counts"]["signed"]["refuted by a proof"] == 0
+    assert found["meta"]["counts"]["signed"]["candidates"] > found["meta"]["counts"]["signed"]["associative on samples"]
+
+
+def test_a_table_does_not_differ_from_itself(small: Path):
+    found = difference(open_table(small), open_table(small))
+    assert found == {"only_first": [], "only_second": [], "laws_differ": []}
+
+
+def test_unknown_backends_say_what_is_missing():
+    with pytest.raises(Error, match="--scheduler"):
+        backend("dask", 1, None)
+
+
+def test_commands(small: Path, tmp_path: Path):
+    run = CliRunner()
+    made = run.invoke(
+        command,
+        [
+            "--types",
+            "i8",
+            "--components",
+            "1",
+            "--max-leaves",
+            "2",
+            "--semantics",
+            "wrap",
+            "--jobs",
+            "1",
+            "--out",
+            str(tmp_path / "x.db"),
+            "--json",
+        ],
+    )
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout.splitlines()[-1])["complete"] is True
+    assert run.invoke(command, ["--types", "i9", "--out", "x"]).exit_code == 2
+    assert run.invoke(command, ["--types", "i8", "--max-leaves", "9", "--out", "x"]).exit_code == 2
+    stats = run.invoke(table_command, ["stats", str(small), "--json"])
+    assert json.loads(stats.stdout)["rows"] == statistics(open_table(small))["rows"]
+    shown = run.invoke(table_command, ["show", "3", str(small)])
+    assert "associative" in shown.stdout
+    export = run.invoke(table_command, ["export", str(small)])
+    assert set(json.loads(export.stdout.splitlines()[0])) == {
+        "types", "operator", "identity", "identity_kind", "commutative", "semantics", "leaves", "root", "class",
+    }  # fmt: skip
+    differing = run.invoke(table_command, ["diff", str(small), str(tmp_path / "x.db")], standalone_mode=False)
+    assert differing.return_value == 1
