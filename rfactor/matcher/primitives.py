@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, const
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -62,8 +65,31 @@ def unit(op: str, type_: Type, meaning: Meaning) -> Expr:
     return const(type_, 1 if op == "*" else 0)
 
 
+_POINTS = 48
+
+
+def _agrees(update: Update, operator: tuple[Expr, ...], e: tuple[Expr, ...]) -> bool:
+    """Whether f(x; d) = op(x, f(e; d)) at a few points; true where an infinite `e` cannot be computed with."""
+    if any(part.type != type_ or part.children for part, type_ in zip(e, update.types, strict=True)):
+        return True
+    near = sampling.literals([*update.components, *e])
+    env = sampling.points(sampling.used(update.components), update.meaning, _POINTS, near)
+    start = {f"x{i}": evaluate(part, {}, update.meaning) for i, part in zip(range(len(e)), e, strict=True)}
+    at_start = env | {name: np.broadcast_to(value, (_POINTS,)) for name, value in start.items()}
+    images = [np.broadcast_to(evaluate(c, at_start, update.meaning), (_POINTS,)) for c in update.components]
+    both = env | {f"y{i}": image for i, image in zip(range(len(images)), images, strict=True)}
+    for x in update.accumulators:
+        both.setdefault(x.name, sampling.column(x.type, update.meaning, 40, _POINTS))
+    return not any(
+        np.any(sampling.differs(evaluate(c, both, update.meaning), evaluate(o, both, update.meaning)))
+        for c, o in zip(update.components, operator, strict=True)
+    )
+
+
 def with_operator(update: Update, operator: tuple[Expr, ...], e: tuple[Expr, ...]) -> Claim | None:
     """The claim that `operator` with identity `e` stands behind the update, unless samples refute it."""
+    if not _agrees(update, operator, e):
+        return None
     try:
         data = run_from(update, e)
     except Undefined:

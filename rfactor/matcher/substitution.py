@@ -102,13 +102,24 @@ class Samples:
         self._held = {v.name: np.full(_POINTS, self.env[v.name][0], self.env[v.name].dtype) for v in constants}
         self._maps: sampling.Array | None = None
 
+    def may_separate(self, e: State) -> bool:
+        """Whether data that `e` cannot tell apart are told apart by no other x; true where `e` is infinite."""
+        if any(is_infinite(part) or part.children for part in e):
+            return True
+        held = self.env | self._held
+        start = {x.name: evaluate(part, held, self.update.meaning) for x, part in zip(self.x, e, strict=True)}
+        held = held | {name: np.broadcast_to(value, (_POINTS,)) for name, value in start.items()}
+        return self._tells_apart(self.update.components, held)
+
     def separates(self, data: State) -> bool:
-        """Whether data that `e` cannot tell apart are told apart by no other x, as far as samples show."""
+        """The same, of `f(e; d)` as expressions."""
+        return self._tells_apart(data, self.env | self._held)
+
+    def _tells_apart(self, exprs: Sequence[Expr], env: Mapping[str, sampling.Array]) -> bool:
         if self._maps is None:
             self._maps = self._images()
-        held = self.env | self._held
         try:
-            values = [np.broadcast_to(evaluate(e, held, self.update.meaning), (_POINTS,)) for e in data]
+            values = [np.broadcast_to(evaluate(e, env, self.update.meaning), (_POINTS,)) for e in exprs]
         except KeyError:
             return False
         known: dict[tuple[object, ...], int] = {}
@@ -223,11 +234,13 @@ class _Search:
     def from_start(self, e: State) -> Iterator[tuple[Claim, bool]]:
         """Claims with this `e`, and whether each looks two-sided."""
         update = self.update
+        if self.tried > _TRIED or not self.samples.may_separate(e):
+            return
         try:
             data = tuple(without_infinities(c) for c in run_from(update, e))
         except Undefined:
             return
-        if self.tried > _TRIED or any(map(is_infinite, data)) or not self.samples.separates(data):
+        if any(map(is_infinite, data)) or not self.samples.separates(data):
             return
         one = self.samples.values(data)
         if one is None:
