@@ -62,6 +62,9 @@ def validate_stage(function: Function, number: int, scope: Scope) -> None:
     if number == 0:
         _pure(function, definition, where)
     _domain(function, domain, scope, where)
+    for name in function.variables:
+        if name in scope.parameters:
+            raise AlgorithmError(f"{where}: {name} is both a pure variable and a parameter; rename one")
     bound = {name: Var(I32, name) for name in function.variables}
     bound |= {rv.name: rv.var for rv in domain.variables}
     for expr in (*definition.arguments, *definition.values, domain.predicate):

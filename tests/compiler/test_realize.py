@@ -247,3 +247,25 @@ def test_an_array_that_changed_in_place_is_looked_at_again() -> None:
     array.shape = (8,)
     with pytest.raises(BufferError, match="overlaps"):
         f.realize(array)
+
+
+def test_an_output_that_shares_memory_with_itself_is_refused() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + 10 * y
+    g[x] = x
+    memory = np.zeros(20, np.int32)
+    with pytest.raises(BufferError, match="share memory with each other"):
+        g.realize(np.lib.stride_tricks.as_strided(memory, (8,), (0,)))
+    with pytest.raises(BufferError, match="share memory with each other"):
+        f.realize(np.lib.stride_tricks.as_strided(memory, (4, 4), (4, 4)))
+    apart = memory[::-1].reshape(4, 5).T[::2, ::3]
+    f.realize(apart)
+    assert apart.tolist() == [[0, 1], [10, 11], [20, 21]]
+
+
+def test_a_parameter_is_no_variable_of_the_same_name() -> None:
+    p, f = hl.Param(hl.Int(32), "x"), hl.Func("f")
+    p.set(7)
+    f[x] = p + x
+    with pytest.raises(AlgorithmError, match="both a pure variable and a parameter"):
+        f.realize([4])

@@ -207,6 +207,8 @@ def _check_overlap(arrays: list[tuple[BufferArgument, NDArray[Any]]]) -> None:
     for i, (argument, array) in zip(range(len(arrays)), arrays, strict=True):
         if not argument.output:
             continue
+        if _folded(array):
+            raise BufferError(f"{argument.name} is an output and some of its elements share memory with each other")
         for j, (other, its_array) in zip(range(len(arrays)), arrays, strict=True):
             if i == j or (other.output and j < i):
                 continue
@@ -215,6 +217,19 @@ def _check_overlap(arrays: list[tuple[BufferArgument, NDArray[Any]]]) -> None:
                 raise BufferError(
                     f"{argument.name} is an output and overlaps {other.name} in memory; give it an array of its own"
                 )
+
+
+def _folded(array: NDArray[Any]) -> bool:
+    """Whether two elements of `array` may lie at one address: a step is shorter than what the steps below it span."""
+    if array.flags.forc or array.size == 0:
+        return False
+    reach = array.itemsize
+    for step, extent in sorted((abs(step), extent) for step, extent in zip(array.strides, array.shape, strict=True)):
+        if extent > 1:
+            if step < reach:
+                return True
+            reach += step * (extent - 1)
+    return False
 
 
 def _range(array: NDArray[Any]) -> tuple[int, int]:
