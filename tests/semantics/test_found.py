@@ -29,3 +29,29 @@ def test_guards_on_two_parts_of_an_index_bound_it_together() -> None:
     found = np.zeros((), np.int32)
     f.realize(found)
     assert found == 7
+
+
+def test_fused_loops_whose_extents_are_known_at_run_time_can_be_factored() -> None:
+    a = hl.ImageParam(hl.Int(32), 2)
+    f, r, t, u = hl.Func("f"), hl.RDom([(0, a.width()), (0, a.height())]), hl.RVar("t"), hl.Var("u")
+    f[()] = hl.i32(0)
+    f[()] = f[()] + a[r.x, r.y]
+    f.update(0).fuse(r.x, r.y, t)
+    f.update(0).rfactor([(t, u)]).compute_root().update(0).vectorize(u, 4)
+    for shape in ((3, 5), (1, 1), (0, 4), (4, 0)):
+        a.set(np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape))
+        found = np.zeros((), np.int32)
+        f.realize(found)
+        assert found == np.sum(np.arange(shape[0] * shape[1]))
+
+
+def test_a_guard_bounds_what_is_divided() -> None:
+    a = hl.Buffer(np.ones((3, 7), np.int32))
+    f, r, t, u = hl.Func("f"), hl.RDom([(0, 7), (0, 3)]), hl.RVar("t"), hl.Var("u")
+    f[()] = hl.i32(0)
+    f[()] = f[()] + a[r.x, r.y]
+    f.update(0).fuse(r.x, r.y, t)
+    f.update(0).rfactor([(t, u)]).compute_root().update(0).vectorize(u, 2)
+    found = np.zeros((), np.int32)
+    f.realize(found)
+    assert found == 21

@@ -66,6 +66,7 @@ class Intervals:
         self._level = level
         self._sums = sums
         self._memo: dict[Expr, Interval] = {}
+        self._open: set[Expr] = set()
         self._conditions: list[tuple[dict[Expr, int], int]] | None = None
 
     def of(self, expr: Expr) -> Interval:
@@ -188,7 +189,7 @@ class Intervals:
             if not reads(term) and all(map(self._is_outer, variables(term))):
                 return term, term
             return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
-        ends = [self._plain(arg) for arg in args]
+        ends = [self._guarded(arg) if op in ("//", "%") else self._plain(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
             rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
@@ -208,10 +209,56 @@ class Intervals:
             return self._quotient(term, *ends)
         return _by_type(term)
 
+    def _guarded(self, expr: Expr) -> Interval:
+        """The interval of an operand, guards taken into account once on the way down."""
+        if expr.type != I32 or expr in self._open:
+            return self._plain(expr)
+        self._open.add(expr)
+        try:
+            return self.of(expr)
+        finally:
+            self._open.remove(expr)
+
+    def _symbolic_quotient(self, term: Op, dividend: Interval) -> Interval:
+        """The inner and the outer of two fused loops: `fused % n` and `fused // n` of a count `n` known only at run
+        time. Where `n` is 0 there is no iteration, and any interval holds."""
+        divisor, (low, high) = term.args[1], dividend
+        counts = isinstance(divisor, Op) and divisor.op == "max" and affine.integer(0) in divisor.args
+        if not counts or not self._is_outer(divisor) or not (isinstance(low, Const) and low.value >= 0):
+            return _by_type(term)
+        if term.op == "%":
+            return affine.integer(0), affine.maximum(affine.subtract(divisor, affine.integer(1)), affine.integer(0))
+        return affine.integer(0), None if high is None else self._most_times(high, divisor)
+
+    def _most_times(self, end: Expr, divisor: Expr) -> End:
+        """An upper bound of `end // divisor` where `end` is at most a multiple of `divisor` and a remainder."""
+        terms, constant = affine.affine(end)
+        if len(terms) == 1 and terms[0][1] == 1:
+            atom = terms[0][0]
+            binding = self._scope.bindings.get(atom.name) if isinstance(atom, Var) else None
+            if isinstance(binding, Definition):
+                return self._most_times(affine.add(binding.value, affine.integer(constant)), divisor)
+            if isinstance(atom, Op) and atom.op in ("min", "max"):
+                ends = [self._most_times(affine.add(arg, affine.integer(constant)), divisor) for arg in atom.args]
+                both = _both if atom.op == "min" else _only_both
+                return both(affine.minimum if atom.op == "min" else affine.maximum, ends[0], ends[1])
+        result: Expr = affine.integer(-1 if constant < 0 else constant)
+        for atom, factor in terms:
+            if atom == divisor:
+                rest: Expr = affine.integer(1)
+            elif isinstance(atom, Op) and atom.op == "*" and divisor in atom.args:
+                rest = atom.args[1] if atom.args[0] == divisor else atom.args[0]
+            else:
+                return None
+            result = affine.add(result, affine.scale(rest, factor))
+        return result
+
     def _quotient(self, term: Op, dividend: Interval, divisor: Interval) -> Interval:
         low, high = dividend
         value = divisor[0].value if isinstance(divisor[0], Const) and divisor[0] == divisor[1] else None
-        if value is None or int(value) <= 0:
+        if value is None:
+            return self._symbolic_quotient(term, dividend)
+        if int(value) <= 0:
             return _by_type(term)
         count = int(value)
         if term.op == "//":
