@@ -42,7 +42,7 @@ def constants(draw: st.DrawFn, type: Type) -> Const:
         values = [0.0, -0.0, 1.0, -1.0, 0.5, 3.25, type.largest_finite, float("inf"), float("-inf")]
         return const(type, draw(st.sampled_from(values)))
     edges = [type.min, type.max, 0, 1, int(type.max) // 2, type.bits, type.bits - 1]
-    return Const(type, draw(st.one_of(st.sampled_from(edges), st.integers(max(type.min, -9), 9))))
+    return Const(type, draw(st.one_of(st.sampled_from(edges), st.integers(max(int(type.min), -9), 9))))
 
 
 @st.composite

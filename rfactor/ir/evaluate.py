@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 
@@ -96,7 +96,10 @@ class _Evaluator:
     def visit(self, expr: Expr) -> Array:
         value = self.memo.get(expr)
         if value is None:
-            value = self.memo[expr] = self.compute(expr)
+            for node in walk(expr):
+                if node not in self.memo:
+                    self.memo[node] = self.compute(node)
+            value = self.memo[expr]
         return value
 
     def compute(self, expr: Expr) -> Array:

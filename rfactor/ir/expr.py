@@ -90,12 +90,24 @@ class Expr:
     def _key(self) -> tuple[object, ...]:
         raise NotImplementedError
 
+    def _label(self) -> tuple[object, ...]:
+        """What a node is, its operands aside."""
+        return (self.type,)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Expr) or type(self) is not type(other) or self._hash != other._hash:
-            return False
-        return self._key() == other._key()
+        if not isinstance(other, Expr):
+            return NotImplemented
+        pairs: list[tuple[Expr, Expr]] = [(self, other)]
+        while pairs:
+            a, b = pairs.pop()
+            if a is b:
+                continue
+            if a._hash != b._hash or type(a) is not type(b) or a._label() != b._label():
+                return False
+            pairs.extend(zip(a.children, b.children, strict=True))
+        return True
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), self._key())
@@ -139,16 +151,9 @@ class Const(Expr):
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.value)
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Const) or self.type != other.type:
-            return False
-        if self.type.is_float:
-            return repr(self.value) == repr(other.value)
-        return self.value == other.value
-
-    __hash__ = Expr.__hash__
+    def _label(self) -> tuple[object, ...]:
+        # The sign of a zero tells constants apart, and NaN is equal to itself.
+        return (self.type, repr(self.value) if self.type.is_float else self.value)
 
 
 class Var(Expr):
@@ -164,6 +169,8 @@ class Var(Expr):
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.name)
+
+    _label = _key
 
 
 class Op(Expr):
@@ -181,6 +188,9 @@ class Op(Expr):
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.op, self.args)
+
+    def _label(self) -> tuple[object, ...]:
+        return (self.type, self.op, len(self.args))
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -213,6 +223,9 @@ class Call(Expr):
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.name, self.args, self.kind, self.index)
+
+    def _label(self) -> tuple[object, ...]:
+        return (self.type, self.name, len(self.args), self.kind, self.index)
 
     @property
     def children(self) -> tuple[Expr, ...]:
@@ -314,37 +327,40 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     return expr.with_children(children)  # type: ignore[attr-defined, no-any-return]
 
 
+def _rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
+    """`expr` rebuilt bottom-up: every node that `memo` does not know becomes `rule` of itself with rewritten operands.
+
+    Without recursion, so that expressions may be as deep as a program makes them.
+    """
+    stack = [expr]
+    while stack:
+        node = stack[-1]
+        if node in memo:
+            stack.pop()
+            continue
+        waiting = [child for child in node.children if child not in memo]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        children = node.children
+        memo[node] = rule(rebuild(node, tuple(memo[child] for child in children)) if children else node)
+    return memo[expr]
+
+
 def transform(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """`expr` rewritten bottom-up: `rule` is asked of every node after its operands; None keeps it."""
-    memo: dict[Expr, Expr] = {}
 
-    def visit(node: Expr) -> Expr:
-        done = memo.get(node)
-        if done is None:
-            if node.children:
-                new = rebuild(node, tuple(map(visit, node.children)))
-            else:
-                new = node
-            changed = rule(new)
-            done = new if changed is None else changed
-            memo[node] = done
-        return done
+    def apply_rule(node: Expr) -> Expr:
+        changed = rule(node)
+        return node if changed is None else changed
 
-    return visit(expr)
+    return _rewrite(expr, {}, apply_rule)
 
 
 def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
     """`expr` with every occurrence of the keys of `mapping`, outermost first, replaced by their values."""
-    memo: dict[Expr, Expr] = dict(mapping)
-
-    def visit(node: Expr) -> Expr:
-        done = memo.get(node)
-        if done is None:
-            done = rebuild(node, tuple(map(visit, node.children))) if node.children else node
-            memo[node] = done
-        return done
-
-    return visit(expr)
+    return _rewrite(expr, dict(mapping), lambda node: node)
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
@@ -355,17 +371,21 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """Every distinct node of `expr`, operands before the nodes that use them."""
+    """Every distinct node of `expr`, operands before the nodes that use them, left to right."""
     seen: set[Expr] = set()
-
-    def visit(node: Expr) -> Iterator[Expr]:
-        if node not in seen:
-            seen.add(node)
-            for child in node.children:
-                yield from visit(child)
-            yield node
-
-    return visit(expr)
+    stack = [expr]
+    while stack:
+        node = stack[-1]
+        if node in seen:
+            stack.pop()
+            continue
+        waiting = [child for child in node.children if child not in seen]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        seen.add(node)
+        yield node
 
 
 def variables(expr: Expr) -> tuple[Var, ...]:
@@ -380,13 +400,7 @@ def names(expr: Expr) -> frozenset[str]:
 
 def leaves(expr: Expr) -> int:
     """The number of leaves of `expr` as a tree: the size that tables order by."""
-    memo: dict[Expr, int] = {}
-
-    def visit(node: Expr) -> int:
-        count = memo.get(node)
-        if count is None:
-            count = sum(map(visit, node.children)) if node.children else 1
-            memo[node] = count
-        return count
-
-    return visit(expr)
+    counts: dict[Expr, int] = {}
+    for node in walk(expr):
+        counts[node] = sum(counts[child] for child in node.children) if node.children else 1
+    return counts[expr]

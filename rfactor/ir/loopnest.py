@@ -39,6 +39,9 @@ class Load(Expr):
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.buffer, self.index, self.predicate)
 
+    def _label(self) -> tuple[object, ...]:
+        return (self.type, self.buffer)
+
     @property
     def children(self) -> tuple[Expr, ...]:
         return (self.index, self.predicate)

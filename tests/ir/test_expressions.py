@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 
 from rfactor.errors import TypeMismatch
+from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Op, Var, apply, cast, const, leaves, replace, select, substitute, variables
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, I8, I32, U8, parse_type
 
 x, y = Var(I32, "x"), Var(I32, "y")
@@ -71,3 +74,18 @@ def test_replacement_is_simultaneous_and_shares_what_does_not_change():
     assert leaves(nested) == 3
     assert [v.name for v in variables(nested)] == ["x", "y"]
     assert isinstance(nested, Op)
+
+
+def test_expressions_may_be_deeper_than_pythons_stack():
+    total = x
+    for i in range(5000):
+        total = apply("+", total, Var(I32, f"a{i}"))
+    assert leaves(total) == 5001
+    assert len(variables(total)) == 5001
+    assert leaves(substitute(total, {"x": apply("*", x, x)})) == 5002
+    env = {v.name: np.ones(3, np.int32) for v in variables(total)}
+    assert evaluate(total, env).tolist() == [5001] * 3
+    least = x
+    for i in range(5000):
+        least = apply("min", least, Var(I32, f"a{i}"))
+    assert leaves(simplify(least)) == 5001
