@@ -55,6 +55,9 @@ def _listed(*allowed: str) -> object:
     show_default=True,
     help="Most leaves of an operator; 6,8 for 6 of one component and 8 of two.",
 )
+@click.option(
+    "--max-part", type=click.IntRange(2, 6), default=6, show_default=True, help="Most leaves of a component of a pair."
+)
 @click.option("--components", callback=_listed("1", "2"), default="1,2", show_default=True, help="Sizes of tuples.")
 @click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
@@ -68,6 +71,7 @@ def generate(
     out: Path,
     types: tuple[str, ...],
     max_leaves: tuple[int, int],
+    max_part: int,
     components: tuple[str, ...],
     semantics: tuple[str, ...],
     jobs: int,
@@ -89,7 +93,7 @@ def generate(
     from rfactor.enumerate.run import Parameters
     from rfactor.enumerate.run import generate as run
 
-    parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)
+    parameters = Parameters(types, max_leaves, max_part, tuple(map(int, components)), semantics, seed)
     _log_to(log)
     began = time.perf_counter()
     with _progress() as progress:

@@ -7,6 +7,7 @@ functions is never met. The functions for component 1 are those for component 0 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from rfactor.enumerate.classes import Candidates, Classes
 from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
-from rfactor.native.programs import values
+from rfactor.native.programs import WIDTH, values
 
 JOINED = 1 << 20
 """Pairs looked at in one step."""
@@ -31,28 +32,23 @@ class Parts:
 def parts(classes: Classes, size: int, fingerprints: set[bytes]) -> Parts:
     """The parts of `size` leaves that use x and y; `fingerprints` collects what was seen: call by growing size."""
     source = classes.known(size) if size <= classes.largest else classes.streamed(size)
-    programs, masks = [], []
+    programs, masks = [np.empty((0, WIDTH), np.uint8)], [np.empty(0, np.uint64)]
     samples = classes.scanner.leaves
     for found in source:
         counts = leaf_counts(found.programs)
         both = (counts[:, 0] + counts[:, 1] > 0) & (counts[:, 2] + counts[:, 3] > 0)
         keep = np.flatnonzero((found.masks != 0) & both)
         results = values(classes.family.domain, found.programs[keep], samples)
+        fresh = []
         for row, result in zip(keep, results, strict=True):
-            key = result.tobytes()
-            digest = _digest(key)
+            digest = hashlib.blake2b(result, digest_size=8).digest()
             if digest not in fingerprints:
                 fingerprints.add(digest)
-                programs.append(found.programs[row])
-                masks.append(found.masks[row])
-    zero = Candidates(np.array(programs, np.uint8).reshape(-1, 16), np.array(masks, np.uint64))
+                fresh.append(row)
+        programs.append(found.programs[fresh])
+        masks.append(found.masks[fresh])
+    zero = Candidates(np.concatenate(programs), np.concatenate(masks))
     return Parts(zero, Candidates(renamed(zero.programs, SWAPPED), transposed(zero.masks)))
-
-
-def _digest(data: bytes) -> bytes:
-    import hashlib
-
-    return hashlib.blake2b(data, digest_size=8).digest()
 
 
 def transposed(masks: np.ndarray) -> np.ndarray:

@@ -40,6 +40,8 @@ class Parameters:
     types: tuple[str, ...]
     max_leaves: tuple[int, int] = (8, 8)
     """Of operators of one component, and of two."""
+    max_part: int = 6
+    """Most leaves of one component of a pair."""
     components: tuple[int, ...] = (1, 2)
     semantics: tuple[str, ...] = ("wrap", "math")
     seed: int = 0
@@ -48,6 +50,7 @@ class Parameters:
         return {
             "types": list(self.types),
             "max_leaves": list(self.max_leaves),
+            "max_part": self.max_part,
             "components": list(self.components),
             "semantics": list(self.semantics),
             "seed": self.seed,
@@ -89,7 +92,7 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
     families = list(dict.fromkeys(group.family for group in own))
     searches = [
         _Search(unit, [g for g in own if g.family == unit.family], parameters.seed)
-        for unit in units(families, parameters.components, parameters.max_leaves)
+        for unit in units(families, parameters.components, parameters.max_leaves, parameters.max_part)
     ]
     results = _finish(writer, backend, "search", [(s.unit.name, s) for s in searches], run_search, progress)
     searched = time.perf_counter()

@@ -46,13 +46,15 @@ class Unit:
         return f"search {self.family.name} {'+'.join(map(str, self.leaves))}"
 
 
-def units(families: list[Family], components: tuple[int, ...], max_leaves: tuple[int, int]) -> list[Unit]:
-    """All units, family by family, smallest first."""
+def units(
+    families: list[Family], components: tuple[int, ...], max_leaves: tuple[int, int], max_part: int = 6
+) -> list[Unit]:
+    """All units, family by family, smallest first. No component of a pair has more than `max_part` leaves."""
     shapes: list[tuple[int, ...]] = []
     if 1 in components:
         shapes += [(n,) for n in range(1, max_leaves[0] + 1)]
     if 2 in components:
-        shapes += [(s, n - s) for n in range(4, max_leaves[1] + 1) for s in range(2, n // 2 + 1)]
+        shapes += [(s, n - s) for n in range(4, max_leaves[1] + 1) for s in range(2, n // 2 + 1) if n - s <= max_part]
     shapes.sort(key=lambda shape: (sum(shape), shape))
     return [Unit(family, shape) for family in families for shape in shapes]
 

@@ -18,7 +18,7 @@ from rfactor.errors import Error, TableError
 from rfactor.table.export import difference, exported, statistics
 from rfactor.table.store import open_table
 
-SMALL = Parameters(("u8", "i8"), (3, 4), (1, 2), ("wrap",), 0)
+SMALL = Parameters(("u8", "i8"), (3, 4), 6, (1, 2), ("wrap",), 0)
 
 
 class Interrupted(Serial):
@@ -73,7 +73,7 @@ def test_other_parameters_are_no_resumption(tmp_path: Path):
     with pytest.raises(KeyboardInterrupt):
         generate(path, SMALL, Interrupted(1))
     with pytest.raises(TableError, match="other parameters"):
-        generate(path, Parameters(("u8",), (3, 4), (1, 2), ("wrap",), 0), Serial(), resume=True)
+        generate(path, Parameters(("u8",), (3, 4), 6, (1, 2), ("wrap",), 0), Serial(), resume=True)
     with pytest.raises(TableError, match="exists"):
         generate(path, SMALL, Serial())
 
