@@ -196,13 +196,13 @@ def batch_line(line: str, timeout: float) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether the line was readable."""
     from rfactor.matcher import report
 
-    case: Any = None
     try:
-        case = json.loads(line)
+        case: Any = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        return {"id": None, "error": f"not a JSON object: {error}"}, False
+    try:
         update, settings = _case(case, timeout)
         return {"id": case.get("id")} | report.to_json(answer_to(update, settings), update), True
-    except json.JSONDecodeError as error:
-        return {"id": None, "error": f"not a JSON object: {error}"}, False
     except Error as error:
         return {"id": case.get("id") if isinstance(case, dict) else None, "error": str(error)}, False
 

@@ -13,7 +13,7 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recombine import Combined, combine
-from rfactor.matcher.refute import Refutation, refute
+from rfactor.matcher.refute import Refutation, refute, start_names
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits
@@ -130,10 +130,13 @@ def _refuted_part(update: Update, part: Subgraph, limits: Limits) -> Refutation 
     """A refutation of a part, told of the whole."""
     if limits.expired:
         return None
-    found = refute(restrict(update, part), limits, same_length=len(part) < len(update.types))
+    own = restrict(update, part)
+    found = refute(own, limits, same_length=len(part) < len(update.types))
     if found is None or len(part) == len(update.types):
         return found
-    numbers = {f"{letter}{new}": f"{letter}{old}" for letter in "ex" for new, old in enumerate(part)}
+    numbers = {f"x{new}": f"x{old}" for new, old in enumerate(part)}
+    starts = start_names(update)
+    numbers |= {name: starts[old] for name, old in zip(start_names(own), part, strict=True)}
     instance = {numbers.get(name, name): value for name, value in found.instance.items()}
     components = ", ".join(f"x{i}" for i in part)
     return replace(found, instance=instance, sentence=f"of {components}: {found.sentence}")
@@ -195,19 +198,23 @@ def _whole(
     return None if combined is None else (ordered, combined)
 
 
+_ITS = "its "
+"""Before names of data and constants that are called like operands; no name of a user's has a space."""
+
+
 def _without_operand_names(update: Update) -> tuple[Update, dict[str, str]]:
     """The update with data and constants renamed that are called like operands, and the way back."""
     used = {var.name: var for component in update.components for var in variables(component)}
     forth = {
-        name: Var(var.type, f"its {name}")
+        name: Var(var.type, f"{_ITS}{name}")
         for name, var in used.items()
         if name[0] in "yz" and (not name[1:] or name[1:].isdigit())
     }
     if not forth:
         return update, {}
     components = tuple(substitute(e, forth) for e in update.components)
-    constants = frozenset(f"its {name}" if name in forth else name for name in update.constants)
-    return replace(update, components=components, constants=constants), {f"its {name}": name for name in forth}
+    constants = frozenset(f"{_ITS}{name}" if name in forth else name for name in update.constants)
+    return replace(update, components=components, constants=constants), {f"{_ITS}{name}": name for name in forth}
 
 
 def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
@@ -230,5 +237,6 @@ def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
         lift=None if lift is None else replace(lift, data=restored(lift.data) or ()),
         counterexample=None
         if answer.counterexample is None
-        else {back.get(name, name): value for name, value in answer.counterexample.items()},
+        else {name.removeprefix(_ITS): value for name, value in answer.counterexample.items()},
+        reason=None if answer.reason is None else answer.reason.replace(f"({_ITS}", "(").replace(f" {_ITS}", " "),
     )

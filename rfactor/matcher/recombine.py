@@ -82,9 +82,8 @@ def _proofs(
             before = records.get(name)
             record = ProofRecord(name, proof.method, proof.ms, proof.row)
             if before is not None:
-                record = ProofRecord(
-                    name, max(before, record, key=lambda r: r.ms).method, before.ms + proof.ms, proof.row
-                )
+                dearest = max(before, record, key=lambda r: r.ms)
+                record = ProofRecord(name, dearest.method, before.ms + proof.ms, dearest.row)
             records[name] = record
     if kind not in ("two-sided", "right"):
         records.pop("right_identity", None)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, to_value
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, cast, conjunction, const, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, cast, conjunction, const, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
@@ -42,6 +42,13 @@ class Refutation:
     instance: Mapping[str, Value]
     sentence: str
     proof: Proven
+
+
+def start_names(update: Update) -> tuple[str, ...]:
+    """What an instance calls the start: `e0`, `e1`, …, or `start0`, … where a datum or a constant is called `e0`."""
+    taken = {var.name for component in update.components for var in variables(component)}
+    names = tuple(f"e{i}" for i in range(len(update.types)))
+    return names if taken.isdisjoint(names) else tuple(f"start{i}" for i in range(len(update.types)))
 
 
 _Run = tuple[Mapping[str, Expr], ...]
@@ -180,7 +187,8 @@ class _Search:
         def shown(state: State) -> str:
             return str(value(state[0])) if len(state) == 1 else f"({', '.join(str(value(c)) for c in state)})"
 
-        instance: dict[str, Value] = {f"e{i}": value(v) for i, v in zip(range(len(self.e)), self.e, strict=True)}
+        starts = start_names(self.update)
+        instance: dict[str, Value] = {name: value(v) for name, v in zip(starts, self.e, strict=True)}
         instance |= {f"x{i}": value(c) for i, c in zip(range(len(probe)), probe, strict=True)}
         instance |= {v.name: value(v) for v in self.constants}
         described = []
