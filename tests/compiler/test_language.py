@@ -186,3 +186,11 @@ def test_methods_that_are_not_there_yet_say_so() -> None:
         f.specialize(x > 3)
     with pytest.raises(AttributeError):
         f.colour  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "make", [lambda n: hl.Param(hl.Int(32), n), hl.Func, hl.Var, hl.RVar, lambda n: hl.RDom([(0, 3)], n)]
+)
+def test_names_with_dots_are_those_of_loop_bounds(make):
+    with pytest.raises(hl.Error, match="has a dot"):
+        make("f.s0.x.min")

@@ -10,12 +10,19 @@ from collections.abc import Iterator
 from itertools import count
 from weakref import WeakValueDictionary
 
+from rfactor.errors import AlgorithmError
+
 
 class Named:
     """Something that expressions refer to by name."""
 
     def __init__(self, wanted: str | None, prefix: str) -> None:
-        """Take the name `wanted`, with a number after it if it is in use, or `prefix` and a number."""
+        """Take the name `wanted`, with a number after it if it is in use, or `prefix` and a number.
+
+        Raises `AlgorithmError` for a name that `checked` refuses.
+        """
+        if wanted is not None:
+            checked(wanted)
         tries = (f"{prefix}{i}" for i in count()) if wanted is None else _variants(wanted)
         self._name = next(name for name in tries if name not in _in_use)
         _in_use[self._name] = self
@@ -23,6 +30,13 @@ class Named:
     def name(self) -> str:
         """Its name."""
         return self._name
+
+
+def checked(name: str) -> str:
+    """The name itself. Raises `AlgorithmError` if it has a dot: `f.x.min` is how the bounds of loops are called."""
+    if not name or "." in name:
+        raise AlgorithmError(f"the name {name!r} is empty or has a dot; names with dots are those of loop bounds")
+    return name
 
 
 def _variants(name: str) -> Iterator[str]:

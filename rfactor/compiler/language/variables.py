@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
-from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -27,7 +27,7 @@ class Var(Expr):
         if name is None:
             name = f"v{Var._count}"
             Var._count += 1
-        super().__init__(ir.Var(I32, name))
+        super().__init__(ir.Var(I32, checked(name)))
 
     def name(self) -> str:
         """Its name."""
@@ -44,7 +44,7 @@ class RVar(Expr):
         if name is None:
             name = f"r{RVar._count}$"
             RVar._count += 1
-        super().__init__(ir.Var(I32, name))
+        super().__init__(ir.Var(I32, checked(name) if domain is None else name))
         self._domain, self._index = domain, index
 
     @property
