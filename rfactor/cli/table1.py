@@ -31,21 +31,31 @@ def chunks_and_lanes(chunk: int, lanes: int) -> Callable[[Any, Any], None]:
     return schedule
 
 
-def strips(height: int) -> Callable[[Any, Any], None]:
-    """Strips of `height` rows in parallel."""
+def strips(height: int, columns: int) -> Callable[[Any, Any], None]:
+    """Strips of `height` rows in parallel, `columns` columns written out one after the other."""
 
     def schedule(f: Any, r: Any) -> None:
         u, yo, yi = hl.Var("u"), hl.RVar("yo"), hl.RVar("yi")
         f.update(0).split(r.y, yo, yi, height)
-        f.update(0).rfactor([(yo, u)]).compute_root().update(0).parallel(u)
+        f.update(0).rfactor([(yo, u)]).compute_root().update(0).parallel(u).unroll(r.x, columns)
 
     return schedule
 
 
-def outermost(f: Any, r: Any) -> None:
-    """The outermost dimension of four in parallel."""
-    u = hl.Var("u")
-    f.update(0).rfactor([(r.w, u)]).compute_root().update(0).parallel(u)
+def slabs_and_lanes(slab: int, lanes: int) -> Callable[[Any, Any], None]:
+    """Slabs of the outermost of four dimensions in parallel, `lanes` neighbours in the innermost at once."""
+
+    def schedule(f: Any, r: Any) -> None:
+        u, v = hl.Var("u"), hl.Var("v")
+        wo, wi, xo, xi = (hl.RVar(name) for name in ("wo", "wi", "xo", "xi"))
+        f.update(0).split(r.w, wo, wi, slab)
+        slabs = f.update(0).rfactor([(wo, u)])
+        slabs.compute_root().update(0).parallel(u).split(r.x, xo, xi, lanes)
+        line = slabs.update(0).rfactor([(xi, v)])
+        line.compute_at(slabs, u).vectorize(v)
+        line.update(0).vectorize(v)
+
+    return schedule
 
 
 def maximum(a: NDArray[np.int32]) -> Program:
@@ -102,7 +112,7 @@ def histogram(image: NDArray[np.uint8]) -> Program:
         return f, r
 
     return Program(
-        "histogram, u8", algorithm, strips(max(1, height // 16)), lambda: (np.zeros(256, np.int32),),
+        "histogram, u8", algorithm, strips(max(1, height // 16), 16), lambda: (np.zeros(256, np.int32),),
         lambda: (np.bincount(image.ravel(), minlength=256),), (image,),
     )  # fmt: skip
 
@@ -123,7 +133,10 @@ def argmin(volume: NDArray[np.uint8]) -> Program:
         at = np.unravel_index(volume.argmin(), volume.shape)
         return (volume[at], *at[::-1])
 
-    return Program("4-D argmin, u8", algorithm, outermost, outputs(np.uint8, *[np.int32] * 4), peer, (volume,))
+    return Program(
+        "4-D argmin, u8", algorithm, slabs_and_lanes(max(1, extents[3] // 16), 64),
+        outputs(np.uint8, *[np.int32] * 4), peer, (volume,),
+    )  # fmt: skip
 
 
 def kitchen_sink(a: NDArray[np.int32]) -> Program:
@@ -146,12 +159,7 @@ def kitchen_sink(a: NDArray[np.int32]) -> Program:
         )
         return f, r
 
-    def schedule(f: Any, r: Any) -> None:
-        u, ro, ri = hl.Var("u"), hl.RVar("ro"), hl.RVar("ri")
-        f.update(0).split(r.x, ro, ri, 1 << 16)
-        f.update(0).rfactor([(ro, u)]).compute_root().update(0).parallel(u)
-
-    return Program("kitchen sink, i32", algorithm, schedule, outputs(*[np.int32] * 8), None, (a,))
+    return Program("kitchen sink, i32", algorithm, chunks_and_lanes(1 << 16, 32), outputs(*[np.int32] * 8), None, (a,))
 
 
 def reading(*arrays: Array) -> Callable[[], object]:

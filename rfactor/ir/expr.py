@@ -72,7 +72,8 @@ INTRINSICS: dict[str, int] = {
 
 
 class Expr:
-    """An expression. Subclasses: `Const`, `Var`, `Op`, `Call`, and in loop nests `Load`, `Ramp`, `Broadcast`."""
+    """An expression. Subclasses: `Const`, `Var`, `Op`, `Call`, and in loop nests `Load`, `Ramp`,
+    `Broadcast`, `AnyLane`."""
 
     __slots__ = ("_hash", "type")
     type: Type

@@ -96,6 +96,28 @@ class Broadcast(Expr):
         return Broadcast(children[0], self.type.lanes)
 
 
+class AnyLane(Expr):
+    """Whether any lane of the vector of bools `value` holds: a scalar."""
+
+    __slots__ = ("value",)
+    value: Expr
+
+    def __init__(self, value: Expr) -> None:
+        _set(self, "type", BOOL)
+        _set(self, "value", value)
+        _set(self, "_hash", hash(("any", value)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.value,)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> AnyLane:
+        return AnyLane(children[0])
+
+
 class Stmt:
     """A statement of a loop nest."""
 

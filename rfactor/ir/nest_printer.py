@@ -9,7 +9,7 @@ produce f:
     f.0[ramp(0, 1, 16)] = x16(1) if f.s0.x < n
 ```
 Intervals are (min, extent), as in *Formal Semantics for the Halide Language*. A vector is `ramp(base, stride, lanes)`
-or `x16(value)`; `if` after a store or a load is its predicate.
+or `x16(value)`, `any(…)` says whether any lane holds; `if` after a store or a load is its predicate.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from rfactor.ir.expr import Call, Const, Expr, Var, transform
 from rfactor.ir.loopnest import (
     Allocate,
+    AnyLane,
     Assert,
     Block,
     Broadcast,
@@ -70,6 +71,8 @@ def _as_name(node: Expr) -> Expr | None:
         return Var(node.type, f"ramp({show(node.base)}, {show(node.stride)}, {node.type.lanes})")
     if isinstance(node, Broadcast):
         return Var(node.type, f"x{node.type.lanes}({show(node.value)})")
+    if isinstance(node, AnyLane):
+        return Var(node.type, f"any({show(node.value)})")
     if isinstance(node, Call) and node.kind != "intrinsic":
         suffix = f"[{node.index}]" if node.kind == "func" and node.index else ""
         return Var(node.type, f"{node.name}({', '.join(map(show, node.args))}){suffix}")

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
-from rfactor.ir.loopnest import Broadcast, Load, Ramp
+from rfactor.ir.loopnest import AnyLane, Broadcast, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
@@ -332,6 +332,9 @@ class Emitter:
             return splat(self.builder, self.emit(expr.value), expr.type.lanes)
         if isinstance(expr, Ramp):
             return self._ramp(expr)
+        if isinstance(expr, AnyLane):
+            word = ir.IntType(expr.value.type.lanes)
+            return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             return _function(self.builder, self.typed(expr.type), expr.name, [self.emit(a) for a in expr.args])
         raise TypeMismatch(f"{expr} cannot stand in generated code")

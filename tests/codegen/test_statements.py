@@ -14,6 +14,7 @@ from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Const, Expr, apply, cast, intrinsic, select
 from rfactor.ir.loopnest import (
     Allocate,
+    AnyLane,
     Assert,
     Broadcast,
     For,
@@ -270,3 +271,16 @@ def test_names_may_hold_any_character() -> None:
                store(f"b {odd}", cast(I64, var(f"i {odd}")), var(f"k {odd}")))  # fmt: skip
     lowered = pipeline(body, ScalarArgument(f"k {odd}", I32), sink(f"b {odd}", I32))
     check(lowered, {f"k {odd}": 3, f"b {odd}": values(I32, 4)})
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 16, 64])
+def test_any_lane_decides_a_branch(lanes: int) -> None:
+    lane = load(I32, "a", ramp(i64(0), 1, lanes))
+    some = AnyLane(apply("<", lane, Broadcast(i32(0), lanes)))
+    body = block(store("b", i64(0), i32(1)), If(some, store("b", i64(0), i32(2))))
+    code = compile_pipeline(pipeline(body, source("a", I32), sink("b", I32)))
+    for negative in ([], [0], [lanes - 1], range(lanes)):
+        given, out = np.arange(lanes, dtype=np.int32), np.zeros(1, np.int32)
+        given[list(negative)] = -1
+        code({"a": given, "b": out})
+        assert out[0] == (2 if len(negative) else 1)

@@ -15,7 +15,7 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Block, For, If, Let, Produce, Stmt, Store
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
@@ -138,7 +138,8 @@ class Statements:
     def _branch(self, branch: If) -> None:
         condition = self.value(branch.condition)
         if branch.otherwise is None:
-            with self.builder.if_then(condition):
+            # What asks for any of many lanes guards what is done for few of them.
+            with self.builder.if_then(condition, likely=False if isinstance(branch.condition, AnyLane) else None):
                 self.emit(branch.then)
             return
         with self.builder.if_else(condition) as (then, otherwise):

@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) → `tidy` →
-`partition` (guarded tails) → `unroll` → `vectorize` → `tidy`.
+`partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from rfactor.compiler.lower.checks import entry_checks
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.nest import build
 from rfactor.compiler.lower.partition import partition
+from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.unroll import unroll
@@ -54,7 +55,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(body))
     yield "vectorize", body
-    yield "final", tidy(body)
+    yield "final", records(tidy(body))
 
 
 def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:
