@@ -1,14 +1,19 @@
-"""Liftings of steps that add and clamp: x -> max(min(x + a, h), l), where nothing overflows."""
+"""Liftings of steps that add and clamp: x -> max(min(x + a, h), l).
+
+Where nothing overflows, sums of the a's are exact. Where a narrow type is saturated through a wider one, they are kept
+within the span of the narrow type: what is beyond clamps every x alike.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Expr, Op, Var, apply, const
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
+from rfactor.matcher.action import bind
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, is_infinite
@@ -28,6 +33,7 @@ def claims(update: Update) -> Iterator[Claim]:
     if len(update.types) != 1:
         return
     (type_,) = update.types
+    yield from _saturating(update)
     if not (type_.is_float or (type_.is_int and update.meaning is Meaning.MATH)):
         return
     step = _Reader(update, type_).read(update.components[0])
@@ -46,6 +52,46 @@ def claims(update: Update) -> Iterator[Claim]:
     yield Claim(update, lift=Lift((type_,) * 3, data, operator, identity, (applied,)))
 
 
+def _saturating(update: Update) -> Iterator[Claim]:
+    """The claim for a narrow integer that is added to and clamped in a wider type."""
+    (narrow,) = update.types
+    component = update.components[0]
+    if not (narrow.is_int and isinstance(component, Op) and component.op == "cast" and component.args[0].type.is_int):
+        return
+    wide = component.args[0].type
+    (x,) = update.accumulators
+    if wide.code != "int" or wide.bits < 2 * narrow.bits or update.meaning is not Meaning.WRAP:
+        return
+    low, high = Const(wide, narrow.min), Const(wide, narrow.max)
+    span = int(narrow.max) - int(narrow.min) + 1
+    step = _Reader(update, wide, cast(wide, x)).read(component.args[0])
+    if step is None or is_infinite(step.high) or is_infinite(step.low):
+        return
+    added, top, bottom = (Var(wide, f"x{i}") for i in range(3))
+    more, new_top, new_bottom = (Var(wide, f"y{i}") for i in range(3))
+
+    def clamped(value: Expr, least: Expr, most: Expr) -> Expr:
+        return apply("max", apply("min", value, most), least)
+
+    operator = (
+        clamped(apply("+", added, more), Const(wide, -span), Const(wide, span)),
+        clamped(apply("+", top, more), new_bottom, new_top),
+        clamped(apply("+", bottom, more), new_bottom, new_top),
+    )
+    applied = cast(narrow, clamped(apply("+", cast(wide, x), more), new_bottom, new_top))
+    invariant = [apply("<=", Const(wide, -span), more), apply("<=", more, Const(wide, span))]
+    invariant += [apply("<=", low, new_bottom), apply("<=", new_bottom, new_top), apply("<=", new_top, high)]
+    # The ends are kept as tight as the narrow type makes them, so that each map is written in one way.
+    invariant += [
+        apply("<=", new_top, apply("max", apply("+", high, more), new_bottom)),
+        apply("<=", apply("min", apply("+", low, more), new_top), new_bottom),
+    ]
+    identity = (Const(wide, 0), high, low)
+    data = tuple(map(tidy, bind(operator, identity, (step.add, step.high, step.low))))
+    lift = Lift((wide,) * 3, data, operator, identity, (applied,))
+    yield Claim(update, lift=lift, invariant=tuple(invariant))
+
+
 def _infinity(type_: Type, positive: bool) -> Expr:
     if type_.is_float:
         return const(type_, float("inf") if positive else float("-inf"))
@@ -53,8 +99,8 @@ def _infinity(type_: Type, positive: bool) -> Expr:
 
 
 class _Reader:
-    def __init__(self, update: Update, type_: Type) -> None:
-        self.x, self.type = update.accumulators[0], type_
+    def __init__(self, update: Update, type_: Type, x: Expr | None = None) -> None:
+        self.x, self.type = x or update.accumulators[0], type_
         self.free = free_of(accumulator_names(update))
 
     def read(self, expr: Expr) -> _Step | None:

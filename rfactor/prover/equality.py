@@ -17,6 +17,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
+from rfactor.prover.bounded import ranges_without_overflow
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
@@ -106,6 +107,12 @@ def _prove_equal(
     refuted = sampling.refute(left, right, meaning, assumptions, count=1500 if meaning is Meaning.WRAP else 300)
     if refuted is not None:
         return refuted
+    if meaning is Meaning.WRAP:
+        ranges = ranges_without_overflow([*left, *right], assumptions)
+        if ranges:
+            exact = _by_solver(left, right, Meaning.MATH, (*assumptions, *ranges), limits, start)
+            if isinstance(exact, Proven):
+                return exact
     verdict = _by_solver(left, right, meaning, assumptions, limits, start)
     if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
         found = _exhaust(left, right, meaning, assumptions)
