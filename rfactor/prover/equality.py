@@ -59,7 +59,9 @@ def prove_equal(
     Integers at their exact width (`wrap`) or unbounded (`math`); floats are reals, or any ordered values including the
     infinities where they are only compared and chosen. What was proved or refuted once is remembered.
     """
-    question = (left, right, meaning, assumptions)
+    # Where limits are deterministic, so is what is known: an answer found with others is another answer.
+    deterministic = limits.seconds is None and limits.until is None
+    question = (left, right, meaning, assumptions, (limits.rlimit, limits.cases) if deterministic else None)
     known = _SETTLED.answers.get(question)
     if known is not None:
         return known
