@@ -115,11 +115,11 @@ def _claim(update: Update, row: Row, bindings: Mapping[str, Expr]) -> Claim | No
             data = run_from(update, identity)
         except Undefined:
             return None
-    return Claim(update, operator, identity, data, known=tuple(_known(row)))
+    return Claim(update, operator, identity, data, known=tuple(_known(row, data)))
 
 
-def _known(row: Row) -> Iterator[Record]:
-    """The laws that were proved of a row."""
+def _known(row: Row, data: Sequence[Expr]) -> Iterator[Record]:
+    """The laws that were proved of a row; that it does not commute, where the data may be any values, a witness too."""
     proof = Proven("table", 0.0, row.id)
     yield ("associative", proof)
     yield ("left_identity", proof)
@@ -127,6 +127,8 @@ def _known(row: Row) -> Iterator[Record]:
         yield ("right_identity", proof)
     if row.commutative:
         yield ("commutative", proof)
+    elif row.commutative is False and len(set(data)) == len(data) and all(isinstance(part, Var) for part in data):
+        yield ("not_commutative", proof)
 
 
 def _reordered(update: Update, order: Subgraph) -> Update:

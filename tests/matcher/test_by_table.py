@@ -88,3 +88,12 @@ def test_the_answer_names_the_table_and_the_row():
 def test_an_update_that_no_row_matches_yields_nothing():
     assert list(by_table.claims(parse_update("(x + a) >> 1"), by_table.shipped())) == []
     assert list(by_table.claims(parse_update("x0 + a, x1 + b, x2 + c"), by_table.shipped())) == []
+
+
+def test_a_rows_witness_against_commuting_counts_only_where_data_may_be_any_values():
+    def known(text: str) -> set[str]:
+        claim = next(by_table.claims(parse_update(text), by_table.shipped()))
+        return {name for name, _ in claim.known}
+
+    assert "not_commutative" in known("min(max(x, k), a)")
+    assert "not_commutative" not in known("min(max(x, k), a & 1)")
