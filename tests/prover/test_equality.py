@@ -107,7 +107,7 @@ def test_a_proof_by_cases_is_never_contradicted_by_values(one: Expr, other: Expr
     method = prove_by_cases((same,), (other,), Meaning.WRAP, (), Limits(cases=200))
     if method is None:
         return
-    point = {}
+    point: dict[str, bool | int | float] = {}
     for var in vars_.values():
         if var.type.is_bool:
             point[var.name] = data.draw(st.booleans())
