@@ -1,7 +1,7 @@
 """From a stage of a function to the update that the matcher is asked about, and back.
 
 Self-references become the accumulators `x0`, `x1`, …; what is read from elsewhere, loop variables and parameters
-become names, with the arithmetic around them left in sight. Condition 0 of factoring is checked on the way: the
+become names, with most arithmetic around them left in sight. Condition 0 of factoring is checked on the way: the
 function occurs only on the right-hand side, at the point that is written, and nothing but values depends on it.
 """
 
@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, names, rebuild, walk
+from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
 
+_OPAQUE = {"//": "quotient", "%": "remainder", "/": "ratio", "<<": "shifted", ">>": "shifted"}
+"""Operations on data that nothing is gained by seeing through, and what to call their values."""
 _RESERVED = frozenset({"min", "max", "abs", "select", "inf", "nan", *INTRINSICS, *BY_NAME, *keyword.kwlist})
 
 
@@ -113,20 +115,21 @@ class _Extraction:
             return expr
         if isinstance(expr, Call) and expr.kind == "func" and expr.name == self.function:
             return Var(expr.type, f"x{self.accumulators[expr.index]}")
-        if isinstance(expr, Var) or (isinstance(expr, Call) and not self.computes(expr)):
+        opaque = isinstance(expr, Call) or (isinstance(expr, Op) and expr.op in _OPAQUE)
+        if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
         return rebuild(expr, tuple(map(self.visit, expr.children)))
 
-    def computes(self, call: Call) -> bool:
-        """Whether `call` is a function of the accumulators."""
-        return any(isinstance(n, Call) and n.kind == "func" and n.name == self.function for n in walk(call))
+    def computes(self, expr: Expr) -> bool:
+        """Whether `expr` is a function of the accumulators."""
+        return any(isinstance(n, Call) and n.kind == "func" and n.name == self.function for n in walk(expr))
 
-    def name(self, expr: Var | Call) -> str:
+    def name(self, expr: Expr) -> str:
         """A name for what `expr` stands for, like its own where that is free."""
         known = self.named.get(expr)
         if known is not None:
             return known
-        stem = re.sub(r"\W", "_", expr.name)
+        stem = _OPAQUE[expr.op] if isinstance(expr, Op) else re.sub(r"\W", "_", getattr(expr, "name", ""))
         if isinstance(expr, Call) and expr.index:
             stem += f"_{expr.index}"
         if stem in _RESERVED or not stem.isidentifier() or re.fullmatch(r"[xyzk]\d*", stem):

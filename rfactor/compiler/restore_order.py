@@ -26,7 +26,7 @@ from rfactor.compiler.serial_choice import (
 from rfactor.compiler.slices import in_range
 from rfactor.compiler.state import Column, Factoring
 from rfactor.ir.algorithm import Definition, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, Var, apply, cast, select, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, select, substitute, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.linear import linear
 from rfactor.ir.simplify import simplify
@@ -179,10 +179,11 @@ def _payload(
     With the data of an element in terms of its places in the serial order, i32 and never negative.
     """
     order = serial_order(asked.definition)
+    data = _without_reads(tuple(substitute(value, extracted.meanings) for value in data))
     candidates: list[tuple[tuple[str, ...], int, Expr]] = []
     for k in choice.components:
         for node in reversed(tuple(walk(data[k]))):
-            segment = _segment(substitute(node, extracted.meanings), asked.definition, ranges)
+            segment = _segment(node, asked.definition, ranges)
             if segment and operator.types[k] == I32:
                 candidates.append((segment, k, node))
                 break
@@ -201,6 +202,16 @@ def _payload(
     names_ = tuple(f"{PLACE}{i}" for i in range(len(payload)))
     told = told_by_payload(operator, choice, abstract, names_, tuple(payload))
     return (tuple(payload) if told else ()), abstract
+
+
+def _without_reads(data: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """`data` with a variable in place of everything that is read."""
+    reads: dict[Expr, Expr] = {}
+    for value in data:
+        for node in walk(value):
+            if isinstance(node, Call):
+                reads.setdefault(node, Var(node.type, f".read{len(reads)}"))
+    return tuple(replaced(value, reads) for value in data)
 
 
 def _segment(expr: Expr, definition: Definition, ranges: Ranges) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ def told_by_payload(
     serial order, the outermost first.
     """
     first, second = (_renamed(data, letter) for letter in "ab")
-    early, late = (tuple(Var(I32, f"{name}_{letter}") for name in places) for letter in "ab")
+    early, late = (tuple(Var(I32, f"{name}.{letter}") for name in places) for letter in "ab")
     before = lexicographic(tuple(first[k] for k in payload), tuple(second[k] for k in payload))
     serial, other = operator(first, second), operator(second, first)
     return all(
@@ -162,7 +162,7 @@ def told_by_payload(
 
 
 def _renamed(data: Tuple, letter: str) -> Tuple:
-    return tuple(substitute(e, {v.name: Var(v.type, f"{v.name}_{letter}") for v in variables(e)}) for e in data)
+    return tuple(substitute(e, {v.name: Var(v.type, f"{v.name}.{letter}") for v in variables(e)}) for e in data)
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from rfactor.ir.parser import parse_tuple
 from rfactor.ir.printer import show
 from rfactor.ir.types import I32, I64
 from rfactor.prover.operator import Operator
-from tests.rfactor.programs import answering, expr, extent, i32, over, read, reduction, var
+from tests.rfactor.programs import answering, expr, extent, i32, over, reached, read, reduction, var
 
 A, B = Image("a", I32, 1), Image("b", I32, 1)
 V, W = read(A, var("r")), read(B, var("r"))
@@ -76,8 +76,7 @@ def test_ordinals_are_wide_where_the_domain_is_not_known_to_be_small() -> None:
 def lanes(position: str) -> Factored:
     """Last smallest value with a payload computed from the position."""
     f = argmin(expr(position, I32, r=var("r")), extent(A, 0))
-    text = show(f.updates[0].values[1].children[2])
-    recognize = answering(LAST, "2147483647, 0", "left", False, data=f"a, {text}")
+    recognize = answering(LAST, "2147483647, 0", "left", False, reached)
     return factor(f, 0, (("ri", "v"),), "lanes", recognize=recognize)
 
 
