@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from rfactor.errors import TypeMismatch
@@ -328,7 +329,7 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     return expr.with_children(children)  # type: ignore[attr-defined, no-any-return]
 
 
-def _rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
+def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
     """`expr` rebuilt bottom-up: every node that `memo` does not know becomes `rule` of itself with rewritten operands.
 
     Without recursion, so that expressions may be as deep as a program makes them.
@@ -356,12 +357,12 @@ def transform(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
         changed = rule(node)
         return node if changed is None else changed
 
-    return _rewrite(expr, {}, apply_rule)
+    return rewrite(expr, {}, apply_rule)
 
 
 def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
     """`expr` with every occurrence of the keys of `mapping`, outermost first, replaced by their values."""
-    return _rewrite(expr, dict(mapping), lambda node: node)
+    return rewrite(expr, dict(mapping), lambda node: node)
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
@@ -389,11 +390,13 @@ def walk(expr: Expr) -> Iterator[Expr]:
         yield node
 
 
+@lru_cache(maxsize=1 << 14)
 def variables(expr: Expr) -> tuple[Var, ...]:
     """The distinct variables of `expr` in order of first occurrence."""
     return tuple(node for node in walk(expr) if isinstance(node, Var))
 
 
+@lru_cache(maxsize=1 << 14)
 def names(expr: Expr) -> frozenset[str]:
     """The names of the variables of `expr`."""
     return frozenset(var.name for var in variables(expr))

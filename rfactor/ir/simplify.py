@@ -7,7 +7,7 @@ then comparisons, minima and maxima of expressions that differ by a constant are
 from __future__ import annotations
 
 from rfactor.ir.evaluate import evaluate, to_value
-from rfactor.ir.expr import Const, Expr, Op, transform
+from rfactor.ir.expr import Const, Expr, Op, rewrite
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import BOOL, I32, Type
@@ -21,7 +21,15 @@ TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 
 def simplify(expr: Expr, coordinates: bool = False) -> Expr:
     """`expr` folded and shortened."""
-    return transform(expr, _with_coordinates if coordinates else _exact)
+    memo = _memos[coordinates]
+    if len(memo) > _REMEMBERED:
+        memo = _memos[coordinates] = {}  # not cleared: another thread may be at work in it
+    return rewrite(expr, memo, _with_coordinates if coordinates else _exact)
+
+
+_REMEMBERED = 1 << 15
+_memos: list[dict[Expr, Expr]] = [{}, {}]
+"""What nodes with simplified operands become, in values and in coordinates."""
 
 
 def fold(expr: Expr) -> Expr:
@@ -35,12 +43,12 @@ def fold(expr: Expr) -> Expr:
     return expr
 
 
-def _exact(expr: Expr) -> Expr | None:
-    return _simplify(expr, False)
+def _exact(expr: Expr) -> Expr:
+    return _simplify(expr, False) or expr
 
 
-def _with_coordinates(expr: Expr) -> Expr | None:
-    return _simplify(expr, True)
+def _with_coordinates(expr: Expr) -> Expr:
+    return _simplify(expr, True) or expr
 
 
 def _simplify(expr: Expr, coordinates: bool) -> Expr | None:

@@ -279,7 +279,7 @@ class Emitter:
     """Emits expressions at a builder's position; equal subexpressions are emitted once.
 
     An emitter serves one place of the code: values that it has emitted must dominate what it emits later, and no store
-    may come between (loads are shared too).
+    may come between (loads are shared too). What loads nothing it also leaves in `known`, for later emitters.
     """
 
     def __init__(
@@ -288,30 +288,40 @@ class Emitter:
         variables: Mapping[str, LLVMValue],
         load: Callable[[Load, Emitter], LLVMValue] | None = None,
         lanes: int = 1,
+        known: dict[Expr, LLVMValue] | None = None,
     ) -> None:
-        """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many."""
+        """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many.
+
+        `known` are values of expressions without loads that dominate this place.
+        """
         self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
+        self._known: dict[Expr, LLVMValue] = {} if known is None else known
         self._memo: dict[Expr, LLVMValue] = {}
 
     def emit(self, expr: Expr) -> LLVMValue:
         """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
+        known, memo = self._known, self._memo
         pending = [expr]
         while pending:
             node = pending[-1]
+            if node in known or node in memo:
+                pending.pop()
+                continue
             # Operands first, by hand rather than by recursion: sums of hundreds of terms are deep.
             operands = node.args if isinstance(node, Op | Call) else ()
-            missing = [operand for operand in reversed(operands) if operand not in self._memo]
-            if missing and node not in self._memo:
+            missing = [operand for operand in reversed(operands) if operand not in known and operand not in memo]
+            if missing:
                 pending.extend(missing)
                 continue
             pending.pop()
-            if node not in self._memo:
-                self._memo[node] = self._compute(node)
-        return self._memo[expr]
+            value = self._compute(node)
+            pure = not isinstance(node, Load) and all(child in known for child in node.children)
+            (known if pure else memo)[node] = value
+        return known[expr] if expr in known else memo[expr]
 
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""
-        inner = Emitter(self.builder, self.variables, self.load, self.lanes)
+        inner = Emitter(self.builder, self.variables, self.load, self.lanes, dict(self._known))
         inner._memo.update(self._memo)
         return inner
 

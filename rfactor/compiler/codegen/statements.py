@@ -63,12 +63,14 @@ class Statements:
         self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.memory = Memory(builder, self.arrays)
+        self._known: dict[Expr, LLVMValue] = {}
+        """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
         self._frame = 0
         self._heap: list[LLVMValue] = []
 
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
-        return Emitter(self.builder, self.variables, self.memory.load)
+        return Emitter(self.builder, self.variables, self.memory.load, known=self._known)
 
     def value(self, expr: Expr) -> LLVMValue:
         return self.emitter().emit(expr)
@@ -103,10 +105,19 @@ class Statements:
     # -- control -----------------------------------------------------------------------------------------------------
 
     @contextmanager
+    def _scope(self, shadowed: bool = False) -> Iterator[None]:
+        """Code that what follows is not dominated by, or in which a name means something else (`shadowed`)."""
+        outer = self._known
+        self._known = {} if shadowed else dict(outer)
+        yield
+        self._known = outer
+
+    @contextmanager
     def _bound(self, name: str, value: LLVMValue) -> Iterator[None]:
         outer = self.variables.get(name)
         self.variables[name] = value
-        yield
+        with self._scope(shadowed=outer is not None):
+            yield
         if outer is None:
             del self.variables[name]
         else:
@@ -139,13 +150,14 @@ class Statements:
         condition = self.value(branch.condition)
         if branch.otherwise is None:
             # What asks for any of many lanes guards what is done for few of them.
-            with self.builder.if_then(condition, likely=False if isinstance(branch.condition, AnyLane) else None):
+            likely = False if isinstance(branch.condition, AnyLane) else None
+            with self.builder.if_then(condition, likely=likely), self._scope():
                 self.emit(branch.then)
             return
         with self.builder.if_else(condition) as (then, otherwise):
-            with then:
+            with then, self._scope():
                 self.emit(branch.then)
-            with otherwise:
+            with otherwise, self._scope():
                 self.emit(branch.otherwise)
 
     def _assert(self, check: Assert) -> None:
@@ -195,7 +207,8 @@ class Statements:
     def _within(self, allocation: Allocate, pointer: LLVMValue) -> None:
         outer = self.arrays.get(allocation.buffer)
         self.arrays[allocation.buffer] = Array(pointer, allocation.type)
-        self.emit(allocation.body)
+        with self._scope():
+            self.emit(allocation.body)
         del self.arrays[allocation.buffer]
         if outer is not None:
             self.arrays[allocation.buffer] = outer

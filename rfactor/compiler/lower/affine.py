@@ -218,6 +218,7 @@ def _tidy(expr: Expr) -> Expr:
     return rebuild(expr, tuple(map(tidy, expr.children)))
 
 
+@lru_cache(maxsize=1 << 14)
 def reads(expr: Expr) -> bool:
     """Whether data is read in `expr`."""
     return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))

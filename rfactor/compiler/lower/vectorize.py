@@ -11,7 +11,7 @@ a store, an allocation or an inner loop whose bounds differ, the loop stays seri
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
@@ -89,6 +89,7 @@ class _Lanes:
     """Names whose value differs between lanes, with the vector of their values."""
     mask: Expr
     """Lanes that run: a vector, or `ALWAYS`."""
+    memo: dict[Expr, Expr] = field(init=False, default_factory=dict)
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Block):
@@ -142,10 +143,13 @@ class _Lanes:
         """`expr` in every lane: a vector where it differs between lanes or is loaded under a mask."""
         if isinstance(expr, Var):
             return self.vectors.get(expr.name, expr)
-        if isinstance(expr, Load):
-            return self._load(expr)
         if not expr.children:
             return expr
+        if expr not in self.memo:
+            self.memo[expr] = self._load(expr) if isinstance(expr, Load) else self._value(expr)
+        return self.memo[expr]
+
+    def _value(self, expr: Expr) -> Expr:
         if isinstance(expr, Op) and expr.op == "cast" and expr.type == I64 and isinstance(expr.args[0], Var):
             loop = self.vectors.get(expr.args[0].name)
             if isinstance(loop, Ramp):  # of a loop variable, or an affine coordinate: neither overflows
