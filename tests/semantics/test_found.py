@@ -55,3 +55,17 @@ def test_a_guard_bounds_what_is_divided() -> None:
     found = np.zeros((), np.int32)
     f.realize(found)
     assert found == 21
+
+
+def test_a_guard_outside_an_intermediate_bounds_what_it_reads() -> None:
+    a = hl.Buffer(np.ones((3, 7), np.int32))
+    f, r, u, w = hl.Func("f"), hl.RDom([(0, 7), (0, 3)]), hl.Var("u"), hl.Var("w")
+    f[()] = hl.i32(0)
+    f[()] = f[()] + a[r.x, r.y]
+    rows = f.update(0).rfactor([(r.x, u)])
+    cells = rows.update(0).rfactor([(r.y, w)])
+    cells.compute_at(rows, u)
+    rows.update(0).split(r.y, "o", "q", 8).vectorize(u, 8)
+    found = np.zeros((), np.int32)
+    f.realize(found)
+    assert found == 21

@@ -171,7 +171,7 @@ class Intervals:
         if not isinstance(binding, LoopRange) or binding.depth <= self._level:
             return term, term
         last = affine.subtract(affine.add(binding.min, binding.extent), affine.integer(1))
-        return self._plain(binding.min)[0], self._plain(last)[1]
+        return self._guarded(binding.min)[0], self._guarded(last)[1]
 
     def _operation(self, term: Op) -> Interval:
         op, args = term.op, term.args
@@ -210,7 +210,7 @@ class Intervals:
         return _by_type(term)
 
     def _guarded(self, expr: Expr) -> Interval:
-        """The interval of an operand, guards taken into account once on the way down."""
+        """The interval of a part of an expression, guards taken into account once on the way down."""
         if expr.type != I32 or expr in self._open:
             return self._plain(expr)
         self._open.add(expr)
