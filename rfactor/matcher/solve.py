@@ -57,6 +57,8 @@ class Solver:
 
     def search(self, update: Update, thorough: bool) -> Solution | None:
         best: Solution | None = None
+        if self.limits.expired:
+            return None
         for name, tier in self.tiers:
             best = self.better(best, self.first_proved(name, tier(update)))
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):

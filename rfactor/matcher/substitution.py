@@ -80,9 +80,24 @@ def starts(update: Update, solved: Solved, infinite: bool) -> Iterator[State]:
         options += [Const(type_, value) for value in near.get(type_, ())]
         choices.append(list(dict.fromkeys(options)))
     # By distance from the likeliest, so that no component waits for all combinations of the others.
-    ordered = sorted(itertools.product(*(range(len(c)) for c in choices[:8])), key=lambda at: (sum(at), at))
-    for at in ordered[:_STARTS]:
+    for at in itertools.islice(_nearest([len(c) for c in choices[:8]]), _STARTS):
         yield tuple(choice[i] for choice, i in zip(choices, at, strict=False)) + tuple(c[0] for c in choices[8:])
+
+
+def _nearest(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every choice of one place a component, made as asked for: by the sum of the places, then in order."""
+
+    def of_sum(total: int, sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        if not sizes:
+            yield ()
+            return
+        room = sum(sizes[1:]) - len(sizes[1:])
+        for first in range(max(0, total - room), min(total, sizes[0] - 1) + 1):
+            for others in of_sum(total - first, sizes[1:]):
+                yield (first, *others)
+
+    for total in range(sum(sizes) - len(sizes) + 1):
+        yield from of_sum(total, sizes)
 
 
 class Samples:
@@ -184,6 +199,8 @@ def claims(
             after_first += 1
             if after_first > _AFTER_FIRST and not search.improves(e, waiting):
                 continue
+        if limits.expired:
+            return
         for claim, two_sided in search.from_start(e):
             assert claim.operator is not None
             if two_sided:
