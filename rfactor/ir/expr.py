@@ -109,6 +109,9 @@ class Expr:
             if a._hash != b._hash or type(a) is not type(b) or a._label() != b._label():
                 return False
             pairs.extend(zip(a.children, b.children, strict=True))
+        if isinstance(self, Op | Call):
+            # Equal operands may be the same: then the next comparison with either is short.
+            _set(other, "args", self.args)
         return True
 
     def __reduce__(self) -> tuple[object, ...]:
