@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -173,32 +173,29 @@ def run_batch(path: str, timeout: float) -> int:
             continue
         result, read = batch_line(line, timeout)
         bad = bad or not read
-        click.echo(json.dumps(result, ensure_ascii=False))
+        click.echo(json.dumps(result))
     return 2 if bad else 0
 
 
-def _lines(path: str) -> Iterator[str]:
+def _lines(path: str) -> Iterator[bytes]:
     if path == "-":
-        yield from sys.stdin
+        yield from click.get_binary_stream("stdin")
         return
     try:
-        source: TextIO = open(path, encoding="utf-8")  # noqa: SIM115 - closed below, opening errors told apart
+        source = open(path, "rb")  # noqa: SIM115 - closed below, opening errors told apart
     except OSError as error:
         raise Error(f"cannot read {path}: {error.strerror}") from None
     with source:
-        try:
-            yield from source
-        except UnicodeDecodeError:
-            raise Error(f"{path} is not UTF-8 text") from None
+        yield from source
 
 
-def batch_line(line: str, timeout: float) -> tuple[dict[str, Any], bool]:
+def batch_line(line: bytes, timeout: float) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether the line was readable."""
     from rfactor.matcher import report
 
     try:
         case: Any = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
         return {"id": None, "error": f"not a JSON object: {error}"}, False
     try:
         update, settings = _case(case, timeout)

@@ -100,6 +100,15 @@ def test_a_batch_answers_in_order_and_marks_bad_lines(tmp_path: Path) -> None:
     assert run("--batch", "-", text=lines[0])[0] == 0
 
 
+def test_a_line_of_a_batch_that_is_not_utf_8_is_one_bad_line(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_bytes(b'{"update": "x + \xff"}\n{"id": 2, "update": "x + a"}\n')
+    code, output = run("--batch", str(file), "--json")
+    objects = [json.loads(line) for line in output.splitlines()]
+    assert code == 2
+    assert ["error" in o for o in objects] == [True, False]
+
+
 def test_operators_as_they_stand() -> None:
     yes = json.loads(run("--operator", "x + y + 7*x*y", "--json")[1])
     assert (yes["left_identity"], yes["right_identity"], yes["idempotent"]) == (["0"], ["0"], False)
