@@ -179,7 +179,7 @@ def run_batch(path: str, timeout: float) -> int:
 
 def _lines(path: str) -> Iterator[bytes]:
     if path == "-":
-        yield from click.get_binary_stream("stdin")
+        yield from sys.stdin.buffer
         return
     try:
         source = open(path, "rb")  # noqa: SIM115 - closed below, opening errors told apart
