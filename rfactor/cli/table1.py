@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -163,10 +164,11 @@ def kitchen_sink(a: NDArray[np.int32]) -> Program:
 
 
 def reading(*arrays: Array) -> Callable[[], object]:
-    """Reads every byte of the arrays in parallel and does next to nothing with them: the limit of memory."""
+    """Reads all whole words of the arrays in parallel and does next to nothing with them: the limit of memory."""
     loops = []
     for array in arrays:
-        words = array.ravel().view(np.uint64)
+        octets = array.reshape(-1).view(np.uint8)
+        words = octets[: octets.size // 8 * 8].view(np.uint64)
         source, f, r = hl.Buffer(words), hl.Func("reading"), hl.RDom([(0, len(words))])
         f[()] = hl.u64(0)
         f[()] = f[()] | source[r.x]
@@ -195,7 +197,8 @@ def programs(size: int = SIZE, seed: int = 1) -> tuple[Program, ...]:
     random = np.random.default_rng(seed)
     whole = random.integers(-(2**31), 2**31, size, dtype=np.int32)
     other = random.integers(-(2**31), 2**31, size, dtype=np.int32)
-    side, edge = int(size**0.5), round(size**0.25)
+    side = isqrt(size)
+    edge = isqrt(side)
     octets = random.integers(1, 256, size, dtype=np.uint8)
     floats = random.standard_normal(size, dtype=np.float32)
     return (
