@@ -33,7 +33,7 @@ def test_six_reductions_agree_with_the_serial_loop_and_numpy():
 
 
 def test_the_table_fits(monkeypatch):
-    slow = Row("complex product, i32", 9999.9, 9999.99, 999.99, 999.99, 9999.99, True)
+    slow = Row("complex product, i32", 9999.9, 9999.9, 9999.99, 999.99, 999.99, 9999.99, True)
     monkeypatch.setattr(bench_module, "programs", lambda size: [slow])
     monkeypatch.setattr(bench_module, "measure", lambda program, trials: program)
     result = run()
