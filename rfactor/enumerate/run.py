@@ -17,8 +17,9 @@ from rfactor import __version__
 from rfactor.enumerate.backend import Backend
 from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, fingerprints
 from rfactor.enumerate.groups import Group, groups
+from rfactor.enumerate.laws import LIMITS
 from rfactor.enumerate.points import Family
-from rfactor.enumerate.prove import LIMITS, Outcome, prove, reversed_row
+from rfactor.enumerate.prove import Outcome, prove, reversed_row
 from rfactor.enumerate.trees import REVERSED, renamed
 from rfactor.enumerate.units import Unit, first_seen, needs_identity, search, two_sided_prints, units
 from rfactor.ir.meaning import Meaning
@@ -64,7 +65,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 1
+GENERATOR = 2
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 

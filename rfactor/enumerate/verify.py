@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rfactor.enumerate.prove import equal
+from rfactor.enumerate.laws import Decision, equal
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Expr, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.operator import Operator
-from rfactor.prover.verdict import Proven, Refuted, Verdict
+from rfactor.prover.verdict import Proven, Refuted, Unknown
 from rfactor.table.schema import OPERATORS
 from rfactor.table.scope import Scope, parse_scope
 from rfactor.table.store import Row, Table
@@ -76,7 +76,8 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     return found
 
 
-def _checked(row: Row, claim: str, verdict: Verdict) -> Checked:
+def _checked(row: Row, claim: str, decision: Decision) -> Checked:
+    verdict = decision.verdict
     types = ",".join(t.name for t in row.types)
     if isinstance(verdict, Proven):
         return Checked(row.id, types, claim, "proved", verdict.method)
@@ -85,12 +86,12 @@ def _checked(row: Row, claim: str, verdict: Verdict) -> Checked:
     return Checked(row.id, types, claim, "unknown", verdict.reason)
 
 
-def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"]) -> Verdict:
+def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"]) -> Decision:
     other = op.operands("y" if side == "left" else "x")
     try:
         result = tuple(without_infinities(part) for part in (op(e, other) if side == "left" else op(other, e)))
     except Undefined as error:
-        return Refuted({}, (str(error),), ())  # type: ignore[arg-type]
+        return Decision(Unknown(str(error)))
     return equal(result, other, op.meaning)
 
 
