@@ -33,6 +33,8 @@ class Program:
 
 STRIP = 55
 """Rows of a strip: 16 strips for the photograph that ships with scikit-image."""
+ONE_CORE = 1 << 22
+"""Pixels up to which a light reduction takes no longer than to wake other cores."""
 
 
 def strips(f: Any, r: Any) -> Any:
@@ -42,6 +44,28 @@ def strips(f: Any, r: Any) -> Any:
     strip = f.update(0).rfactor([(yo, u)])
     strip.compute_root().update(0).parallel(u)
     return strip
+
+
+def strips_and_columns(columns: int) -> Callable[[Any, Any], None]:
+    """Strips of rows in parallel, `columns` columns written out one after the other."""
+
+    def schedule(f: Any, r: Any) -> None:
+        strips(f, r).update(0).unroll(r.x, columns)
+
+    return schedule
+
+
+def lanes_alone(lanes: int) -> Callable[[Any, Any], None]:
+    """`lanes` columns at once, on one core."""
+
+    def schedule(f: Any, r: Any) -> None:
+        v, xo, xi = hl.Var("v"), hl.RVar("xo"), hl.RVar("xi")
+        f.update(0).split(r.x, xo, xi, lanes)
+        lane = f.update(0).rfactor([(xi, v)])
+        lane.compute_root().vectorize(v)
+        lane.update(0).vectorize(v)
+
+    return schedule
 
 
 def strips_and_lanes(lanes: int) -> Callable[[Any, Any], None]:
@@ -63,6 +87,7 @@ def of_image(pixels: NDArray[np.uint8]) -> tuple[Program, ...]:
     planes = np.ascontiguousarray(np.moveaxis(pixels, 2, 0))
     red, green = planes[0], planes[1]
     height, width = red.shape
+    light = lanes_alone if height * width <= ONE_CORE else strips_and_lanes
     image, first, second = hl.Buffer(planes), hl.Buffer(planes[0]), hl.Buffer(planes[1])
 
     def domain() -> Any:
@@ -119,14 +144,14 @@ def of_image(pixels: NDArray[np.uint8]) -> tuple[Program, ...]:
 
     u8, u32, u64, i32 = np.uint8, np.uint32, np.uint64, np.int32
     return (
-        Program("channel sums", channel_sums, strips_and_lanes(32), lambda: (np.zeros(3, u32),),
+        Program("channel sums", channel_sums, strips_and_lanes(64), lambda: (np.zeros(3, u32),),
                 lambda: (planes.sum(axis=(1, 2), dtype=u32),)),
-        Program("largest value", largest, strips_and_lanes(64), scalars(u8), lambda: (red.max(),)),
-        Program("histogram, 256 bins", histogram, strips, lambda: (np.zeros(256, u32),),
+        Program("largest value", largest, light(128), scalars(u8), lambda: (red.max(),)),
+        Program("histogram, 256 bins", histogram, strips_and_columns(8), lambda: (np.zeros(256, u32),),
                 lambda: (np.bincount(red.ravel(), minlength=256),)),
-        Program("position of the darkest pixel", darkest, strips, scalars(u8, i32, i32), numpy_darkest),
-        Program("sums for mean and variance", moments, strips_and_lanes(32), scalars(u32, u64), numpy_moments),
-        Program("product of complex numbers", product, strips_and_lanes(32), scalars(i32, i32),
+        Program("position of the darkest pixel", darkest, light(64), scalars(u8, i32, i32), numpy_darkest),
+        Program("sums for mean and variance", moments, light(32), scalars(u32, u64), numpy_moments),
+        Program("product of complex numbers", product, strips_and_lanes(64), scalars(i32, i32),
                 lambda: _complex_product(red, green)),
     )  # fmt: skip
 

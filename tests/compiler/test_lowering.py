@@ -271,3 +271,19 @@ def test_a_guard_that_a_loop_alone_decides_becomes_its_range() -> None:
               f.0[i64(f.s0.xo) * 32 + i64(f.s0.xi) + i64(f.min.0) - i64(f.0.min.0)] = \
 f.s0.xo * 32 + f.s0.xi + f.min.0
         """)
+
+
+def test_a_short_loop_around_vectors_has_its_tail_apart() -> None:
+    a, f, r, v = line(), hl.Func("f"), hl.RDom([(0, 40)], "r"), hl.Var("v")
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f[()] = hl.i32(0)
+    f[()] = f[()] + a[r.x]
+    f.update(0).split(r.x, ro, ri, 16)
+    lanes = f.update(0).rfactor([(ri, v)])
+    lanes.compute_root().vectorize(v)
+    lanes.update(0).vectorize(v)
+    loads = [text for text in printed(f, "final").splitlines() if "= f_intm.0[ramp(0, 1, 16)] +" in text]
+    assert len(loads) == 1
+    assert " if " not in loads[0]
+    masked = [text for text in printed(f, "final").splitlines() if "a[" in text and " if " in text]
+    assert len(masked) == 1

@@ -21,7 +21,7 @@ from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, St
 from rfactor.ir.types import I32
 
 SHORT = 16
-"""Serial loops of constant extent up to this are not split."""
+"""Serial loops of constant extent up to this are not split, unless vectors in them would be masked."""
 
 
 def partition(stmt: Stmt) -> Stmt:
@@ -137,7 +137,19 @@ def _short(loop: For) -> bool:
     """Whether the loop is not worth splitting itself: its worst iteration stands for all."""
     if loop.kind in ("vectorized", "unrolled"):
         return True
-    return loop.kind == "serial" and isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
+    small = isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
+    return loop.kind == "serial" and small and not _has_vectors(loop.body)
+
+
+def _has_vectors(stmt: Stmt) -> bool:
+    """Whether there is a vectorised loop in `stmt`."""
+    if isinstance(stmt, Block):
+        return any(map(_has_vectors, stmt.statements))
+    if isinstance(stmt, If):
+        return _has_vectors(stmt.then) or (stmt.otherwise is not None and _has_vectors(stmt.otherwise))
+    if isinstance(stmt, For):
+        return stmt.kind == "vectorized" or _has_vectors(stmt.body)
+    return isinstance(stmt, Let | Produce | Allocate) and _has_vectors(stmt.body)
 
 
 def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
