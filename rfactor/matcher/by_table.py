@@ -115,10 +115,10 @@ def _claim(update: Update, row: Row, bindings: Mapping[str, Expr]) -> Claim | No
             data = run_from(update, identity)
         except Undefined:
             return None
-    return Claim(update, operator, identity, data, known=tuple(_known(row, data)))
+    return Claim(update, operator, identity, data, known=tuple(_known(row, data, update)))
 
 
-def _known(row: Row, data: Sequence[Expr]) -> Iterator[Record]:
+def _known(row: Row, data: Sequence[Expr], update: Update) -> Iterator[Record]:
     """The laws that were proved of a row; that it does not commute, where the data may be any values, a witness too."""
     proof = Proven("table", 0.0, row.id)
     yield ("associative", proof)
@@ -127,7 +127,7 @@ def _known(row: Row, data: Sequence[Expr]) -> Iterator[Record]:
         yield ("right_identity", proof)
     if row.commutative:
         yield ("commutative", proof)
-    elif row.commutative is False and len(set(data)) == len(data) and all(isinstance(part, Var) for part in data):
+    elif row.commutative is False and set(data) <= set(update.data) and len(set(data)) == len(data):
         yield ("not_commutative", proof)
 
 

@@ -150,7 +150,7 @@ def _place(draw: st.DrawFn, case: Case, producer: Any) -> None:
         producer.compute_root()
     elif where == "at":
         loops = [d.name for d in case.func.stages[0].schedule.dimensions]
-        producer.compute_at(case.func, hl.Var(draw(st.sampled_from(loops))))
+        producer.compute_at(case.func, draw(st.sampled_from(loops)))
     case.log.append(f"{producer.name()} {where}")
 
 

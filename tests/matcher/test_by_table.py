@@ -97,3 +97,4 @@ def test_a_rows_witness_against_commuting_counts_only_where_data_may_be_any_valu
 
     assert "not_commutative" in known("min(max(x, k), a)")
     assert "not_commutative" not in known("min(max(x, k), a & 1)")
+    assert "not_commutative" not in known("min(max(x, k), k1)")  # one datum, always the same, commutes with itself
