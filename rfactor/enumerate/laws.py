@@ -17,10 +17,10 @@ from rfactor.enumerate.points import samples
 from rfactor.enumerate.trees import REVERSED, expression, renamed
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Var, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, select, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, Type
+from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.lanes import LEAVES, domain_of
 from rfactor.native.programs import values
 from rfactor.prover.cases import prove_by_cases
@@ -64,8 +64,42 @@ class Decision:
 
 
 def components(programs: Sequence[np.ndarray], type_: Type) -> tuple[Expr, ...]:
-    """The canonical trees of programs, every variable of this type."""
-    return tuple(canonical(expression(p, (type_,) * len(programs), type_)) for p in programs)
+    """The canonical trees of programs, every variable of this type.
+
+    They are written alike at every width: canonical form is made among signed integers, where a negative coefficient
+    is one.
+    """
+    like = twin(type_)
+    return tuple(canonical_at(expression(p, (like,) * len(programs), like), type_) for p in programs)
+
+
+def twin(type_: Type) -> Type:
+    """The type among whose expressions canonical form is made: i64 for every integer type."""
+    return I64 if type_.is_int else type_
+
+
+def canonical_at(expr: Expr, type_: Type) -> Expr:
+    """The canonical form of an expression of the twin type, with variables of `type_`."""
+    found = canonical(expr)
+    return retyped(found, type_) if type_.is_int else found
+
+
+def retyped(expr: Expr, type_: Type) -> Expr:
+    """A tree of i64 with every variable of another integer type; for unsigned ones, signs stand before products."""
+    if isinstance(expr, Var):
+        return Var(type_, expr.name)
+    if isinstance(expr, Const):
+        if expr.type.is_bool:
+            return expr
+        value = int(expr.value)
+        if value < 0 and type_.code == "uint":
+            return apply("neg", Const(type_, -value))
+        return Const(type_, value)
+    assert isinstance(expr, Op)
+    if expr.op == "*" and type_.code == "uint" and isinstance(expr.args[1], Const) and int(expr.args[1].value) < 0:
+        return apply("neg", apply("*", retyped(expr.args[0], type_), Const(type_, -int(expr.args[1].value))))
+    args = tuple(retyped(arg, type_) for arg in expr.args)
+    return select(*args) if expr.op == "select" else apply(expr.op, *args)
 
 
 def operator(programs: Sequence[np.ndarray], type_: Type, meaning: Meaning) -> Operator:
@@ -125,6 +159,11 @@ def laws_of(
         proofs.append({"claim": f"{side}_identity", "method": decision.verdict.method})
     commutes, claim, shared = _commutes(op, programs, type_, types, group, seed)
     proofs += claim
+    if commutes and kind in ("left", "right"):
+        # What is an identity on one side of an operator that commutes is one on the other.
+        other = "right" if kind == "left" else "left"
+        proofs.append({**proofs[1], "claim": f"{other}_identity"})
+        kind, left, right = "two-sided", left or right, None
     return Laws(
         proof.method,
         kind,

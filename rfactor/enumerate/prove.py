@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rfactor.enumerate.groups import Group
-from rfactor.enumerate.laws import Laws, equal, laws_of, operator, turned
+from rfactor.enumerate.laws import Laws, canonical_at, equal, laws_of, operator, turned, twin
 from rfactor.enumerate.laws import components as components_of
-from rfactor.ir.canonical import canonical
+from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
 from rfactor.ir.expr import Expr, Op, Var, leaves, names, substitute
 from rfactor.ir.parser import parse_tuple
 from rfactor.ir.printer import show
@@ -37,11 +37,12 @@ class Outcome:
 
 def reversed_row(row: dict[str, Any], group: Group) -> dict[str, Any]:
     """The row of the operator with its operands exchanged: every law carries over, left becoming right."""
-    types = [group.types[-1]] * row["components"]
+    own = group.types[-1]
+    types = [twin(own)] * row["components"]
     kinds = {f"{letter}{i}": types[i] for letter in "xy" for i in range(len(types))} | {"k": types[0]}
     parsed = parse_tuple(row["operator"], kinds, types)
     swap = {f"{a}{i}": Var(types[i], f"{b}{i}") for a, b in ("xy", "yx") for i in range(len(types))}
-    components = tuple(canonical(substitute(e, swap)) for e in parsed)
+    components = tuple(canonical_at(substitute(e, swap), own) for e in parsed)
     kind = {"left": "right", "right": "left"}.get(row["identity_kind"], row["identity_kind"])
     left, right = row["identity"], row["right_identity"]
     proofs = []
@@ -74,6 +75,7 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
     outcome = Outcome()
     wanted = [t for number, t in zip(range(len(group.types)), group.types, strict=True) if types >> number & 1]
     widest = wanted[-1]
+    programs = _oriented(programs, widest)
     components = components_of(programs, widest)
     open_ = _open(components)
     verdicts, everywhere = _associative(group, programs, wanted)
@@ -114,6 +116,18 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
         )
     refuted = all(isinstance(v, Refuted) for v in verdicts.values())
     return Outcome(outcome.rows, outcome.undecided, int(refuted), int(bool(without) and not outcome.rows))
+
+
+def _oriented(programs: tuple[np.ndarray, ...], type_: Type) -> tuple[np.ndarray, ...]:
+    """Of two components that each depend on the other, the order whose text comes first."""
+    if len(programs) == 1:
+        return programs
+    counts = [leaf_counts(p[None])[0] for p in programs]
+    if counts[0][1] + counts[0][3] == 0:
+        return programs
+    exchanged = tuple(renamed(p[None], SWAPPED)[0] for p in reversed(programs))
+    texts = [", ".join(map(show, components_of(order, type_))) for order in (programs, exchanged)]
+    return programs if texts[0] <= texts[1] else exchanged
 
 
 def root(expr: Expr) -> str:

@@ -1,0 +1,26 @@
+"""The same shards on a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rfactor.enumerate.backend import Serial, backend
+from rfactor.enumerate.run import Parameters, generate
+from rfactor.table.export import exported
+from rfactor.table.store import open_table
+
+distributed = pytest.importorskip("distributed")
+
+
+def test_a_cluster_of_processes_makes_the_rows_of_one_process(tmp_path: Path):
+    parameters = Parameters(("u8",), (3, 4), 6, (1,), ("wrap",), 0)
+    generate(tmp_path / "here.db", parameters, Serial())
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        chosen = backend("dask", 1, cluster.scheduler_address)
+        generate(tmp_path / "there.db", parameters, chosen)
+        chosen.close()
+    rows = [[json.dumps(row) for row in exported(open_table(tmp_path / name))] for name in ("here.db", "there.db")]
+    assert rows[0] == rows[1]
