@@ -189,7 +189,7 @@ def _lines(path: str) -> Iterator[bytes]:
         yield from source
 
 
-def batch_line(line: bytes, timeout: float) -> tuple[dict[str, Any], bool]:
+def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether the line was readable."""
     from rfactor.matcher import report
 

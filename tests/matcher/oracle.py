@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Expr, variables
+from rfactor.ir.expr import Const, Expr, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import BOOL, Type, parse_type
@@ -34,6 +34,8 @@ class Judge:
         types = {name: parse_type(t) for name, t in answer["types"].items()}
         self.meaning = Meaning(answer["semantics"])
         self.update: Update = parse_update(answer["update"], types["x0"], types, const, self.meaning)
+        nodes = {node for component in self.update.components for node in walk(component)}
+        self.literals = sorted({int(n.value) for n in nodes if isinstance(n, Const) and n.type.is_int})
         own = {x.name for x in self.update.accumulators}
         self.constants = {n: t for n, t in types.items() if n in self.update.constants}
         self.outside = {n: t for n, t in types.items() if n not in own}
@@ -63,7 +65,7 @@ class Judge:
     # Values.
 
     def values(self, type_: Type) -> Row:
-        """Small values with ties, ends of the type, values of random size."""
+        """Small values with ties, ends of the type, literals of the update, values of random size."""
         if type_.is_bool:
             return [bool(b) for b in self.random.integers(0, 2, self.count)]
         if type_.is_float:
@@ -77,7 +79,8 @@ class Judge:
             if how == 0:
                 row.append(int(self.random.integers(max(low, -2), 4)))
             elif how == 1:
-                ends = (low, high, low + 1, high - 1, high // 2 + 1, max(low, -1))
+                literals = [value for value in self.literals if low <= value <= high]
+                ends = (low, high, low + 1, high - 1, high // 2 + 1, max(low, -1), *literals, *literals)
                 row.append(ends[int(self.random.integers(0, len(ends)))])
             else:
                 bits = int(self.random.integers(1, high.bit_length() + 1))
