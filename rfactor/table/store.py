@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -23,6 +24,8 @@ from rfactor.table.scope import Scope, parse_scope
 IdentityKind = Literal["two-sided", "left", "right", "none"]
 Method = Literal["normal_form", "order", "bits", "exhaustive", "smt", "table"]
 _COLUMNS = tuple(OPERATORS)
+_LITERAL = re.compile(r"(?<!\w)\d+")
+"""An integer literal; the digits of names follow a letter."""
 
 
 class Row:
@@ -97,6 +100,8 @@ class Row:
         if stored is None:
             return None
         parts = split_components(stored)
+        if self.meaning is Meaning.WRAP:
+            parts = [_wrapped(part, type_) for part, type_ in zip(parts, self.types, strict=True)]
         return tuple(_end(part, type_, self.meaning) for part, type_ in zip(parts, self.types, strict=True))
 
     def _parsed(self, column: str) -> tuple[Expr, ...] | None:
@@ -128,6 +133,13 @@ def split_components(text: str) -> list[str]:
             parts.append(text[start:at].strip())
             start = at + 1
     return [*parts, text[start:].strip()]
+
+
+def _wrapped(text: str, type_: Type) -> str:
+    """A row for several widths has its coefficients modulo the widest: here modulo the width of one unsigned type."""
+    if type_.code != "uint":
+        return text
+    return _LITERAL.sub(lambda found: str(int(found[0]) & int(type_.max)), text)
 
 
 def _end(text: str, type_: Type, meaning: Meaning) -> str:
