@@ -160,10 +160,15 @@ def laws_of(
     commutes, claim, shared = _commutes(op, programs, type_, types, group, seed)
     proofs += claim
     if commutes and kind in ("left", "right"):
-        # What is an identity on one side of an operator that commutes is one on the other.
-        other = "right" if kind == "left" else "left"
-        proofs.append({**proofs[1], "claim": f"{other}_identity"})
-        kind, left, right = "two-sided", left or right, None
+        # A value that is an identity on one side of an operator that commutes is one on the other. An infinity is no
+        # value of the operands: where it is undefined on one side (0 * inf), it is not used.
+        if domain_of(type_, group.meaning).floating and {"MIN", "MAX"} & set(left or right or ()):
+            kind, left, right = "none", None, None
+            del proofs[1]
+        else:
+            other = "right" if kind == "left" else "left"
+            proofs.append({**proofs[1], "claim": f"{other}_identity"})
+            kind, left, right = "two-sided", left or right, None
     return Laws(
         proof.method,
         kind,
