@@ -20,7 +20,7 @@ from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import run_from
 from rfactor.matcher.wildcard import Matcher
 from rfactor.prover.claim import Claim, Record
-from rfactor.prover.infinity import Undefined
+from rfactor.prover.infinity import Undefined, is_infinite
 from rfactor.prover.verdict import Proven
 from rfactor.table.store import Row, Table, open_table
 
@@ -122,13 +122,22 @@ def _known(row: Row, data: Sequence[Expr], update: Update) -> Iterator[Record]:
     """The laws that were proved of a row; that it does not commute, where the data may be any values, a witness too."""
     proof = Proven("table", 0.0, row.id)
     yield ("associative", proof)
-    yield ("left_identity", proof)
-    if row.identity_kind == "two-sided":
-        yield ("right_identity", proof)
+    if not _infinite_in_arithmetic(row):
+        yield ("left_identity", proof)
+        if row.identity_kind == "two-sided":
+            yield ("right_identity", proof)
     if row.commutative:
         yield ("commutative", proof)
     elif row.commutative is False and set(data) <= set(update.data) and len(set(data)) == len(data):
         yield ("not_commutative", proof)
+
+
+def _infinite_in_arithmetic(row: Row) -> bool:
+    """Whether an infinite identity may meet arithmetic and be undefined there (0 * inf): then it is proved again."""
+    arithmetic = any(
+        isinstance(node, Op) and node.op in ("+", "-", "*", "neg") for part in row.components for node in walk(part)
+    )
+    return arithmetic and any(map(is_infinite, row.identity or ()))
 
 
 def _reordered(update: Update, order: Subgraph) -> Update:
