@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 Floats = Literal["ieee", "real"]
 
 
+@cache
 def dtype_of(type: Type) -> np.dtype[Any]:
     """The NumPy type of one lane."""
     return np.dtype("bool" if type.is_bool else f"{type.code[0]}{type.bits // 8}")
@@ -84,6 +86,18 @@ def _real(value: Any) -> Any:
     return number if isinstance(number, float) and not math.isfinite(number) else Fraction(number)
 
 
+@lru_cache(maxsize=1024)
+def _constant(expr: Const, boxed: bool) -> Array:
+    """A constant as an array of one element, which nothing may write to."""
+    if boxed:
+        array = _objects([_real(expr.value) if expr.type.is_float else int(expr.value)])
+    else:
+        with np.errstate(all="ignore"):
+            array = np.asarray([expr.value]).astype(dtype_of(expr.type))
+    array.flags.writeable = False
+    return array
+
+
 class _Evaluator:
     def __init__(self, env: Mapping[str, Array], meaning: Meaning, floats: Floats) -> None:
         self.env, self.meaning, self.floats = env, meaning, floats
@@ -94,21 +108,16 @@ class _Evaluator:
         return (type.is_int and self.meaning is Meaning.MATH) or (type.is_float and self.floats == "real")
 
     def visit(self, expr: Expr) -> Array:
-        value = self.memo.get(expr)
-        if value is None:
-            for node in walk(expr):
-                if node not in self.memo:
-                    self.memo[node] = self.compute(node)
-            value = self.memo[expr]
-        return value
+        memo = self.memo
+        for node in walk(expr):
+            if node not in memo:
+                memo[node] = self.compute(node)
+        return memo[expr]
 
     def compute(self, expr: Expr) -> Array:
-        if isinstance(expr, Const):
-            return as_array(expr.type, [expr.value], self.meaning, self.floats)
-        if isinstance(expr, Var):
-            return self.env[expr.name]
+        """The value of a node whose operands have theirs."""
         if isinstance(expr, Op):
-            args = [self.visit(arg) for arg in expr.args]
+            args = [self.memo[arg] for arg in expr.args]
             if expr.op == "select":
                 return np.where(args[0].astype(bool), args[1], args[2])
             if expr.op == "cast":
@@ -117,8 +126,12 @@ class _Evaluator:
             if self.boxed(operand):
                 return _boxed(expr.op, operand, args)
             return NATIVE[expr.op](operand, *args)
+        if isinstance(expr, Var):
+            return self.env[expr.name]
+        if isinstance(expr, Const):
+            return _constant(expr, self.boxed(expr.type))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
-            args = [self.visit(arg) for arg in expr.args]
+            args = [self.memo[arg] for arg in expr.args]
             return _intrinsic(expr.name, expr.type, args, self.boxed(expr.type))
         raise KeyError(f"{expr} has no value by itself")
 

@@ -8,7 +8,7 @@ over the same names, so that adding an operation is adding a row to each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -76,9 +76,11 @@ class Expr:
     """An expression. Subclasses: `Const`, `Var`, `Op`, `Call`, and in loop nests `Load`, `Ramp`,
     `Broadcast`, `AnyLane`."""
 
-    __slots__ = ("_hash", "type")
+    __slots__ = ("_hash", "_nodes", "type")
     type: Type
     _hash: int
+    _nodes: tuple[Expr, ...]
+    """What `walk` gives, once it was asked for."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -365,18 +367,30 @@ def transform(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 
 def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
     """`expr` with every occurrence of the keys of `mapping`, outermost first, replaced by their values."""
-    return rewrite(expr, dict(mapping), lambda node: node)
+    return rewrite(expr, dict(mapping), lambda node: node) if mapping else expr
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """`expr` with the variables named in `values` replaced (by expressions of the same type)."""
-    if not values:
-        return expr
     return replace(expr, {var: values[var.name] for var in variables(expr) if var.name in values})
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(expr: Expr) -> Iterable[Expr]:
     """Every distinct node of `expr`, operands before the nodes that use them, left to right."""
+    try:
+        return expr._nodes
+    except AttributeError:
+        nodes = tuple(_walked(expr))
+        if len(nodes) <= _REMEMBERED:
+            _set(expr, "_nodes", nodes)
+        return nodes
+
+
+_REMEMBERED = 256
+"""Most nodes of an expression that are kept in order with it."""
+
+
+def _walked(expr: Expr) -> Iterator[Expr]:
     seen: set[Expr] = set()
     stack = [expr]
     while stack:

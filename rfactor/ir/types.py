@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -11,57 +10,64 @@ Code = Literal["bool", "uint", "int", "float"]
 _FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: 1.7976931348623157e308}
 
 
-@dataclass(frozen=True, slots=True)
+_made: dict[tuple[Code, int, int], Type] = {}
+
+
 class Type:
-    """A type: `lanes` values of one scalar type. Scalars have one lane."""
+    """A type: `lanes` values of one scalar type. Scalars have one lane.
+
+    There is one object a type, so that types are compared, and found in dictionaries, by identity.
+    """
+
+    __slots__ = ("bits", "code", "is_bool", "is_float", "is_int", "is_signed", "lanes", "max", "min", "name")
 
     code: Code
     """Kind of number."""
     bits: int
     """Width of one lane in bits; 1 for `bool`."""
-    lanes: int = 1
+    lanes: int
     """Number of lanes of a vector."""
+    name: str
+    """The name in the expression language: `i32`, `bool`, and `i32x8` for vectors."""
+    is_bool: bool
+    is_int: bool
+    """Signed or unsigned integer (not bool)."""
+    is_float: bool
+    is_signed: bool
+    min: bool | int | float
+    """The least value; minus infinity for floats."""
+    max: bool | int | float
+    """The greatest value; infinity for floats."""
 
-    @property
-    def name(self) -> str:
-        """The name in the expression language: `i32`, `bool`, and `i32x8` for vectors."""
-        base = "bool" if self.code == "bool" else f"{self.code[0]}{self.bits}"
-        return base if self.lanes == 1 else f"{base}x{self.lanes}"
+    def __new__(cls, code: Code, bits: int, lanes: int = 1) -> Type:
+        known = _made.get((code, bits, lanes))
+        if known is not None:
+            return known
+        base = "bool" if code == "bool" else f"{code[0]}{bits}"
+        if code == "float":
+            low, high = float("-inf"), float("inf")
+        else:
+            low = -(1 << (bits - 1)) if code == "int" else 0
+            high = (1 << (bits - (code == "int"))) - 1
+        made = super().__new__(cls)
+        values = {
+            "code": code, "bits": bits, "lanes": lanes, "name": base if lanes == 1 else f"{base}x{lanes}",
+            "is_bool": code == "bool", "is_int": code in ("int", "uint"), "is_float": code == "float",
+            "is_signed": code in ("int", "float"),
+            "min": False if code == "bool" else low, "max": True if code == "bool" else high,
+        }  # fmt: skip
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return _made.setdefault((code, bits, lanes), made)
 
-    @property
-    def is_bool(self) -> bool:
-        return self.code == "bool"
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("types are immutable")
 
-    @property
-    def is_int(self) -> bool:
-        """Signed or unsigned integer (not bool)."""
-        return self.code in ("int", "uint")
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("types are immutable")
 
-    @property
-    def is_signed(self) -> bool:
-        return self.code in ("int", "float")
-
-    @property
-    def is_float(self) -> bool:
-        return self.code == "float"
-
-    @property
-    def min(self) -> bool | int | float:
-        """The least value; minus infinity for floats."""
-        if self.is_float:
-            return float("-inf")
-        if self.is_bool:
-            return False
-        return -(1 << (self.bits - 1)) if self.code == "int" else 0
-
-    @property
-    def max(self) -> bool | int | float:
-        """The greatest value; infinity for floats."""
-        if self.is_float:
-            return float("inf")
-        if self.is_bool:
-            return True
-        return (1 << (self.bits - (self.code == "int"))) - 1
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Type, (self.code, self.bits, self.lanes))
 
     @property
     def largest_finite(self) -> bool | int | float:

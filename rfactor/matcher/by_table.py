@@ -40,26 +40,32 @@ def shipped() -> Table:
 
 @dataclass(slots=True)
 class Shelves:
-    """The rows of a table by the operations that they are written with, so that few are compared with an update."""
+    """The rows of a table by what they are written with, so that few are compared with an update."""
 
     table: Table
-    shelves: dict[tuple[tuple[Type, ...], str, str], Mapping[frozenset[str], Sequence[Row]]] = field(
-        default_factory=dict
-    )
+    shelves: dict[tuple[tuple[Type, ...], str, str], Mapping[_Writing, Sequence[Row]]] = field(default_factory=dict)
 
-    def rows(self, update: Update, roots: str, used: frozenset[str]) -> Iterator[Row]:
-        """The rows with these roots, simplest first, that use no operation beside `used`."""
+    def rows(self, update: Update, roots: str, used: frozenset[str], accumulators: Sequence[int]) -> Iterator[Row]:
+        """The rows with these roots that use no operation beside `used`, and x0, x1 as often as the update does."""
         key = (update.types, roots, update.meaning.value)
         shelf = self.shelves.get(key)
         if shelf is None:
-            sorted_: dict[frozenset[str], list[Row]] = {}
+            sorted_: dict[_Writing, list[Row]] = {}
             for row in self.table.subtable(update.types, roots, update.meaning):
                 if row.identity_kind in ("two-sided", "left"):
-                    written = frozenset(_SIGNS.get(word, word) for word in _WORD.findall(row.column("operator")))
-                    sorted_.setdefault(written, []).append(row)
+                    text = row.column("operator")
+                    written = frozenset(_SIGNS.get(word, word) for word in _WORD.findall(text))
+                    counts = tuple(text.count(f"x{i}") for i in range(len(update.types)))
+                    sorted_.setdefault((counts, written), []).append(row)
             shelf = self.shelves[key] = sorted_
-        fitting = [row for written, rows in shelf.items() if written <= used for row in rows]
-        yield from sorted(fitting, key=lambda row: (row.leaves, row.id))
+        wanted = tuple(accumulators)
+        for (counts, written), rows in shelf.items():
+            if counts == wanted and written <= used:
+                yield from rows
+
+
+_Writing = tuple[tuple[int, ...], frozenset[str]]
+"""How often each accumulator is written (a wildcard never stands for one), and the operations."""
 
 
 @cache
@@ -83,15 +89,24 @@ def _in_order(update: Update, table: Table) -> Iterator[Claim]:
     used = frozenset(
         _SIGNS.get(node.op, node.op) for subject in subjects for node in walk(subject) if isinstance(node, Op)
     )
+    counts = [sum(_occurrences(subject, x) for subject in subjects) for x in update.accumulators]
     found: list[tuple[int, int, Row]] = []
     for roots in product(*map(_roots, subjects)):
-        found += [(row.leaves, row.id, row) for row in _shelves(table).rows(update, ",".join(roots), used)]
+        found += [(row.leaves, row.id, row) for row in _shelves(table).rows(update, ",".join(roots), used, counts)]
     for _, _, row in sorted(found, key=lambda entry: entry[:2]):
         for bindings in matcher.matches(row.components, subjects):
             claim = _claim(update, row, bindings)
             if claim is not None:
                 yield claim
                 break
+
+
+def _occurrences(expr: Expr, var: Var) -> int:
+    """How often a variable is written in an expression."""
+    counts: dict[Expr, int] = {}
+    for node in walk(expr):
+        counts[node] = 1 if node == var else sum(counts[child] for child in node.children)
+    return counts[expr]
 
 
 def _roots(subject: Expr) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ try, however the update is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from rfactor.matcher.terms import run_from
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, is_infinite
-from rfactor.prover.operator import Operator
 
 _BOOL_TWINS = frozenset(("&", "|", "min", "max", "^"))
 
@@ -29,12 +28,15 @@ def claims(update: Update) -> Iterator[Claim]:
     (type_,) = update.types
     component = update.components[0]
     own = component.op if isinstance(component, Op) else ""
-    candidates = [*_of_type(type_)]
-    for op in sorted(candidates, key=lambda op: op != own):
-        e = unit(op, type_, update.meaning)
-        claim = with_operator(update, (Op(type_, op, (Var(type_, "x0"), Var(type_, "y0"))),), (e,))
-        if claim is not None:
-            yield claim
+    candidates = sorted(_of_type(type_), key=lambda op: op != own)
+    units = {op: unit(op, type_, update.meaning) for op in candidates}
+    agreeing = _agreeing(update, units)
+    for op in candidates:
+        if op in agreeing:
+            operator = (Op(type_, op, (Var(type_, "x0"), Var(type_, "y0"))),)
+            claim = with_operator(update, operator, (units[op],))
+            if claim is not None:
+                yield claim
 
 
 def _of_type(type_: Type) -> Iterator[str]:
@@ -68,35 +70,31 @@ def unit(op: str, type_: Type, meaning: Meaning) -> Expr:
 _POINTS = 48
 
 
-def _agrees(update: Update, operator: tuple[Expr, ...], e: tuple[Expr, ...]) -> bool:
-    """Whether f(x; d) = op(x, f(e; d)) at a few points; true where an infinite `e` cannot be computed with."""
-    if any(part.type != type_ or part.children for part, type_ in zip(e, update.types, strict=True)):
-        return True
-    near = sampling.literals([*update.components, *e])
-    env = sampling.points(sampling.used(update.components), update.meaning, _POINTS, near)
-    start = {f"x{i}": evaluate(part, {}, update.meaning) for i, part in zip(range(len(e)), e, strict=True)}
-    at_start = env | {name: np.broadcast_to(value, (_POINTS,)) for name, value in start.items()}
-    images = [np.broadcast_to(evaluate(c, at_start, update.meaning), (_POINTS,)) for c in update.components]
-    both = env | {f"y{i}": image for i, image in zip(range(len(images)), images, strict=True)}
-    for x in update.accumulators:
-        both.setdefault(x.name, sampling.column(x.type, update.meaning, 40, _POINTS))
-    return not any(
-        np.any(sampling.differs(evaluate(c, both, update.meaning), evaluate(o, both, update.meaning)))
-        for c, o in zip(update.components, operator, strict=True)
-    )
+def _agreeing(update: Update, units: Mapping[str, Expr]) -> set[str]:
+    """The operations with f(x; d) = op(x, f(e; d)) at a few points, and those whose `e` is no value of the type."""
+    (type_,) = update.types
+    (component,), meaning = update.components, update.meaning
+    finite = [op for op, e in units.items() if e.type == type_ and not e.children]
+    result = set(units) - set(finite)
+    values = sampling.literals([component, *(units[op] for op in finite)])
+    env = sampling.points(sampling.used(update.components), meaning, _POINTS, values)
+    env.setdefault("x0", sampling.column(type_, meaning, 40, _POINTS))
+    after = evaluate(component, env, meaning)
+    wide = {name: np.tile(value, len(finite)) for name, value in env.items()}
+    wide["x0"] = np.concatenate([np.broadcast_to(evaluate(units[op], {}, meaning), (_POINTS,)) for op in finite])
+    images = np.broadcast_to(evaluate(component, wide, meaning), (len(finite) * _POINTS,)).reshape(-1, _POINTS)
+    x, y = Var(type_, "x0"), Var(type_, "y0")
+    for op, image in zip(finite, images, strict=True):
+        both = evaluate(Op(type_, op, (x, y)), {"x0": env["x0"], "y0": image}, meaning)
+        if not np.any(sampling.differs(after, both)):
+            result.add(op)
+    return result
 
 
 def with_operator(update: Update, operator: tuple[Expr, ...], e: tuple[Expr, ...]) -> Claim | None:
-    """The claim that `operator` with identity `e` stands behind the update, unless samples refute it."""
-    if not _agrees(update, operator, e):
-        return None
+    """The claim that `operator` with identity `e` stands behind the update."""
     try:
         data = run_from(update, e)
     except Undefined:
         return None
-    if any(map(is_infinite, data)):
-        return None
-    op = Operator(operator, update.types, update.meaning)
-    if sampling.refute(update.components, op(update.accumulators, data), update.meaning, count=48) is not None:
-        return None
-    return Claim(update, operator, e, data)
+    return None if any(map(is_infinite, data)) else Claim(update, operator, e, data)

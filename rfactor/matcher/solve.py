@@ -56,20 +56,27 @@ class Solver:
         return self.known[key]
 
     def search(self, update: Update, thorough: bool) -> Solution | None:
-        best: Solution | None = None
         if self.limits.expired:
             return None
-        for name, tier in self.tiers:
-            best = self.better(best, self.first_proved(name, tier(update)))
-            if best is not None and best.proved.identity_kind in ("two-sided", "left"):
-                return best
         if not thorough:
+            return self.quick(update)
+        best = self.solve(update, thorough=False)
+        if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
         parts = cycles(update)
         for name, tier in self.late_tiers:
             best = self.better(best, self.first_proved(name, tier(update)))
             if best is None and name == self.before_parts and len(parts) > 1:
                 best = self.stepwise(update, parts)
+            if best is not None and best.proved.identity_kind in ("two-sided", "left"):
+                break
+        return best
+
+    def quick(self, update: Update) -> Solution | None:
+        """What the first tiers find."""
+        best: Solution | None = None
+        for name, tier in self.tiers:
+            best = self.better(best, self.first_proved(name, tier(update)))
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):
                 break
         return best

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,42 +117,54 @@ class Samples:
         self._held = {v.name: np.full(_POINTS, self.env[v.name][0], self.env[v.name].dtype) for v in constants}
         self._maps: sampling.Array | None = None
 
-    def may_separate(self, e: State) -> bool:
-        """Whether data that `e` cannot tell apart are told apart by no other x; true where `e` is infinite."""
-        if any(is_infinite(part) or part.children for part in e):
-            return True
+    def separating(self, starts: Sequence[State]) -> list[bool]:
+        """Of each `e`, whether data that it cannot tell apart are told apart by no other x; true of infinite ones."""
+        finite = [i for i, e in enumerate(starts) if not any(is_infinite(part) or part.children for part in e)]
+        result = [True] * len(starts)
+        if not finite:
+            return result
         held = self.env | self._held
-        start = {x.name: evaluate(part, held, self.update.meaning) for x, part in zip(self.x, e, strict=True)}
-        held = held | {name: np.broadcast_to(value, (_POINTS,)) for name, value in start.items()}
-        return self._tells_apart(self.update.components, held)
+        tiled = {name: np.tile(value, len(finite)) for name, value in held.items()}
+        for at, x in enumerate(self.x):
+            parts = [np.broadcast_to(evaluate(starts[i][at], held, self.update.meaning), (_POINTS,)) for i in finite]
+            tiled[x.name] = np.concatenate(parts)
+        for i, good in zip(finite, self._tell_apart(self.update.components, tiled, len(finite)), strict=True):
+            result[i] = bool(good)
+        return result
 
     def separates(self, data: State) -> bool:
         """The same, of `f(e; d)` as expressions."""
-        return self._tells_apart(data, self.env | self._held)
-
-    def _tells_apart(self, exprs: Sequence[Expr], env: Mapping[str, sampling.Array]) -> bool:
-        if self._maps is None:
-            self._maps = self._images()
         try:
-            values = [np.broadcast_to(evaluate(e, env, self.update.meaning), (_POINTS,)) for e in exprs]
+            return bool(self._tell_apart(data, self.env | self._held, 1)[0])
         except KeyError:
             return False
-        known: dict[tuple[object, ...], int] = {}
-        for row, key in zip(range(_POINTS), zip(*(v.tolist() for v in values), strict=True), strict=True):
-            first = known.setdefault(key, row)
-            if first != row and not np.array_equal(self._maps[first], self._maps[row]):
-                return False
-        return True
+
+    def _tell_apart(self, exprs: Sequence[Expr], env: Mapping[str, sampling.Array], count: int) -> sampling.Array:
+        """For `count` starts at once, (count,): whether the values of `exprs` tell apart what the maps do."""
+        if self._maps is None:
+            self._maps = self._images()
+        alike: sampling.Array | None = None
+        for expr in exprs:
+            value = np.broadcast_to(evaluate(expr, env, self.update.meaning), (count * _POINTS,))
+            value = value.reshape(count, _POINTS)
+            equal = value[:, :, None] == value[:, None, :]
+            alike = equal if alike is None else alike & equal
+        assert alike is not None
+        clash: sampling.Array = np.asarray(np.any(alike & self._maps, axis=(1, 2)))
+        return ~clash
 
     def _images(self) -> sampling.Array:
-        """For each sampled datum the values of f at a few x, constants held still."""
-        columns = []
+        """(points, points): whether f differs between two sampled data at one of a few x, constants held still."""
         fixed = self.env | self._held
-        for point in _X_POINTS:
-            env = fixed | {x.name: np.full(_POINTS, fixed[x.name][point], fixed[x.name].dtype) for x in self.x}
-            for component in self.update.components:
-                columns.append(np.broadcast_to(evaluate(component, env, self.update.meaning), (_POINTS,)))
-        return np.array([column.astype(object) for column in columns], dtype=object).T
+        rows, wide = len(_X_POINTS), {name: np.tile(value, len(_X_POINTS)) for name, value in fixed.items()}
+        for x in self.x:
+            wide[x.name] = np.repeat(fixed[x.name][list(_X_POINTS)], _POINTS)
+        differ = np.zeros((_POINTS, _POINTS), dtype=bool)
+        for component in self.update.components:
+            value = np.broadcast_to(evaluate(component, wide, self.update.meaning), (rows * _POINTS,))
+            value = value.reshape(rows, _POINTS)
+            differ |= np.any(value[:, :, None] != value[:, None, :], axis=0)
+        return differ
 
     def values(
         self, exprs: Sequence[Expr], instead: Mapping[str, sampling.Array] | None = None
@@ -194,7 +206,7 @@ def claims(
     waiting: list[Claim] = []
     tried: set[State] = set()
     after_first = 0
-    for e in starts_given if starts_given is not None else starts(update, solved, infinite):
+    for e in search.promising(starts_given if starts_given is not None else starts(update, solved, infinite)):
         if waiting:
             after_first += 1
             if after_first > _AFTER_FIRST and not search.improves(e, waiting):
@@ -248,10 +260,17 @@ class _Search:
             tuple(replace(c, values) for c in update.components), update.types, update.constants, update.meaning
         )
 
+    def promising(self, starts: Iterable[State]) -> Iterator[State]:
+        """The starts that may tell data apart as far as every other state does: without that no operator exists."""
+        waiting = iter(starts)
+        for size in (4, _STARTS):
+            some = list(itertools.islice(waiting, size))
+            yield from (e for e, good in zip(some, self.samples.separating(some), strict=True) if good)
+
     def from_start(self, e: State) -> Iterator[tuple[Claim, bool]]:
         """Claims with this `e`, and whether each looks two-sided."""
         update = self.update
-        if self.tried > _TRIED or not self.samples.may_separate(e):
+        if self.tried > _TRIED:
             return
         try:
             data = tuple(without_infinities(c) for c in run_from(update, e))

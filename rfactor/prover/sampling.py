@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,35 @@ def column(type_: Type, meaning: Meaning, index: int, count: int, near: tuple[Va
 
     Reals are small dyadic fractions in double precision, so that polynomials of them are exact.
     """
-    random = np.random.default_rng((index % _COLUMNS) * 7919 + count)
+    values = _plain_column(type_, meaning, index % _COLUMNS, count)
+    if type_.is_bool or not near:
+        return values
+    values = values.copy()
+    if type_.is_float:
+        around = [float(v) for v in near if abs(float(v)) < 1e9]
+        places = range(index % 16, count, 16)
+    else:
+        low, high = _range(type_, meaning)
+        around = [v for value in near if not isinstance(value, float) for v in (value - 1, value, value + 1)]
+        around = [value for value in around if low <= value <= high]
+        places = range(count // 3 + index % 2, 2 * count // 3, 2)
+    for turn, place in zip(range(index, index + count), places, strict=False):
+        if around:
+            values[place] = around[(turn + turn // len(around)) % len(around)]
+    return values
+
+
+def _range(type_: Type, meaning: Meaning) -> tuple[int, int]:
+    """The values of an integer type, or those of the unbounded integers that are sampled."""
+    if meaning is Meaning.MATH:
+        return (0 if type_.code == "uint" else -(1 << 40)), 1 << 40
+    return int(type_.min), int(type_.max)
+
+
+@cache
+def _plain_column(type_: Type, meaning: Meaning, index: int, count: int) -> Array:
+    """Sample values of a variable among no literals."""
+    random = np.random.default_rng(index * 7919 + count)
     if type_.is_bool:
         values: Array = random.integers(0, 2, count).astype(bool)
         if index < 6 and count >= 64:
@@ -40,35 +68,27 @@ def column(type_: Type, meaning: Meaning, index: int, count: int, near: tuple[Va
         parts = random.integers(-4, 5, count).astype(np.float64)
         parts[small : 2 * small] = random.integers(-64, 65, small) / 8.0
         parts[2 * small :] = random.integers(-1000, 1001, count - 2 * small) / 4.0
-        _sprinkle(parts, [float(v) for v in near if abs(float(v)) < 1e9], random)
         return parts
-    low, high = int(type_.min), int(type_.max)
-    bits = type_.bits - (type_.code == "int")
-    if meaning is Meaning.MATH:
-        low, high, bits = (0 if type_.code == "uint" else -(1 << 40)), 1 << 40, 20
+    low, high = _range(type_, meaning)
+    bits = 20 if meaning is Meaning.MATH else type_.bits - (type_.code == "int")
     pool = random.integers(max(low, -3), 4, count).tolist()
     ends = [low, low + 1, high, high - 1, 0, 1, 2, high // 2, high // 2 + 1, max(low, -1), low // 2]
     ends += [1 << int(p) for p in random.integers(0, bits, 4)]
     if meaning is Meaning.MATH:
         ends = [0, 1, 2, max(low, -1), max(low, -2), 100, max(low, -100), 1000]
-    ends += [v for value in near if not isinstance(value, float) for v in (int(value) - 1, int(value), int(value) + 1)]
-    ends = [value for value in ends if low <= value <= high]
-    pool[small : 2 * small] = [ends[int(i)] for i in random.integers(0, len(ends), small)]
-    for row in range(2 * small, count):
-        magnitude = int(random.integers(1, bits + 1))
-        value = int(random.integers(0, 1 << min(magnitude, 62))) << max(0, magnitude - 62)
-        pool[row] = -value if low < 0 and random.integers(0, 2) else value
+    pool[small : 2 * small] = [ends[i] for i in random.integers(0, len(ends), small).tolist()]
+    magnitudes = random.integers(1, bits + 1, count - 2 * small).tolist()
+    signs = random.integers(0, 2, count - 2 * small).tolist()
+    parts64 = random.integers(0, 1 << 62, count - 2 * small).tolist()
+    for row, magnitude, sign, part in zip(range(2 * small, count), magnitudes, signs, parts64, strict=True):
+        value = (part << 2) >> (64 - magnitude)
+        pool[row] = -value if low < 0 and sign else value
     if meaning is Meaning.MATH:
         boxed = np.empty(count, dtype=object)
         boxed[:] = pool
         return boxed
     native: Array = np.array(pool, dtype=object).astype(dtype_of(type_))
     return native
-
-
-def _sprinkle(values: Array, near: list[float], random: np.random.Generator) -> None:
-    for value in near:
-        values[random.integers(0, len(values), max(1, len(values) // 16))] = value
 
 
 def literals(exprs: Sequence[Expr]) -> dict[Type, tuple[Value, ...]]:
