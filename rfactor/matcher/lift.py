@@ -9,7 +9,7 @@ from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher import lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table
+from rfactor.matcher import guard, lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
@@ -51,6 +51,7 @@ class Lifter:
         families: list[Callable[[], Iterable[Claim]]] = [
             lambda: lift_neighbour.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_reset.claims(update, inner) if depth < _DEEPEST else (),
+            lambda: guard.lifted(update, inner) if depth < _DEEPEST else (),
             lambda: lift_affine.claims(update),
             lambda: lift_clamp.claims(update),
             lambda: lift_table.claims(update),

@@ -13,7 +13,7 @@ from functools import partial
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
-from rfactor.matcher import polynomials, primitives, replay, selection, substitution
+from rfactor.matcher import guard, polynomials, primitives, replay, rescaled, selection, substitution
 from rfactor.matcher.groups import cycles
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
@@ -63,6 +63,9 @@ class Solver:
         best = self.solve(update, thorough=False)
         if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
+        best = self.better(best, self.first_proved("guard", guard.claims(update, self.proved)))
+        if best is not None and best.proved.identity_kind == "two-sided":
+            return best
         parts = cycles(update)
         for name, tier in self.late_tiers:
             best = self.better(best, self.first_proved(name, tier(update)))
@@ -80,6 +83,11 @@ class Solver:
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):
                 break
         return best
+
+    def proved(self, update: Update) -> Discharged | None:
+        """What was found for an update that this one is made from."""
+        found = self.solve(update, thorough=True)
+        return None if found is None else found.proved
 
     def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
         """The solution whose identity serves more schedules; the earlier of equals."""
@@ -159,7 +167,7 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
         if len(update.types) == 1:
             yield from primitives.claims(update)
 
-    return [("table", tabled), ("primitive", single), ("linear", polynomials.claims)]
+    return [("table", tabled), ("primitive", single), ("linear", polynomials.claims), ("rescaled", rescaled.claims)]
 
 
 def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:

@@ -18,11 +18,12 @@ from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
+from rfactor.prover import functions
+from rfactor.prover.contradiction import contradict
 from rfactor.prover.limits import Limits
 from rfactor.prover.order import Preorder
 from rfactor.prover.polynomial import (
     ONE,
-    Monomial,
     Number,
     Polynomial,
     Ring,
@@ -34,6 +35,8 @@ from rfactor.prover.polynomial import (
 from rfactor.prover.verdict import Method
 
 _Value = Polynomial | bool
+_MOST_FACTS, _MOST_ASKED = 80, 40
+"""Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
 _Domain = tuple[str, int]
 
 
@@ -96,7 +99,9 @@ class _Cases:
         self.described: list[Hashable] = []
         self.nodes: dict[Hashable, Polynomial] = {}
         self.infinite: set[int] = set()
+        self.roots: dict[int, Polynomial] = {}
         self.splits = 0
+        self.asked = 0
         self.nonzero = [
             claim.args[0]
             for claim in assumptions
@@ -116,8 +121,10 @@ class _Cases:
         while pending:
             state = pending.pop()
             try:
-                if all(self.condition(claim, state) for claim in self.assumptions) and not self.same(
-                    left, right, state
+                if (
+                    all(self.condition(claim, state) for claim in self.assumptions)
+                    and not self.same(left, right, state)
+                    and not self.excluded(state)
                 ):
                     return False
             except _Split as split:
@@ -126,6 +133,20 @@ class _Cases:
                     raise _OutOfCases from None
                 pending.extend(self.branches(split, state))
         return True
+
+    def excluded(self, state: _State) -> bool:
+        """Whether arithmetic on the reals or the unbounded integers leaves nothing of this branch."""
+        facts = [
+            (self.nodes[low], self.nodes[high], strict)
+            for domain, order in state.orders.items()
+            if domain[1] == 0
+            for low, edges in order.above.items()
+            for high, strict in edges.items()
+        ]
+        if not self.limits.cases or len(facts) > _MOST_FACTS or self.asked >= _MOST_ASKED:
+            return False
+        self.asked += 1
+        return contradict(facts, self.infinite, self.limits)
 
     def branches(self, split: _Split, state: _State) -> list[_State]:
         result = []
@@ -157,6 +178,8 @@ class _Cases:
         ring = self.ring(left.type)
         difference = ring.add(self.number(left, state), self.number(right, state), -1)
         for _ in range(8):
+            if left.type.is_float:
+                difference = functions.cleared(self, difference)
             if not difference:
                 return True
             smaller = self.by_equalities(difference, ring, left.type, state)
@@ -175,7 +198,7 @@ class _Cases:
             if poly is None:
                 continue
             atom = single_atom(poly)
-            if atom is None or not any(atom == factor for monomial in value for factor, _ in monomial):
+            if atom is None or atom not in functions.spoken_of(self, value):
                 continue
             for other in order.equals(node):
                 image = self.nodes[other]
@@ -183,6 +206,8 @@ class _Cases:
                     continue
                 if single_atom(image) is not None and single_atom(image) > atom:  # type: ignore[operator]
                     continue  # towards the older atom, so that this ends
+                if type_.is_float:
+                    return functions.replaced(self, type_, value, atom, image, state)
                 return ring.substitute(value, atom, image)
         return None
 
@@ -297,7 +322,7 @@ class _Cases:
         if op == "-":
             return ring.add(args[0], args[1], -1)
         if op == "*":
-            return ring.multiply(args[0], args[1])
+            return functions.squared_out(self, ring.multiply(args[0], args[1]))
         if op == "neg":
             return ring.scale(args[0], -1)
         if op == "abs":
@@ -307,7 +332,7 @@ class _Cases:
             top = type_.max if type_.code == "uint" and self.meaning is Meaning.MATH else -1
             return ring.add(ring.constant(int(top)), args[0], -1)
         if op == "/":
-            return self.divide(args[0], args[1], ring, state)
+            return self.divide(args[0], args[1], ring, state, type_)
         constants = [constant_value(arg) for arg in args]
         if all(value is not None for value in constants):
             values = [type_.wrap(int(v or 0)) if ring.bits else int(v or 0) for v in constants]
@@ -315,6 +340,8 @@ class _Cases:
                 raise _Unsupported
             point = tuple(Const(type_, v) for v in values)
             return ring.constant(int(evaluate_scalar(Op(type_, op, point), {}, self.meaning)))
+        if op in ("//", "%") and not args[0]:
+            return {}
         if op == "<<" and constants[1] is not None and 0 <= constants[1] < expr.type.bits:
             return ring.scale(args[0], 1 << int(constants[1]))
         if op in ("&", "|", "^"):
@@ -333,11 +360,11 @@ class _Cases:
                 return other if op == "&" else one if op == "|" else ring.add(one, other, -1)
         return self.opaque(op, type_, frozenset(map(key, args)))
 
-    def divide(self, a: Polynomial, b: Polynomial, ring: Ring, state: _State) -> Polynomial:
+    def divide(self, a: Polynomial, b: Polynomial, ring: Ring, state: _State, type_: Type) -> Polynomial:
         value = constant_value(b)
         if value:
             return ring.scale(a, Fraction(1) / value)
-        if any(key(self.number(expr, state)) == key(b) for expr in self.nonzero if expr.type.is_float):
+        if value is None and self.is_not_zero(type_, b, state):
             if len(b) == 1:
                 ((monomial, coefficient),) = b.items()
                 inverse: Polynomial = {tuple((atom, -power) for atom, power in monomial): Fraction(1) / coefficient}
@@ -345,24 +372,22 @@ class _Cases:
             return ring.multiply(a, self.opaque("inverse", key(b)))
         return self.opaque("/", key(a), key(b))
 
+    def is_not_zero(self, type_: Type, value: Polynomial, state: _State) -> bool:
+        """Whether that is known on this branch, without a split."""
+        if functions.is_positive(self, value):
+            return True
+        if any(key(self.number(expr, state)) == key(value) for expr in self.nonzero if expr.type.is_float):
+            return True
+        order, low, high = self.place(type_, value, {}, state)
+        return "strict" in (order.path(low, high), order.path(high, low))
+
     def call(self, expr: Call, state: _State) -> Polynomial:
         if expr.kind != "intrinsic":
             raise _Unsupported
         args = [self.number(arg, state) for arg in expr.args]
         if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
             raise _Unsupported
-        if expr.name == "exp":
-            return self.exponential(args[0])
-        return self.opaque("call", expr.name, *map(key, args))
-
-    def exponential(self, value: Polynomial) -> Polynomial:
-        """exp of a sum as the product of the exponentials of its terms, which are never zero."""
-        powers: dict[int, int] = {}
-        for monomial, coefficient in value.items():
-            fraction = Fraction(coefficient)
-            base: tuple[Monomial, int] = (monomial, fraction.denominator)
-            powers[self.atom(("exp", base))] = fraction.numerator
-        return {tuple(sorted(powers.items())): 1}
+        return functions.call(self, expr.name, expr.type, args, state)
 
     def cast(self, expr: Op, state: _State) -> _Value:
         old, new = expr.args[0].type, expr.type
@@ -484,12 +509,36 @@ class _Cases:
             ranges.append((-math.inf, math.inf))
         description = self.described[atom] if atom is not None else None
         if isinstance(description, tuple):
+            ranges += _range_of_division(description, bool(self.ring(type_).bits))
             if description[0] == "var" and self.meaning is Meaning.MATH and description[2].code == "uint":
                 ranges.append((0, None))
             widened = description[0] == "cast" and description[1].is_int and type_.is_int
             if widened and type_.bits > description[1].bits and (description[1].code == "uint" or type_.code == "int"):
                 ranges.append((int(description[1].min), int(description[1].max)))
         return ranges
+
+
+def _range_of_division(
+    description: tuple[Hashable, ...], wraps: bool
+) -> list[tuple[int | float | None, int | float | None]]:
+    """The values of a remainder, and of a quotient or a mask by a literal."""
+    if description[0] == "%":
+        divisor = constant_value(dict(description[3]))  # type: ignore[call-overload]
+        return [(0, None if divisor is None else max(0, abs(_signed(divisor, description[1])) - 1))]
+    if description[0] == "//" and wraps:
+        divisor = constant_value(dict(description[3]))  # type: ignore[call-overload]
+        type_ = description[1]
+        assert isinstance(type_, Type)
+        if divisor is not None and _signed(divisor, type_) > 0:
+            number = _signed(divisor, type_)
+            return [(int(type_.min) // number, int(type_.max) // number)]
+    return []
+
+
+def _signed(value: Number, type_: Hashable) -> int:
+    """A coefficient as a value of its type."""
+    assert isinstance(type_, Type)
+    return int(type_.wrap(int(value)))
 
 
 def _sides(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:

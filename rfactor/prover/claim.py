@@ -16,7 +16,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.prover import sampling
+from rfactor.prover import defined, sampling
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import holds, prove_equal
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities, writable
@@ -100,7 +100,15 @@ class _Ledger:
         except Undefined as error:
             return Unknown(str(error))
         meaning = self.claim.update.meaning
-        verdict = prove_equal(sides[0], sides[1], meaning=meaning, assumptions=assumptions, limits=self.limits)
+        given = defined.conditions(sides[0])
+        verdict: Verdict = Proven("normal_form")
+        for condition in defined.conditions(sides[1]):
+            if condition not in given and isinstance(verdict, Proven):
+                verdict = holds(condition, meaning=meaning, assumptions=assumptions + given, limits=self.limits)
+        if isinstance(verdict, Proven):
+            verdict = prove_equal(
+                sides[0], sides[1], meaning=meaning, assumptions=assumptions + given, limits=self.limits
+            )
         if isinstance(verdict, Proven):
             self.proofs[name] = verdict
         return verdict

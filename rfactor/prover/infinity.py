@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from rfactor.errors import Error
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, select
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, replace, select
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F64, Type
 
 INFINITY, MINUS_INFINITY = Const(F64, math.inf), Const(F64, -math.inf)
@@ -62,8 +63,22 @@ class _Rewriter:
     def compute(self, expr: Expr) -> Expr:
         if not expr.children:
             return expr
+        if isinstance(expr, Op) and expr.op == "select":
+            condition = self.visit(expr.args[0])
+            if isinstance(condition, Const):  # the other branch need not have a value
+                return self.visit(expr.args[1 if condition.value else 2])
+            if isinstance(condition, Op) and condition.op == "select" and any(map(has_infinity, expr.args[1:])):
+                # What decides the condition decides the branches too.
+                decides, *outcomes = condition.args
+                branches = []
+                for outcome, holds in zip(outcomes, (True, False), strict=True):
+                    known = {decides: Const(BOOL, holds)}
+                    branches.append(self.visit(rebuild(expr, (outcome, *(replace(a, known) for a in expr.args[1:])))))
+                return _select(decides, branches[0], branches[1])
         args = tuple(map(self.visit, expr.children))
         if not any(map(may_be_infinite, args)):
+            if isinstance(expr, Call) and expr.name == "log" and simplify(args[0]) == Const(expr.type, 0.0):
+                return _infinite(expr.type, -1)
             return _rebuilt(expr, args)
         if isinstance(expr, Op) and expr.op == "select":
             return _select(*args)
@@ -74,9 +89,8 @@ class _Rewriter:
                 return _select(condition, branches[0], branches[1])
         if isinstance(expr, Op):
             return _operate(expr, args)
-        if isinstance(expr, Call) and expr.name == "exp" and is_infinite(args[0]):
-            assert isinstance(args[0], Const)
-            return args[0] if float(args[0].value) > 0 else Const(expr.type, 0)
+        if isinstance(expr, Call):
+            return _function(expr, args)
         raise Undefined(f"{expr} of an infinity")
 
 
@@ -138,6 +152,9 @@ def _operate(expr: Op, args: tuple[Expr, ...]) -> Expr:
             return a if s == wanted else b
         return b if t == wanted else a
     if op in ("<", "<=", ">", ">=", "==", "!="):
+        beyond = {"<": (1, -1), ">=": (1, -1), ">": (-1, 1), "<=": (-1, 1)}.get(op)
+        if beyond is not None and (s == beyond[0] or t == beyond[1]):
+            return Const(BOOL, op in ("<=", ">="))  # nothing lies beyond an end
         if not (s and t) and (a.type.is_float and b.type.is_float) and not _finite(a if t else b):
             return Op(BOOL, op, (a, b))  # the other may be infinite too: left to the theory of order
         p, q = float(s), float(t)
@@ -155,6 +172,18 @@ def _operate(expr: Op, args: tuple[Expr, ...]) -> Expr:
     if op == "/" and not s:
         return apply("*", a, Const(a.type, 0))
     raise Undefined(f"{op} of an infinity, in {expr}")
+
+
+def _function(expr: Call, args: tuple[Expr, ...]) -> Expr:
+    """exp, log, sqrt and powers of a base above 1 at an end."""
+    value, sign = args[-1], _sign(args[-1])
+    if expr.name == "pow" and not (isinstance(args[0], Const) and 1 < float(args[0].value) < math.inf):
+        raise Undefined(f"{expr} of an infinity")
+    if expr.name in ("exp", "pow") and sign:
+        return value if sign > 0 else Const(expr.type, 0)
+    if expr.name in ("log", "sqrt") and sign > 0:
+        return value
+    raise Undefined(f"{expr} of an infinity")
 
 
 def _finite(expr: Expr) -> bool:

@@ -194,6 +194,8 @@ def at_point(
     if not all(bool(evaluate(claim, env, meaning, "real")[0]) for claim in assumptions):
         return None
     values = [[_plain(evaluate(e, env, meaning, "real")[0]) for e in side] for side in (left, right)]
+    if any(value != value for side in values for value in side):
+        return None  # a quotient by zero, or what double precision does not hold: nothing is said of it
     if all(_agree(a, b) for a, b in zip(*values, strict=True)):
         return None
     shown = {var.name: _plain(env[var.name][0]) for var in vars_}

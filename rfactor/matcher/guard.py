@@ -1,0 +1,103 @@
+"""Updates that are done where a condition on the data holds, and leave the state as it is elsewhere.
+
+What stands behind the inner update stands behind the whole: a datum that is passed over gives the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from rfactor.ir.expr import Const, Expr, Op, apply, names, walk
+from rfactor.ir.expr import replace as exchange
+from rfactor.ir.types import BOOL
+from rfactor.ir.update import Update
+from rfactor.matcher.action import Inner, bind, choose, operands
+from rfactor.matcher.terms import accumulator_names, tidy
+from rfactor.prover.claim import Claim, Discharged, Lift
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """`select(condition, inner, x)`."""
+
+    condition: Expr
+    inner: Update
+
+
+def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iterator[Claim]:
+    """Claims that the inner update's operator stands behind the whole, its data guarded."""
+    for guarded in _splits(update, of_state=False):
+        found = solve(guarded.inner)
+        if found is None or found.identity_kind != "two-sided":
+            continue
+        inner = found.claim
+        if inner.operator is None or inner.data is None or inner.identity is None:
+            continue
+        if any(e.type != type_ for e, type_ in zip(inner.identity, update.types, strict=True)):
+            continue
+        data = tuple(tidy(choose(guarded.condition, g, e)) for g, e in zip(inner.data, inner.identity, strict=True))
+        assumes = tuple(apply("or", apply("not", guarded.condition), condition) for condition in inner.assumes)
+        yield Claim(update, inner.operator, inner.identity, data, invariant=inner.invariant, assumes=assumes)
+
+
+def lifted(update: Update, inner: Inner) -> Iterator[Claim]:
+    """Claims that lift the update as its inner update is lifted; the condition may be one that the state keeps."""
+    for of_state in (False, True):
+        for guarded in _splits(update, of_state):
+            action = inner(guarded.inner)
+            if action is None:
+                continue
+            condition = guarded.condition
+            if of_state:
+                after = bind(action.apply, update.accumulators, operands("y", action.types))
+                applied = tuple(choose(condition, new, x) for new, x in zip(after, update.accumulators, strict=True))
+                yield Claim(update, lift=Lift(action.types, action.data, action.operator, action.identity, applied))
+                continue
+            if any(e.type != type_ for e, type_ in zip(action.identity, action.types, strict=True)):
+                continue
+            data = tuple(tidy(choose(condition, g, e)) for g, e in zip(action.data, action.identity, strict=True))
+            yield Claim(update, lift=Lift(action.types, data, action.operator, action.identity, action.apply))
+
+
+def _splits(update: Update, of_state: bool) -> Iterator[_Guarded]:
+    """Conditions (on data, or on the state) under which nothing is done, with what is done otherwise."""
+    seen: set[Update] = set()
+    for condition in _conditions(update, of_state):
+        opposite = apply("not", condition)
+        for guard, holds in ((condition, True), (opposite, False)):
+            if _under(update, condition, not holds) != update.accumulators:
+                continue
+            inner = replace(update, components=_under(update, condition, holds))
+            if inner not in seen and inner.components != update.components:
+                seen.add(inner)
+                yield _Guarded(tidy(guard), inner)
+
+
+def _under(update: Update, condition: Expr, holds: bool) -> tuple[Expr, ...]:
+    """The components where the condition is known."""
+    value = Const(BOOL, holds)
+    return tuple(tidy(exchange(component, {condition: value})) for component in update.components)
+
+
+def _conditions(update: Update, of_state: bool) -> list[Expr]:
+    """The conditions that choose, and the parts of their conjunctions, that speak of one side alone."""
+    own = accumulator_names(update)
+    found: dict[Expr, None] = {}
+    for component in update.components:
+        for node in walk(component):
+            if not node.type.is_bool or isinstance(node, Const) or not isinstance(node, Op):
+                continue
+            used = names(node)
+            one_side = used & own and used <= own | update.constants if of_state else not used & own
+            if one_side and used:
+                found.setdefault(node)
+    for component in update.components:
+        for node in walk(component):
+            if isinstance(node, Op) and node.op in ("select", "and", "or"):
+                for arg in node.args:
+                    if arg.type.is_bool and not arg.children and not isinstance(arg, Const):
+                        used = names(arg)
+                        if used <= own if of_state else not used & own:
+                            found.setdefault(arg)
+    return list(found)[::-1]

@@ -1,0 +1,40 @@
+"""Where an expression of reals has a value: nothing that depends on the state is divided by zero.
+
+A claim about reals speaks of the runs in which the update itself divides by no zero. That the operator then divides by
+none either is an obligation of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rfactor.ir.expr import Const, Expr, Op, apply, const, names, walk
+
+_STATE = re.compile(r"[xyz]\d+")
+
+
+def conditions(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Conditions under which no divisor that depends on `x0…`, `y0…`, `z0…` is zero where it is divided by."""
+    found: dict[Expr, dict[Expr, None]] = {}
+    for expr in exprs:
+        for node in walk(expr):
+            found[node] = _of(node, found)
+    return tuple(dict.fromkeys(condition for expr in exprs for condition in found[expr]))
+
+
+def _of(node: Expr, found: dict[Expr, dict[Expr, None]]) -> dict[Expr, None]:
+    own: dict[Expr, None] = {}
+    if isinstance(node, Op) and node.op == "select":
+        condition, true, false = node.args
+        own |= found[condition]
+        for branch, excluded in ((true, apply("not", condition)), (false, condition)):
+            own |= dict.fromkeys(apply("or", excluded, inner) for inner in found[branch] if inner not in own)
+        return own
+    for child in node.children:
+        own |= found[child]
+    if isinstance(node, Op) and node.op == "/":
+        divisor = node.args[1]
+        if not isinstance(divisor, Const) and any(map(_STATE.fullmatch, names(divisor))):
+            own[apply("!=", divisor, const(divisor.type, 0))] = None
+    return own

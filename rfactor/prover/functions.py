@@ -1,0 +1,242 @@
+"""What proofs by cases know of exp, log, sqrt and pow over the reals, and of quotients.
+
+`exp` turns sums into products of atoms that are positive; `log` gives them back, with the least exponential of its
+argument taken out, so that log(exp(a) + exp(b)) and a + log(1 + exp(b - a)) are one. A root squared is its radicand
+where that is known not to be negative, an inverse times its divisor is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any, Protocol
+
+from rfactor.ir.types import Type
+from rfactor.prover.polynomial import ONE, Key, Monomial, Number, Polynomial, Ring, constant_value, key, product
+
+REALS = Ring()
+Base = Number | None
+"""What is raised to a power: None for e."""
+
+
+class Session(Protocol):
+    """The proof by cases that asks."""
+
+    described: list[Hashable]
+    roots: dict[int, Polynomial]
+
+    def atom(self, description: Hashable) -> int:
+        """The atom of a description."""
+
+    def less(self, type_: Type, a: Polynomial, b: Polynomial, state: Any) -> bool:
+        """Whether a < b on this branch; splits where that is open."""
+
+
+def call(session: Session, name: str, type_: Type, args: list[Polynomial], state: Any) -> Polynomial:
+    """The value of a function of reals; an opaque atom where nothing is known of it."""
+    if name == "exp":
+        return exponential(session, type_, args[0], None, state)
+    if name == "log":
+        return logarithm(session, args[0])
+    if name == "sqrt":
+        return root(session, type_, args[0], state)
+    if name == "pow":
+        base, exponent = map(constant_value, args)
+        if exponent is not None and exponent in range(9):
+            power = REALS.constant(1)
+            for _ in range(int(exponent)):
+                power = squared_out(session, REALS.multiply(power, args[0]))
+            return power
+        if exponent == Fraction(1, 2):
+            return root(session, type_, args[0], state)
+        if base is not None and base > 0:
+            return exponential(session, type_, args[1], base, state)
+    return _opaque(session, "call", name, *map(key, args))
+
+
+def _opaque(session: Session, *description: Hashable) -> Polynomial:
+    return {((session.atom(description), 1),): 1}
+
+
+def exponential(session: Session, type_: Type, value: Polynomial, base: Base, state: Any) -> Polynomial:
+    """exp of a sum as the product of the exponentials of its terms, which are positive."""
+    powers: dict[int, int] = {}
+    factor = REALS.constant(1)
+    for monomial, coefficient in value.items():
+        fraction = Fraction(coefficient)
+        inner = _logarithm_in(session, monomial) if base is None else None
+        whole = fraction.denominator == 1 and fraction > 0
+        if inner is not None and whole and (is_positive(session, inner) or session.less(type_, {}, inner, state)):
+            for _ in range(int(fraction)):
+                factor = REALS.multiply(factor, inner)
+            continue
+        exponent: tuple[Monomial, int] = (monomial, fraction.denominator)
+        powers[session.atom(("exp", base, exponent))] = fraction.numerator
+    return REALS.multiply(factor, {tuple(sorted(powers.items())): 1})
+
+
+def _logarithm_in(session: Session, monomial: Monomial) -> Polynomial | None:
+    """The argument, if the monomial is one logarithm."""
+    if len(monomial) != 1 or monomial[0][1] != 1:
+        return None
+    description = session.described[monomial[0][0]]
+    return dict(description[1]) if isinstance(description, tuple) and description[0] == "log" else None
+
+
+def _is_exponential(session: Session, atom: int) -> bool:
+    description = session.described[atom]
+    return isinstance(description, tuple) and description[0] == "exp"
+
+
+def logarithm(session: Session, value: Polynomial) -> Polynomial:
+    """log, with the least exponential among the terms taken out: log(E * P) = log E + log P, as E is positive."""
+    if not value:
+        return _opaque(session, "log", key(value))
+    parts = [{f: p for f, p in monomial if _is_exponential(session, f)} for monomial in value]
+    atoms = sorted({f for part in parts for f in part})
+    least = min(tuple(part.get(f, 0) for f in atoms) for part in parts)
+    outside: Polynomial = {}
+    for atom, power in zip(atoms, least, strict=True):
+        description = session.described[atom]
+        assert isinstance(description, tuple)
+        _, base, (monomial, denominator) = description
+        if power and base is None:
+            outside = REALS.add(outside, {monomial: Fraction(power, denominator)})
+        elif power:
+            constant = _opaque(session, "log", key(REALS.constant(base)))
+            outside = REALS.add(outside, REALS.multiply(constant, {monomial: Fraction(power, denominator)}))
+    shift: Monomial = tuple((f, -p) for f, p in zip(atoms, least, strict=True) if p)
+    rest = {product(monomial, shift): coefficient for monomial, coefficient in value.items()}
+    first = rest.get(ONE, 0)
+    if first > 0 and first != 1 and all(_is_exponential(session, f) for monomial in rest for f, _ in monomial):
+        outside = REALS.add(outside, _opaque(session, "log", key(REALS.constant(first))))
+        rest = REALS.scale(rest, 1 / Fraction(first))
+    return outside if constant_value(rest) == 1 else REALS.add(outside, _opaque(session, "log", key(rest)))
+
+
+def root(session: Session, type_: Type, value: Polynomial, state: Any) -> Polynomial:
+    """sqrt: the absolute value of what was squared, or an atom whose square is the argument."""
+    if not value:
+        return {}
+    plain = _square_root(value)
+    if plain is not None:
+        negative = not is_positive(session, plain) and session.less(type_, plain, {}, state)
+        return REALS.scale(plain, -1) if negative else plain
+    if not is_nonnegative(session, value) and session.less(type_, value, {}, state):
+        return _opaque(session, "root of a negative", key(value))
+    atom = session.atom(("sqrt", key(value)))
+    session.roots[atom] = value
+    return {((atom, 1),): 1}
+
+
+def _square_root(value: Polynomial) -> Polynomial | None:
+    """Of one term that is a square; of more, none is looked for."""
+    if len(value) != 1:
+        return None
+    ((monomial, coefficient),) = value.items()
+    fraction = Fraction(coefficient)
+    if fraction < 0 or any(power % 2 for _, power in monomial):
+        return None
+    up, down = math.isqrt(fraction.numerator), math.isqrt(fraction.denominator)
+    if up * up != fraction.numerator or down * down != fraction.denominator:
+        return None
+    return {tuple((f, power // 2) for f, power in monomial): Fraction(up, down)}
+
+
+def squared_out(session: Session, value: Polynomial) -> Polynomial:
+    """`value` with squares of roots replaced by what stands under the root."""
+    while session.roots:
+        square = next(
+            ((monomial, f, power) for monomial in value for f, power in monomial if f in session.roots and power >= 2),
+            None,
+        )
+        if square is None:
+            return value
+        monomial, atom, power = square
+        rest = dict(value)
+        coefficient = rest.pop(monomial)
+        others: Monomial = tuple((f, p - 2 if f == atom else p) for f, p in monomial if f != atom or power > 2)
+        value = REALS.add(rest, REALS.multiply({others: coefficient}, session.roots[atom]))
+    return value
+
+
+def is_positive(session: Session, value: Polynomial) -> bool:
+    """Whether the terms show that the value is above zero."""
+    return is_nonnegative(session, value) and any(
+        all(_is_exponential(session, f) for f, _ in monomial) for monomial in value
+    )
+
+
+def is_nonnegative(session: Session, value: Polynomial) -> bool:
+    """Whether the terms show that the value is not below zero."""
+    return all(
+        coefficient > 0
+        and all(power % 2 == 0 or f in session.roots or _is_exponential(session, f) for f, power in monomial)
+        for monomial, coefficient in value.items()
+    )
+
+
+def cleared(session: Session, value: Polynomial) -> Polynomial:
+    """A multiple of `value` by something that is not zero, without inverses of sums."""
+    for _ in range(12):
+        inverses = {
+            f
+            for monomial in value
+            for f, _ in monomial
+            if isinstance(session.described[f], tuple) and session.described[f][0] == "inverse"  # type: ignore[index]
+        }
+        if not inverses:
+            return value
+        atom = max(inverses)  # what it divides by may hold older ones
+        divisor: Polynomial = dict(session.described[atom][1])  # type: ignore[index]
+        degree = max(dict(monomial).get(atom, 0) for monomial in value)
+        total: Polynomial = {}
+        for monomial, coefficient in value.items():
+            power = dict(monomial).get(atom, 0)
+            term: Polynomial = {tuple((f, p) for f, p in monomial if f != atom): coefficient}
+            for _ in range(degree - power):
+                term = REALS.multiply(term, divisor)
+            total = REALS.add(total, term)
+        value = squared_out(session, total)
+    return value
+
+
+def replaced(session: Session, type_: Type, value: Polynomial, atom: int, image: Polynomial, state: Any) -> Polynomial:
+    """A polynomial over the reals with an atom replaced, inside exponentials too."""
+    for factor in {f for monomial in value for f, _ in monomial}:
+        description = session.described[factor]
+        if isinstance(description, tuple) and description[0] == "exp":
+            _, base, (monomial, denominator) = description
+            if any(f == atom for f, _ in monomial):
+                inner = REALS.substitute({monomial: Fraction(1, denominator)}, atom, image)
+                new = exponential(session, type_, inner, base, state)
+                value = _power_replaced(value, factor, new)
+    return REALS.substitute(value, atom, image)
+
+
+def _power_replaced(value: Polynomial, atom: int, image: Polynomial) -> Polynomial:
+    """`value` with an atom replaced by one term, in negative powers too."""
+    if len(image) != 1:
+        return value
+    ((new, coefficient),) = image.items()
+    result: Polynomial = {}
+    for monomial, number in value.items():
+        power = dict(monomial).get(atom, 0)
+        rest: Monomial = tuple((f, p) for f, p in monomial if f != atom)
+        scaled = tuple((f, p * power) for f, p in new) if power else ONE
+        result = REALS.add(result, {product(rest, scaled): number * Fraction(coefficient) ** power})
+    return result
+
+
+def spoken_of(session: Session, value: Polynomial) -> set[int]:
+    """The atoms of a polynomial and those inside its exponentials."""
+    found = {f for monomial in value for f, _ in monomial}
+    for factor in list(found):
+        description = session.described[factor]
+        if isinstance(description, tuple) and description[0] == "exp":
+            found |= {f for f, _ in description[2][0]}
+    return found
+
+
+__all__ = ["Key", "call", "cleared", "is_positive", "replaced", "spoken_of", "squared_out"]
