@@ -13,8 +13,9 @@ from rfactor.ir.expr import replace as exchange
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.action import Inner, bind, choose, operands
-from rfactor.matcher.terms import accumulator_names, tidy
+from rfactor.matcher.terms import accumulator_names, run_from, tidy
 from rfactor.prover.claim import Claim, Discharged, Lift
+from rfactor.prover.infinity import Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class _Guarded:
 
 def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iterator[Claim]:
     """Claims that the inner update's operator stands behind the whole, its data guarded."""
-    for guarded in _splits(update, of_state=False):
+    for guarded in _splits(update, of_state=False, whole=False):
         found = solve(guarded.inner)
         if found is None or found.identity_kind != "two-sided":
             continue
@@ -36,7 +37,14 @@ def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iter
             continue
         if any(e.type != type_ for e, type_ in zip(inner.identity, update.types, strict=True)):
             continue
-        data = tuple(tidy(choose(guarded.condition, g, e)) for g, e in zip(inner.data, inner.identity, strict=True))
+        if _under(update, guarded.condition, False) == update.accumulators:
+            pairs = zip(inner.data, inner.identity, strict=True)
+            data = tuple(tidy(choose(guarded.condition, g, e)) for g, e in pairs)
+        else:
+            try:
+                data = run_from(update, inner.identity)
+            except Undefined:
+                continue
         assumes = tuple(apply("or", apply("not", guarded.condition), condition) for condition in inner.assumes)
         yield Claim(update, inner.operator, inner.identity, data, invariant=inner.invariant, assumes=assumes)
 
@@ -60,13 +68,18 @@ def lifted(update: Update, inner: Inner) -> Iterator[Claim]:
             yield Claim(update, lift=Lift(action.types, data, action.operator, action.identity, action.apply))
 
 
-def _splits(update: Update, of_state: bool) -> Iterator[_Guarded]:
-    """Conditions (on data, or on the state) under which nothing is done, with what is done otherwise."""
+def _splits(update: Update, of_state: bool, whole: bool = True) -> Iterator[_Guarded]:
+    """Conditions (on data, or on the state) without which the state stays as it is, with what is done under them.
+
+    Unless it is `whole`, it is enough that some component stays.
+    """
     seen: set[Update] = set()
     for condition in _conditions(update, of_state):
         opposite = apply("not", condition)
         for guard, holds in ((condition, True), (opposite, False)):
-            if _under(update, condition, not holds) != update.accumulators:
+            otherwise = zip(_under(update, condition, not holds), update.accumulators, update.components, strict=True)
+            stays = [after == x for after, x, component in otherwise if component != x]
+            if not (all(stays) if whole else any(stays)):
                 continue
             inner = replace(update, components=_under(update, condition, holds))
             if inner not in seen and inner.components != update.components:

@@ -33,6 +33,15 @@ class Points:
             for seed in (1, 2, 3)
         ]
 
+    def keep(self, rows: Column) -> bool:
+        """Keep these samples only; whether enough are left to tell anything."""
+        chosen = np.flatnonzero(rows.astype(bool))
+        if len(chosen) < ROWS // 4:
+            return False
+        again = np.resize(chosen, ROWS)
+        self.env = {name: value[again] for name, value in self.env.items()}
+        return True
+
     def values(self, expr: Expr, state: Mapping[str, Column] | None = None) -> Column | None:
         """The values of an expression, None where it has none."""
         try:

@@ -13,7 +13,18 @@ from functools import partial
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
-from rfactor.matcher import guard, polynomials, primitives, replay, rescaled, selection, substitution
+from rfactor.matcher import (
+    carry,
+    generalized,
+    guard,
+    moments,
+    polynomials,
+    primitives,
+    replay,
+    rescaled,
+    selection,
+    substitution,
+)
 from rfactor.matcher.groups import cycles
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
@@ -167,7 +178,14 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
         if len(update.types) == 1:
             yield from primitives.claims(update)
 
-    return [("table", tabled), ("primitive", single), ("linear", polynomials.claims), ("rescaled", rescaled.claims)]
+    return [
+        ("table", tabled),
+        ("primitive", single),
+        ("linear", polynomials.claims),
+        ("carry", carry.claims),
+        ("rescaled", rescaled.claims),
+        ("moments", moments.claims),
+    ]
 
 
 def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
@@ -176,4 +194,5 @@ def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
         ("selection", selection.claims),
         ("replay", replay.claims),
         ("substitution", partial(substitution.claims, limits=limits)),
+        ("generalized", partial(generalized.claims, limits=limits)),
     ]

@@ -100,15 +100,15 @@ class _Ledger:
         except Undefined as error:
             return Unknown(str(error))
         meaning = self.claim.update.meaning
-        given = defined.conditions(sides[0])
-        verdict: Verdict = Proven("normal_form")
+        # Where the left side divides by no zero, neither does the right; there they are equal.
+        given = (*assumptions, *defined.conditions(sides[0]))
         for condition in defined.conditions(sides[1]):
-            if condition not in given and isinstance(verdict, Proven):
-                verdict = holds(condition, meaning=meaning, assumptions=assumptions + given, limits=self.limits)
-        if isinstance(verdict, Proven):
-            verdict = prove_equal(
-                sides[0], sides[1], meaning=meaning, assumptions=assumptions + given, limits=self.limits
-            )
+            if condition not in given:
+                verdict = holds(condition, meaning=meaning, assumptions=given, limits=self.limits)
+                if not isinstance(verdict, Proven):
+                    return verdict
+                given = (*given, condition)
+        verdict = prove_equal(sides[0], sides[1], meaning=meaning, assumptions=given, limits=self.limits)
         if isinstance(verdict, Proven):
             self.proofs[name] = verdict
         return verdict
