@@ -104,6 +104,8 @@ def choose(condition: Expr, true: Expr, false: Expr) -> Expr:
         return apply("or", condition, false)
     if false == FALSE:
         return apply("and", condition, true)
+    if true == FALSE:
+        return apply("and", apply("not", condition), false)
     return select(condition, true, false)
 
 

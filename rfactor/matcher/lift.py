@@ -9,7 +9,7 @@ from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher import guard, lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table
+from rfactor.matcher import guard, lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table, tropical
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
@@ -53,6 +53,7 @@ class Lifter:
             lambda: lift_reset.claims(update, inner) if depth < _DEEPEST else (),
             lambda: guard.lifted(update, inner) if depth < _DEEPEST else (),
             lambda: lift_affine.claims(update),
+            lambda: tropical.claims(update),
             lambda: lift_clamp.claims(update),
             lambda: lift_table.claims(update),
         ]

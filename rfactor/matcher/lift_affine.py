@@ -16,6 +16,7 @@ from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, semirings
 from rfactor.matcher.terms import run_from, tidy
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
+from rfactor.prover.infinity import has_infinity
 
 _MOST_PARAMETERS = 20
 Cell = tuple[int, int]
@@ -60,7 +61,7 @@ def _by_meaning(update: Update) -> Iterator[Lift]:
 
 
 @dataclass(slots=True)
-class _Pattern:
+class Pattern:
     """Which cells are zero, which one, and which carry which parameter."""
 
     size: int
@@ -86,7 +87,7 @@ def lifting(rows: list[Row], ring: Semiring) -> Lift | None:
     for i, row in zip(range(size), rows, strict=True):
         for j, entry in row.items():
             entries[i, size if j == OFFSET else j] = entry
-    pattern = _close(entries, ring, size)
+    pattern = closed(entries, ring, size)
     if pattern is None:
         return None
     count = len(set(pattern.cells.values()))
@@ -116,12 +117,12 @@ def lifting(rows: list[Row], ring: Semiring) -> Lift | None:
         apply_parts.append(total(terms))
     identity = tuple(ring.one if len(set(example[n])) == 1 else ring.zero for n in range(count))
     data = tuple(entries.get(example[n], ring.zero) for n in range(count))
-    if any(value.type != ring.type for value in data):
+    if not ring.type.is_float and any(map(has_infinity, data)):
         return None  # an infinite entry of unbounded integers cannot be written as data
     return Lift((ring.type,) * count, data, operator, identity, tuple(apply_parts))
 
 
-def _close(entries: dict[Cell, Expr], ring: Semiring, size: int) -> _Pattern | None:
+def closed(entries: dict[Cell, Expr], ring: Semiring, size: int) -> Pattern | None:
     """The coarsest choice of fixed cells and shared parameters that composition respects."""
     ones = {(i, i) for i in range(size) if entries.get((i, i)) == ring.one} | {(size, size)}
     labels: dict[Cell, object] = {}
@@ -134,7 +135,7 @@ def _close(entries: dict[Cell, Expr], ring: Semiring, size: int) -> _Pattern | N
         if len(labels) > _MOST_PARAMETERS * 4:
             return None
         numbers = {label: n for n, label in zip(range(len(labels)), dict.fromkeys(labels.values()), strict=False)}
-        pattern = _Pattern(size, {cell: numbers[label] for cell, label in labels.items()}, frozenset(ones))
+        pattern = Pattern(size, {cell: numbers[label] for cell, label in labels.items()}, frozenset(ones))
         changed: dict[Cell, object] = {}
         for cell in [(i, j) for i in range(size) for j in range(size + 1)]:
             product = pattern.product(cell)

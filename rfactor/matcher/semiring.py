@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, apply, const, select
+from rfactor.ir.expr import Const, Expr, Op, apply, const
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.primitives import unit
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
-from rfactor.prover.infinity import is_infinite
+from rfactor.prover.infinity import has_infinity
 
 Row = dict[int, Expr]
 """Coefficients by accumulator; the offset under `OFFSET`. What is missing is zero."""
@@ -91,7 +91,7 @@ def affine(update: Update, ring: Semiring) -> list[Row] | None:
         row = reader.read(component)
         if row is None:
             return None
-        rows.append({at: tidy(entry) if not is_infinite(entry) else entry for at, entry in row.items()})
+        rows.append({at: entry if has_infinity(entry) else tidy(entry) for at, entry in row.items()})
     return rows
 
 
@@ -145,10 +145,8 @@ class _Reader:
             first, second = a.get(at, self.ring.zero), b.get(at, self.ring.zero)
             if first == second:
                 result[at] = first
-            elif first.type != self.ring.type or second.type != self.ring.type:
-                return None  # an infinite branch has no place among the integers
             else:
-                result[at] = select(condition, first, second)
+                result[at] = Op(self.ring.type, "select", (condition, first, second))
         return result
 
 
