@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
+from rfactor.matcher.separation import Separation
 from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, maximal_free, run_from
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, apply_update
@@ -29,34 +30,39 @@ from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.operator import Operator, constants_of
 
 _POINTS = 48
-_X_POINTS = (0, 3, 17, 20, 30, 33, 40)
-"""Rows of the sample whose x are used to tell data apart."""
 _CHOICES = 96
-"""Most combinations of replacements tried for one `e`."""
+"""Most combinations of replacements tried for one `e` in one component."""
 _AFTER_FIRST, _PER_START = 3, 2
 """Starts searched in full once something was found, and claims taken from one start."""
-_TRIED = 400
-"""Candidates after which a search stops."""
+_TRIED = 1200
+"""Candidates for components after which a search stops."""
 _STARTS = 200
 """Most values of `e` tried."""
 
 
 _WEIGHT = "weight of the datum"
 """Stands before what a component adds; 1 in the update, a right operand that is 1 for one datum in the operator."""
+_ADDED = "added by the datum"
+"""Stands behind what a component adds; 0 in the update, a right operand that is 0 for one datum in the operator."""
+_NEUTRAL = {_WEIGHT: 1, _ADDED: 0}
 
 
-def _weighted(expr: Expr, component: int) -> Expr:
-    """`x*u + t` as `x*u + t*weight`, where t depends on other accumulators: the sum of a rescaling reduction."""
-    if not isinstance(expr, Op) or expr.op not in ("+", "-") or not expr.type.is_float:
+def _general(expr: Expr, component: int, free: Callable[[Expr], bool]) -> Expr:
+    """A component that adds what depends on accumulators, with what longer runs add there: a carry, a rescaled sum.
+
+    `x*u + t` is read as `x*u + t*weight` among floats; `x + t` as `x + t + added`.
+    """
+    if not isinstance(expr, Op) or expr.op not in ("+", "-") or any(map(free, expr.args)):
         return expr
     own = f"x{component}"
     first, second = expr.args
-    weight = Var(expr.type, _WEIGHT)
-    if own in names(first) and own not in names(second) and any(n[0] == "x" for n in names(second)):
-        return Op(expr.type, expr.op, (first, apply("*", second, weight)))
-    if own in names(second) and own not in names(first) and expr.op == "+" and any(n[0] == "x" for n in names(first)):
-        return Op(expr.type, "+", (apply("*", first, weight), second))
-    return expr
+    if own not in names(first) and expr.op == "+":
+        first, second = second, first
+    if own not in names(first) or own in names(second):
+        return expr
+    if first == Var(expr.type, own):
+        return apply("+", expr, Var(expr.type, _ADDED))
+    return Op(expr.type, expr.op, (first, apply("*", second, Var(expr.type, _WEIGHT)))) if expr.type.is_float else expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,58 +119,6 @@ class Samples:
             [*self.x, *data, *second, *constants], update.meaning, _POINTS, sampling.literals(update.components)
         )
         self.second = second
-
-        self._held = {v.name: np.full(_POINTS, self.env[v.name][0], self.env[v.name].dtype) for v in constants}
-        self._maps: sampling.Array | None = None
-
-    def separating(self, starts: Sequence[State]) -> list[bool]:
-        """Of each `e`, whether data that it cannot tell apart are told apart by no other x; true of infinite ones."""
-        finite = [i for i, e in enumerate(starts) if not any(is_infinite(part) or part.children for part in e)]
-        result = [True] * len(starts)
-        if not finite:
-            return result
-        held = self.env | self._held
-        tiled = {name: np.tile(value, len(finite)) for name, value in held.items()}
-        for at, x in enumerate(self.x):
-            parts = [np.broadcast_to(evaluate(starts[i][at], held, self.update.meaning), (_POINTS,)) for i in finite]
-            tiled[x.name] = np.concatenate(parts)
-        for i, good in zip(finite, self._tell_apart(self.update.components, tiled, len(finite)), strict=True):
-            result[i] = bool(good)
-        return result
-
-    def separates(self, data: State) -> bool:
-        """The same, of `f(e; d)` as expressions."""
-        try:
-            return bool(self._tell_apart(data, self.env | self._held, 1)[0])
-        except KeyError:
-            return False
-
-    def _tell_apart(self, exprs: Sequence[Expr], env: Mapping[str, sampling.Array], count: int) -> sampling.Array:
-        """For `count` starts at once, (count,): whether the values of `exprs` tell apart what the maps do."""
-        if self._maps is None:
-            self._maps = self._images()
-        alike: sampling.Array | None = None
-        for expr in exprs:
-            value = np.broadcast_to(evaluate(expr, env, self.update.meaning), (count * _POINTS,))
-            value = value.reshape(count, _POINTS)
-            equal = value[:, :, None] == value[:, None, :]
-            alike = equal if alike is None else alike & equal
-        assert alike is not None
-        clash: sampling.Array = np.asarray(np.any(alike & self._maps, axis=(1, 2)))
-        return ~clash
-
-    def _images(self) -> sampling.Array:
-        """(points, points): whether f differs between two sampled data at one of a few x, constants held still."""
-        fixed = self.env | self._held
-        rows, wide = len(_X_POINTS), {name: np.tile(value, len(_X_POINTS)) for name, value in fixed.items()}
-        for x in self.x:
-            wide[x.name] = np.repeat(fixed[x.name][list(_X_POINTS)], _POINTS)
-        differ = np.zeros((_POINTS, _POINTS), dtype=bool)
-        for component in self.update.components:
-            value = np.broadcast_to(evaluate(component, wide, self.update.meaning), (rows * _POINTS,))
-            value = value.reshape(rows, _POINTS)
-            differ |= np.any(value[:, :, None] != value[:, None, :], axis=0)
-        return differ
 
     def values(
         self, exprs: Sequence[Expr], instead: Mapping[str, sampling.Array] | None = None
@@ -232,12 +186,12 @@ class _Search:
         own = accumulator_names(update)
         self.free = free_of(own)
         self.open = [i for i in range(len(update.types)) if i not in solved.operator]
-        self.body = {i: _weighted(gathered(update.components[i], self.free), i) for i in self.open}
+        self.body = {i: _general(gathered(update.components[i], self.free), i, self.free) for i in self.open}
         self.terms = [
             (i, term)
             for i in self.open
             for term in maximal_free([self.body[i]], self.free)
-            if not names(term) <= update.constants and _WEIGHT not in names(term)
+            if not names(term) <= update.constants and names(term).isdisjoint(_NEUTRAL)
         ]
         self.literals = [
             (i, node)
@@ -246,6 +200,7 @@ class _Search:
             if isinstance(node, Const) and not node.type.is_bool
         ]
         self.samples = Samples(update)
+        self.separation = Separation(update)
         self.step = self.samples.values([update.components[i] for i in self.open])
         after_two = apply_update(self._second(), update.components)
         self.two = self.samples.values([after_two[i] for i in self.open])
@@ -265,7 +220,7 @@ class _Search:
         waiting = iter(starts)
         for size in (4, _STARTS):
             some = list(itertools.islice(waiting, size))
-            yield from (e for e, good in zip(some, self.samples.separating(some), strict=True) if good)
+            yield from itertools.compress(some, self.separation.of(some))
 
     def from_start(self, e: State) -> Iterator[tuple[Claim, bool]]:
         """Claims with this `e`, and whether each looks two-sided."""
@@ -276,7 +231,7 @@ class _Search:
             data = tuple(without_infinities(c) for c in run_from(update, e))
         except Undefined:
             return
-        if any(map(is_infinite, data)) or not self.samples.separates(data):
+        if any(map(is_infinite, data)):
             return
         one = self.samples.values(data)
         if one is None:
@@ -286,46 +241,58 @@ class _Search:
         if any(not option for option in options.values()):
             return
         standing: dict[Expr, list[Expr]] = {
-            term: self.standing_for(term, one) for term in {term for _, term in self.literals}
+            term: self.standing_for(term, one, self.y) for term in {term for _, term in self.literals}
         }
         places: list[tuple[int, Expr]] = [*self.terms]
         places += [(i, literal) for i, literal in self.literals if len(standing[literal]) > 1]
         for i in self.open:
-            weight = Var(update.types[i], _WEIGHT)
-            if _WEIGHT in names(self.body[i]):
-                places.append((i, weight))
-                is_one = bool(np.all(one[i] == 1))
-                options[weight] = [self.y[i], const(weight.type, 1)] if is_one else [const(weight.type, 1)]
-        choices = [options[term] if term in options else standing[term] for _, term in places]
+            for name, neutral in _NEUTRAL.items():
+                if name in names(self.body[i]):
+                    place, literal = Var(update.types[i], name), const(update.types[i], neutral)
+                    places.append((i, place))
+                    standing[place] = self.standing_for(literal, one[i : i + 1], self.y[i : i + 1])
         pairs = self.run_of_two(one)
-        taken = 0
-        for at, choice in zip(range(_CHOICES), _by_rank(choices), strict=False):
-            if at % 8 == 0 and self.limits.expired:
+        components: list[list[Expr]] = []
+        for i in range(len(update.types)):
+            if i in self.solved.operator:
+                components.append([self.solved.operator[i]])
+                continue
+            own = {term: options.get(term) or standing[term] for at, term in places if at == i}
+            components.append(self.components(i, own, one, pairs))
+            if not components[-1]:
                 return
-            mapping: dict[int, dict[Expr, Expr]] = {i: {} for i in self.open}
-            for (component, term), chosen in zip(places, choice, strict=True):
-                mapping[component][term] = chosen
-            operator = tuple(
-                self.solved.operator[i] if i in self.solved.operator else simplify(replace(self.body[i], mapping[i]))
-                for i in range(len(update.types))
-            )
-            self.tried += 1
-            opened = [operator[i] for i in self.open]
-            if not agrees(self.samples.at(opened, one), self.step):
-                continue
-            if pairs is not None and not agrees(self.samples.at(opened, pairs), self.two):
-                continue
+        for operator in itertools.islice(_by_rank(components), _PER_START):
             op = Operator(operator, update.types, update.meaning)
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
-            taken += 1
-            if taken >= _PER_START:
-                return
 
-    def standing_for(self, literal: Const, values: Sequence[sampling.Array]) -> list[Expr]:
+    def components(
+        self,
+        i: int,
+        options: Mapping[Expr, list[Expr]],
+        one: Sequence[sampling.Array],
+        two: Sequence[sampling.Array] | None,
+    ) -> list[Expr]:
+        """What component i of the operator may be, with places replaced: what agrees with runs of one and two data."""
+        found: list[Expr] = []
+        wanted = self.open.index(i)
+        for at, choice in zip(range(_CHOICES), _by_rank(list(options.values())), strict=False):
+            if at % 8 == 0 and self.limits.expired:
+                return []
+            candidate = replace(self.body[i], dict(zip(options, choice, strict=True)))
+            self.tried += 1
+            if agrees(self.samples.at([candidate], one), self.step and [self.step[wanted]]) and (
+                two is None or agrees(self.samples.at([candidate], two), self.two and [self.two[wanted]])
+            ):
+                found.append(simplify(candidate))
+                if len(found) >= _PER_START:
+                    break
+        return found
+
+    def standing_for(self, literal: Const, values: Sequence[sampling.Array], operands: Sequence[Var]) -> list[Expr]:
         """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
         same = [
             y
-            for y, value in zip(self.y, values, strict=True)
+            for y, value in zip(operands, values, strict=True)
             if y.type == literal.type and np.all(value == literal.value)
         ]
         return [*same, literal]
