@@ -19,6 +19,7 @@ from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, cast, conjunctio
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
+from rfactor.matcher.separation import numbered
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import sampling
 from rfactor.prover.equality import holds
@@ -70,6 +71,18 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Pairs of runs, and where they show something."""
+
+    first: sampling.Array
+    second: sampling.Array
+    good: sampling.Array
+    """(pairs, rows): the two end alike from e and not from a probe."""
+    which: sampling.Array
+    """(pairs, rows): the first such probe."""
+
+
 class _Search:
     """Runs as expressions in e, and what they lead to at sampled e."""
 
@@ -83,19 +96,22 @@ class _Search:
         self.allowed = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
         near = sampling.literals(update.components)
         self.env = sampling.points([*self.e, *self.constants], update.meaning, _ROWS, near)
+        self.values: dict[Expr, sampling.Array] = {}
+        self.inputs = [self._inputs(steps) for steps in (1, 2)]
 
     def search(self, limits: Limits) -> Refutation | None:
         """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not."""
         if len(self.runs) < 2:
             return None
         for _ in range(_ROUNDS):
-            good, which = self.table()
-            chosen = _cover(good)
-            if chosen is None:
+            table = self.table()
+            chosen = None if table is None else _cover(table.good)
+            if table is None or chosen is None:
                 return None
             claim: Expr | None = None
-            for i, j in chosen:
-                for number in sorted({int(n) for n in which[i, j][good[i, j]]}):
+            for pair in chosen:
+                i, j = int(table.first[pair]), int(table.second[pair])
+                for number in sorted({int(n) for n in table.which[pair][table.good[pair]]}):
                     applies = self.applies(self.runs[i], self.runs[j], self.probes[number])
                     claim = applies if claim is None else apply("or", claim, applies)
             assert claim is not None
@@ -103,8 +119,10 @@ class _Search:
             if isinstance(verdict, Proven):
                 if not _infinite_starts(self.update):
                     return None
-                (i, j), row = chosen[0], int(np.argmax(good[chosen[0]]))
-                return self.instance((self.runs[i], self.runs[j]), self.probes[int(which[i, j, row])], row, verdict)
+                pair = chosen[0]
+                row = int(np.argmax(table.good[pair]))
+                runs = (self.runs[int(table.first[pair])], self.runs[int(table.second[pair])])
+                return self.instance(runs, self.probes[int(table.which[pair, row])], row, verdict)
             if not isinstance(verdict, Refuted) or limits.expired:
                 return None
             self.learn(verdict)
@@ -118,47 +136,64 @@ class _Search:
             more = np.empty(1, dtype=old.dtype)
             more[0] = value
             self.env[var.name] = np.concatenate([old, more])
+        self.values.clear()
+        self.inputs = [self._inputs(steps) for steps in (1, 2)]
 
-    def table(self) -> tuple[sampling.Array, sampling.Array]:
-        """(runs, runs, rows): whether two runs end alike from e and not from some probe, and from which."""
-        same = _equal_pairs(self.ends(self.e)) & self.allowed[:, :, None]
+    def table(self) -> _Table | None:
+        """Pairs of runs that end alike from e and not from some probe; None if a row has no such pair."""
+        ends = self.ends(self.e)
+        first, second = np.nonzero(np.triu(np.any(ends[:, None] == ends[None, :], axis=2) & self.allowed, 1))
+        same = ends[first] == ends[second]
+        if not same.any(axis=0).all():
+            return None
         apart = np.zeros_like(same)
         which = np.zeros(same.shape, dtype=np.int16)
-        for number, probe in zip(range(len(self.probes)), self.probes, strict=True):
-            different = ~_equal_pairs(self.ends(probe))
+        for number, probe in enumerate(self.probes):
+            ends = self.ends(probe)
+            different = ends[first] != ends[second]
             which[different & ~apart] = number
             apart |= different
             if not (same & ~apart).any():
                 break
-        return same & apart, which
+        return _Table(first, second, same & apart, which)
 
-    def ends(self, start: State) -> list[sampling.Array]:
-        """For each component an array (runs, rows) of codes, equal where the final states are."""
+    def value(self, term: Expr) -> sampling.Array:
+        """The values of an expression in e at the sampled e."""
+        known = self.values.get(term)
+        if known is None:
+            rows = len(next(iter(self.env.values())))
+            known = np.broadcast_to(evaluate(term, self.env, self.update.meaning), (rows,))
+            self.values[term] = known
+        return known
+
+    def _inputs(self, steps: int) -> list[dict[str, sampling.Array]]:
+        """What all runs of that many steps read, for each step: data and constants, (runs * rows,)."""
+        runs = [run for run in self.runs if len(run) == steps]
+        if not runs:
+            return []
+        repeated = {v.name: np.tile(self.env[v.name], len(runs)) for v in self.constants}
+        return [
+            repeated | {name: np.concatenate([self.value(run[step][name]) for run in runs]) for name in runs[0][step]}
+            for step in range(steps)
+        ]
+
+    def ends(self, start: State) -> sampling.Array:
+        """(runs, rows): numbers of the final states, equal where the states are."""
         rows = len(next(iter(self.env.values())))
-        memo: dict[Expr, sampling.Array] = {}
-
-        def values(term: Expr) -> sampling.Array:
-            if term not in memo:
-                memo[term] = np.broadcast_to(evaluate(term, self.env, self.update.meaning), (rows,))
-            return memo[term]
-
-        batches: list[list[sampling.Array]] = []
-        for steps in (1, 2):
-            runs = [run for run in self.runs if len(run) == steps]
-            if not runs:
+        batches: list[sampling.Array] = []
+        for steps, inputs in zip((1, 2), self.inputs, strict=True):
+            count = sum(len(run) == steps for run in self.runs)
+            if not count:
                 continue
-            repeated = {v.name: np.tile(self.env[v.name], len(runs)) for v in self.constants}
-            state = [np.tile(values(part), len(runs)) for part in start]
-            for step in range(steps):
-                env = repeated | {f"x{i}": part for i, part in zip(range(len(state)), state, strict=True)}
-                for name in runs[0][step]:
-                    env[name] = np.concatenate([values(run[step][name]) for run in runs])
+            state = [np.tile(self.value(part), count) for part in start]
+            for given in inputs:
+                env = given | {f"x{i}": part for i, part in enumerate(state)}
                 state = [
-                    np.broadcast_to(evaluate(c, env, self.update.meaning), (rows * len(runs),))
+                    np.broadcast_to(evaluate(c, env, self.update.meaning), (rows * count,))
                     for c in self.update.components
                 ]
-            batches.append([part.reshape(len(runs), rows) for part in state])
-        return [_codes(np.concatenate(parts)) for parts in zip(*batches, strict=True)]
+            batches.append(numbered(_without_rounding(part) for part in state).reshape(count, rows))
+        return np.concatenate(batches)
 
     def final(self, run: _Run, start: State) -> State:
         """Where a run leads, as expressions in e."""
@@ -206,13 +241,9 @@ class _Search:
         return Refutation(instance, sentence, proof)
 
 
-def _codes(values: sampling.Array) -> sampling.Array:
-    """Numbers that are equal where the values are; beyond rounding, for floats."""
-    if values.dtype.kind == "f":
-        values = np.nan_to_num(np.round(values.astype(np.float64), 6), nan=1.5e300, posinf=1.6e300, neginf=1.7e300)
-    _, codes = np.unique(values, return_inverse=True)
-    numbered: sampling.Array = codes.reshape(values.shape).astype(np.int32)
-    return numbered
+def _without_rounding(values: sampling.Array) -> sampling.Array:
+    """Floats rounded, so that those are equal that are so but for rounding."""
+    return np.round(values.astype(np.float64), 6) if values.dtype.kind == "f" else values
 
 
 def _at(expr: Expr, update: Update, state: State) -> Expr:
@@ -321,28 +352,17 @@ def _bounded_below(type_: Type, update: Update) -> bool:
     return type_.code == "uint" and update.meaning is Meaning.MATH
 
 
-def _equal_pairs(columns: Sequence[sampling.Array]) -> sampling.Array:
-    """(runs, runs, rows): where all components are equal."""
-    result: sampling.Array | None = None
-    for column in columns:
-        equal = column[:, None, :] == column[None, :, :]
-        result = equal if result is None else result & equal
-    assert result is not None
-    return result
-
-
-def _cover(good: sampling.Array) -> list[tuple[int, int]] | None:
+def _cover(good: sampling.Array) -> list[int] | None:
     """Pairs of runs of which one applies in every row, few and early ones preferred; None if rows are left over."""
-    left = np.ones(good.shape[2], dtype=bool)
-    chosen: list[tuple[int, int]] = []
+    left = np.ones(good.shape[1], dtype=bool)
+    chosen: list[int] = []
     while left.any() and len(chosen) < _PAIRS:
-        gain = (good & left).sum(axis=2)
-        best = int(np.argmax(gain))
-        i, j = divmod(best, good.shape[0])
-        if not gain[i, j]:
+        gain = (good & left).sum(axis=1)
+        best = int(np.argmax(gain)) if len(gain) else 0
+        if not len(gain) or not gain[best]:
             return None
-        chosen.append((i, j))
-        left &= ~good[i, j]
+        chosen.append(best)
+        left &= ~good[best]
     return None if left.any() else chosen
 
 

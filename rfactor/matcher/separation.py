@@ -6,7 +6,7 @@ Data are drawn from few values, so that many agree from a start that does not se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -50,17 +50,15 @@ class Separation:
         """
         result = [True] * len(starts)
         for longest in (1, 2):
-            known = [
-                i for i, e in enumerate(starts) if result[i] and all(map(self._has_value, e, self.update.types))
-            ]
+            known = [i for i, e in enumerate(starts) if result[i] and all(map(self._has_value, e, self.update.types))]
             if not known:
                 break
             x = []
             for at in range(len(self.update.types)):
-                x.append(np.concatenate([evaluate(starts[i][at], self.constants, self.update.meaning)[:1] for i in known]))
-            ends = np.zeros((len(known), longest * _DATA), dtype=np.uint64)
-            for end in self._ends(x, longest):
-                ends = _mixed(ends * np.uint64(3) + _numbers(end))
+                x.append(
+                    np.concatenate([evaluate(starts[i][at], self.constants, self.update.meaning)[:1] for i in known])
+                )
+            ends = numbered(self._ends(x, longest))
             clash = np.any((ends[:, :, None] == ends[:, None, :]) & self.apart(longest), axis=(1, 2))
             for i, bad in zip(known, clash.tolist(), strict=True):
                 result[i] = not bad
@@ -96,8 +94,17 @@ class Separation:
         """Whether a start's component can be computed with: a float's infinities can."""
         return part.type == type_ and not part.children and not (is_infinite(part) and not type_.is_float)
 
+
+def numbered(columns: Iterable[sampling.Array]) -> sampling.Array:
+    """One number of 64 bits for each tuple of values: equal tuples have equal numbers, others almost surely do not."""
+    result: sampling.Array = np.zeros((), dtype=np.uint64)
+    for column in columns:
+        result = _mixed(result * np.uint64(3) + _numbers(column))
+    return result
+
+
 def _mixed(numbers: sampling.Array) -> sampling.Array:
-    """Numbers of 64 bits scrambled, so that sums of them tell tuples apart (the finaliser of SplitMix64)."""
+    """Numbers of 64 bits scrambled, the finaliser of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
     mixed: sampling.Array = numbers ^ (numbers >> np.uint64(31))
@@ -132,4 +139,6 @@ def _few(type_: Type, meaning: Meaning, index: int, near: Sequence[Value]) -> sa
     values += [few[i] for i in random.integers(0, len(few), quarter).tolist()]
     drawn = sampling.column(type_, meaning, index, 48)[: _DATA - half - quarter]
     # Reals are sampled in double precision, whatever their type.
-    return np.concatenate([np.array(values, dtype=float) if type_.is_float else as_array(type_, values, meaning), drawn])
+    return np.concatenate(
+        [np.array(values, dtype=float) if type_.is_float else as_array(type_, values, meaning), drawn]
+    )

@@ -28,6 +28,11 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 """Bits of all variables together up to which every value is tried: before the solver, and after it gave up."""
 
 
+_ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
+_LINEAR = 2_000_000
+"""Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
+
+
 @dataclass(slots=True)
 class _Settled:
     """Questions already answered for good, the oldest forgotten first: laws of common operators recur all the time."""
@@ -135,13 +140,30 @@ def _by_solver(
     for one, other in zip(left, right, strict=True):
         if one.type != other.type:
             return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
-        outcome = solve([*assumptions, apply("!=", one, other)], meaning, limits)
+        conditions = [*assumptions, apply("!=", one, other)]
+        linear = meaning is Meaning.WRAP and _only_adds(conditions)
+        outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
+        if outcome is None or isinstance(outcome, GaveUp):
+            outcome = solve(conditions, meaning, limits)
         if isinstance(outcome, GaveUp):
             return Unknown(outcome.reason)
         if isinstance(outcome, Sat):
             refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
             return refuted if refuted is not None else Unknown("the solver's counterexample does not evaluate to one")
     return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+def _only_adds(exprs: Sequence[Expr]) -> bool:
+    """Whether integers are only added, multiplied by literals, compared and chosen."""
+    for expr in exprs:
+        for node in walk(expr):
+            if not isinstance(node, Op) or not node.args[-1].type.is_int:
+                continue
+            if node.op == "*" and any(isinstance(arg, Const) for arg in node.args):
+                continue
+            if node.op not in _ADDING:
+                return False
+    return True
 
 
 def holds(

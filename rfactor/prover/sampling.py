@@ -21,6 +21,8 @@ Point = Mapping[str, Array]
 TOLERANCE = 1e-7
 """Relative difference above which sampled reals, computed in double precision, are taken to differ."""
 _COLUMNS = 48
+_MIXED = 256
+"""Samples from which on small values of one variable stand beside boundaries of another."""
 
 
 @lru_cache(maxsize=4096)
@@ -56,7 +58,13 @@ def _range(type_: Type, meaning: Meaning) -> tuple[int, int]:
 
 @cache
 def _plain_column(type_: Type, meaning: Meaning, index: int, count: int) -> Array:
-    """Sample values of a variable among no literals."""
+    """Sample values of a variable among no literals; of many, so that boundaries meet small values of another too."""
+    values = _thirds(type_, meaning, index, count)
+    return np.roll(values, (index % 3) * (count // 9)) if count >= _MIXED else values
+
+
+def _thirds(type_: Type, meaning: Meaning, index: int, count: int) -> Array:
+    """Small values, boundaries, values of random size."""
     random = np.random.default_rng(index * 7919 + count)
     if type_.is_bool:
         values: Array = random.integers(0, 2, count).astype(bool)

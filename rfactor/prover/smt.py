@@ -19,6 +19,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.limits import Limits
+from rfactor.prover.sums import Sum, plus
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,18 @@ class _NoTerm(Exception):
     """An expression that has no term: an infinity or NaN in arithmetic, a call of a Func."""
 
 
-def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits) -> Outcome:
-    """Whether the boolean `conditions` hold together for some values of their variables."""
+def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: bool = False) -> Outcome:
+    """Whether the boolean `conditions` hold together for some values of their variables.
+
+    With `linear`, integers that wrap are sums of integers less a multiple of 2^width, not bits: for what only adds,
+    compares and chooses.
+    """
     if limits.expired:
         return GaveUp("the time limit was reached")
     # A context of its own makes the answer a function of the query alone, and costs 10 ms.
     deterministic = limits.seconds is None and limits.until is None
     context = z3.Context() if deterministic else z3.main_ctx()
-    terms = Terms(context, meaning)
+    terms = LinearTerms(context, meaning) if linear and meaning is Meaning.WRAP else Terms(context, meaning)
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", limits.rlimit)
     seconds = limits.remaining()
@@ -181,6 +186,108 @@ class Terms:
         if old.is_int and self.meaning is Meaning.MATH:
             return z3.ToReal(value)
         return self.uninterpreted(new, ("cast", old, new), expr.args)
+
+
+class LinearTerms(Terms):
+    """Machine integers as integers: what is compared or chosen is reduced to its type's range by a multiple of 2^width.
+
+    The multiple is a new variable, bounded by what the sum can be; each value has exactly one. Products of variables,
+    divisions and operations on bits are functions about which nothing is known.
+    """
+
+    def __init__(self, context: Any, meaning: Meaning) -> None:
+        super().__init__(context, meaning)
+        self.atoms: list[tuple[Any, int, int]] = []
+        """Terms with their least and greatest value."""
+        self.numbers: dict[object, int] = {}
+        self.sums: dict[Expr, Sum] = {}
+        self.reduced: dict[tuple[object, ...], Any] = {}
+
+    def sort(self, type_: Type) -> Any:
+        return z3.IntSort(self.context) if type_.is_int else super().sort(type_)
+
+    def constant(self, type_: Type, value: Value) -> Any:
+        return z3.IntVal(int(value), self.context) if type_.is_int else super().constant(type_, value)
+
+    def make(self, expr: Expr) -> Any:
+        if expr.type.is_int:
+            return self.value(self.sum(expr), expr.type)
+        if isinstance(expr, Op) and expr.args[0].type.is_int and expr.op != "cast":
+            return _EXACT[expr.op](*map(self.term, expr.args))
+        return super().make(expr)
+
+    def atom(self, key: object, term: Any, low: int, high: int) -> Sum:
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.atoms)
+            self.atoms.append((term, low, high))
+            self.ranges += [term >= low, term <= high]
+        return Sum({number: 1}, 0)
+
+    def sum(self, expr: Expr) -> Sum:
+        found = self.sums.get(expr)
+        if found is None:
+            found = self.sums[expr] = self._sum(expr)
+        return found
+
+    def _sum(self, expr: Expr) -> Sum:
+        type_ = expr.type
+        low, high = int(type_.min), int(type_.max)
+        if isinstance(expr, Const):
+            return Sum({}, int(expr.value))
+        if isinstance(expr, Var):
+            self.variables[expr.name] = z3.Const(expr.name, self.sort(type_))
+            return self.atom(expr, self.variables[expr.name], low, high)
+        if not isinstance(expr, Op):
+            raise _NoTerm(f"{expr} is not an expression of its arguments alone")
+        args = expr.args
+        if expr.op in ("+", "-", "neg"):
+            first = self.sum(args[0]) if len(args) == 2 else Sum({}, 0)
+            return plus(first, self.sum(args[-1]), 1 if expr.op == "+" else -1, type_)
+        if expr.op == "*" and any(isinstance(arg, Const) for arg in args):
+            factor, other = args if isinstance(args[0], Const) else args[::-1]
+            assert isinstance(factor, Const)
+            return plus(Sum({}, 0), self.sum(other), int(factor.value), type_)
+        if expr.op == "cast":
+            old = args[0].type
+            if old.is_int and type_.bits <= old.bits:
+                return plus(Sum({}, 0), self.sum(args[0]), 1, type_)
+            if old.is_int:
+                value = self.term(args[0])
+                return self.atom((value.get_id(), old), value, int(old.min), int(old.max))
+            if old.is_bool:
+                one = z3.If(self.term(args[0]), self.constant(type_, 1), self.constant(type_, 0), self.context)
+                return self.atom(("bool", expr), one, 0, 1)
+        if expr.op in ("min", "max", "select"):
+            parts = tuple(map(self.term, args))
+            chosen = z3.If(*parts, self.context) if expr.op == "select" else _EXACT[expr.op](*parts)
+            return self.atom(expr, chosen, low, high)
+        description = (expr.op, type_, *(arg.type for arg in args))
+        return self.atom(expr, self.uninterpreted(type_, description, args), low, high)
+
+    def value(self, total: Sum, type_: Type) -> Any:
+        """A sum as a value of its type."""
+        key = (frozenset(total.terms.items()), total.constant, type_)
+        found = self.reduced.get(key)
+        if found is not None:
+            return found
+        term: Any = z3.IntVal(total.constant, self.context)
+        low = high = total.constant
+        for number, factor in total.terms.items():
+            atom, least, most = self.atoms[number]
+            term = term + (atom if factor == 1 else factor * atom)
+            low += min(factor * least, factor * most)
+            high += max(factor * least, factor * most)
+        size = 1 << type_.bits
+        first, last = (low - int(type_.min)) // size, (high - int(type_.min)) // size
+        if first == last:
+            term = term - first * size if first else term
+        else:
+            times = z3.Const(f"times {len(self.reduced)}", z3.IntSort(self.context))
+            term = term - times * size
+            self.ranges += [times >= first, times <= last, term >= int(type_.min), term <= int(type_.max)]
+        self.reduced[key] = term
+        return term
 
 
 def _if(condition: Any, true: Any, false: Any) -> Any:

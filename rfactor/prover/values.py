@@ -1,0 +1,229 @@
+"""Expressions run symbolically: in one case every value is a polynomial over opaque atoms, or a truth value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.prover import functions
+from rfactor.prover.comparisons import Comparisons, Split, State, SymbolicValue, Unsupported
+from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key
+
+
+class Values(Comparisons):
+    """The values of expressions in one case."""
+
+    def __init__(self, meaning: Meaning, assumptions: tuple[Expr, ...]) -> None:
+        super().__init__(meaning)
+        self.nonzero = [
+            claim.args[0]
+            for claim in assumptions
+            if isinstance(claim, Op) and claim.op == "!=" and claim.args[1] == Const(claim.args[1].type, 0)
+        ]
+
+    def condition(self, expr: Expr, state: State) -> bool:
+        value = self.value(expr, state)
+        assert isinstance(value, bool)
+        return value
+
+    def number(self, expr: Expr, state: State) -> Polynomial:
+        value = self.value(expr, state)
+        assert isinstance(value, dict)
+        return value
+
+    def value(self, expr: Expr, state: State) -> SymbolicValue:
+        value = state.values.get(expr)
+        if value is None:
+            value = state.values[expr] = self.compute(expr, state)
+        return value
+
+    def compute(self, expr: Expr, state: State) -> SymbolicValue:
+        if isinstance(expr, Const):
+            return self.constant(expr)
+        if isinstance(expr, Var):
+            if expr.type.is_bool:
+                return self.boolean(("var", expr.name), state)
+            return self.opaque("var", expr.name, expr.type)
+        if isinstance(expr, Call):
+            return self.call(expr, state)
+        if not isinstance(expr, Op):
+            raise Unsupported
+        if expr.op == "select":
+            return self.value(expr.args[1 if self.condition(expr.args[0], state) else 2], state)
+        if expr.op == "cast":
+            return self.cast(expr, state)
+        operand = expr.args[0].type
+        if operand.is_bool:
+            return self.logic(expr, state)
+        if expr.type.is_bool:
+            first, second = (self.number(arg, state) for arg in expr.args)
+            return self.compare(expr.op, operand, first, second, state)
+        if expr.op in ("min", "max"):
+            first, second = (self.number(arg, state) for arg in expr.args)
+            first_is_less = self.less(operand, first, second, state)
+            return first if first_is_less == (expr.op == "min") else second
+        args = [self.number(arg, state) for arg in expr.args]
+        if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
+            raise Unsupported
+        return self.arithmetic(expr, args, state)
+
+    def boolean(self, description: Hashable, state: State) -> bool:
+        known = state.booleans.get(description)
+        if known is None:
+            raise Split(("bool", 1), None, description)
+        return known
+
+    def logic(self, expr: Op, state: State) -> bool:
+        op = expr.op
+        first = self.condition(expr.args[0], state)
+        if op in ("not", "~"):
+            return not first
+        if op in ("and", "&", "min") and not first:
+            return False
+        if op in ("or", "|", "max") and first:
+            return True
+        second = self.condition(expr.args[1], state)
+        if op in ("and", "&", "min", "or", "|", "max"):
+            return second
+        return {
+            "^": first != second, "!=": first != second, "==": first == second,
+            "<": first < second, "<=": first <= second, ">": first > second, ">=": first >= second,
+        }[op]  # fmt: skip
+
+    def arithmetic(self, expr: Op, args: list[Polynomial], state: State) -> Polynomial:
+        op, type_ = expr.op, expr.args[0].type
+        ring = self.ring(expr.type)
+        if op == "+":
+            return ring.add(args[0], args[1])
+        if op == "-":
+            return ring.add(args[0], args[1], -1)
+        if op == "*":
+            return functions.squared_out(self, ring.multiply(args[0], args[1]))
+        if op == "neg":
+            return ring.scale(args[0], -1)
+        if op == "abs":
+            negative = type_.is_signed and self.less(type_, args[0], {}, state)
+            return ring.scale(args[0], -1) if negative else args[0]
+        if op == "~":
+            top = type_.max if type_.code == "uint" and self.meaning is Meaning.MATH else -1
+            return ring.add(ring.constant(int(top)), args[0], -1)
+        if op == "/":
+            return self.divide(args[0], args[1], ring, state, type_)
+        constants = [constant_value(arg) for arg in args]
+        if all(value is not None for value in constants):
+            values = [type_.wrap(int(v or 0)) if ring.bits else int(v or 0) for v in constants]
+            if not all(type_.min <= v <= type_.max for v in values):
+                raise Unsupported
+            point = tuple(Const(type_, v) for v in values)
+            return ring.constant(int(evaluate_scalar(Op(type_, op, point), {}, self.meaning)))
+        if op in ("//", "%") and not args[0]:
+            return {}
+        if op == "<<" and constants[1] is not None and 0 <= constants[1] < expr.type.bits:
+            return ring.scale(args[0], 1 << int(constants[1]))
+        if op in ("&", "|", "^"):
+            return self.bitwise(op, type_, args, ring)
+        if op == "%":
+            return self.remainder(type_, args[0], args[1], ring)
+        return self.opaque(op, type_, *map(key, args))
+
+    def remainder(self, type_: Type, value: Polynomial, modulus: Polynomial, ring: Ring) -> Polynomial:
+        """value % modulus; inside it, a remainder by the same modulus may be left out, as long as nothing wraps."""
+        number = constant_value(modulus)
+        if ring.bits and (not number or number > type_.max or int(number) & (int(number) - 1)):
+            return self.opaque("%", type_, key(value), key(modulus))  # 2^width is no multiple of the modulus
+        for atom in {atom for monomial in value for atom, _ in monomial}:
+            description = self.described[atom]
+            if isinstance(description, tuple) and description[0] == "%" and description[3] == key(modulus):
+                value = ring.substitute(value, atom, dict(description[2]))
+        if number:
+            size = abs(int(number))
+            value = {monomial: rest for monomial, c in value.items() if (rest := int(c) % size)}
+            left = constant_value(value)
+            if left is not None:
+                return ring.constant(left)
+        return self.opaque("%", type_, key(value), key(modulus))
+
+    def bitwise(self, op: str, type_: Type, args: list[Polynomial], ring: Ring) -> Polynomial:
+        if key(args[0]) == key(args[1]):
+            return {} if op == "^" else args[0]
+        ones = ring.reduce(-1)
+        for one, other in (args, args[::-1]):
+            value = constant_value(one)
+            if value == 0:
+                return {} if op == "&" else other
+            if value == ones and (ring.bits or type_.code == "int"):
+                return other if op == "&" else one if op == "|" else ring.add(one, other, -1)
+        return self.opaque(op, type_, frozenset(map(key, args)))
+
+    def divide(self, a: Polynomial, b: Polynomial, ring: Ring, state: State, type_: Type) -> Polynomial:
+        value = constant_value(b)
+        if value:
+            return ring.scale(a, Fraction(1) / value)
+        if value is None and self.is_not_zero(type_, b, state):
+            if len(b) == 1:
+                ((monomial, coefficient),) = b.items()
+                inverse: Polynomial = {tuple((atom, -power) for atom, power in monomial): Fraction(1) / coefficient}
+                return ring.multiply(a, inverse)
+            return ring.multiply(a, self.opaque("inverse", key(b)))
+        return self.opaque("/", key(a), key(b))
+
+    def is_not_zero(self, type_: Type, value: Polynomial, state: State) -> bool:
+        """Whether that is known on this branch, without a split."""
+        if functions.is_positive(self, value):
+            return True
+        if any(key(self.number(expr, state)) == key(value) for expr in self.nonzero if expr.type.is_float):
+            return True
+        order, low, high = self.place(type_, value, {}, state)
+        return "strict" in (order.path(low, high), order.path(high, low))
+
+    def call(self, expr: Call, state: State) -> Polynomial:
+        if expr.kind != "intrinsic":
+            raise Unsupported
+        args = [self.number(arg, state) for arg in expr.args]
+        if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
+            raise Unsupported
+        return functions.call(self, expr.name, expr.type, args, state)
+
+    def cast(self, expr: Op, state: State) -> SymbolicValue:
+        old, new = expr.args[0].type, expr.type
+        if old.is_bool:
+            return self.ring(new).constant(1) if self.condition(expr.args[0], state) else {}
+        value = self.number(expr.args[0], state)
+        if new.is_bool:
+            return not self.compare("==", old, value, {}, state)
+        if old.is_float and new.is_float:
+            return value
+        if self.infinite and any(f in self.infinite for m in value for f, _ in m):
+            raise Unsupported
+        if self.meaning is Meaning.MATH and old.is_int:
+            return value
+        if old.is_int and new.is_int:
+            if new.bits <= old.bits:
+                return self.truncate(value, old, new)
+            number = constant_value(value)
+            if number is not None:
+                return self.ring(new).constant(old.wrap(int(number)))
+        return self.opaque("cast", old, new, key(value))
+
+    def truncate(self, value: Polynomial, old: Type, new: Type) -> Polynomial:
+        """Keeping the low bits is a ring homomorphism, and undoes a widening cast."""
+        ring = self.ring(new)
+
+        def image(atom: int) -> Polynomial:
+            description = self.described[atom]
+            if isinstance(description, tuple) and description[0] == "cast" and description[1].is_int:
+                inner: Type = description[1]
+                if inner.bits == new.bits:
+                    return dict(description[3])
+                if inner.bits > new.bits:
+                    return self.truncate(dict(description[3]), inner, new)
+                return self.opaque("cast", inner, new, description[3])
+            if old.bits == new.bits:
+                return {((atom, 1),): 1}
+            return self.opaque("low bits", new.bits, atom)
+
+        return ring.map_atoms(value, image)
