@@ -140,7 +140,8 @@ def _turned(update: Update, signs: tuple[int, ...]) -> Update | None:
 def _negative(node: Expr) -> Expr:
     if isinstance(node, Op) and node.op == "neg":
         return node.args[0]
-    return const(node.type, -node.value) if isinstance(node, Const) else apply("neg", node)
+    fits = isinstance(node, Const) and -node.value >= node.type.min
+    return const(node.type, -node.value) if isinstance(node, Const) and fits else apply("neg", node)
 
 
 def _turned_back(applied: tuple[Expr, ...], update: Update, signs: tuple[int, ...]) -> tuple[Expr, ...]:

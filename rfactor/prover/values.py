@@ -19,6 +19,8 @@ class Values(Comparisons):
 
     def __init__(self, meaning: Meaning, assumptions: tuple[Expr, ...]) -> None:
         super().__init__(meaning)
+        self.asking: set[Expr] = set()
+        """Divisors known not to be zero whose values are being computed."""
         self.nonzero = [
             claim.args[0]
             for claim in assumptions
@@ -175,8 +177,14 @@ class Values(Comparisons):
         """Whether that is known on this branch, without a split."""
         if functions.is_positive(self, value):
             return True
-        if any(key(self.number(expr, state)) == key(value) for expr in self.nonzero if expr.type.is_float):
-            return True
+        for expr in self.nonzero:
+            if expr.type.is_float and expr not in self.asking:  # one that divides by itself says nothing of itself
+                self.asking.add(expr)
+                try:
+                    if key(self.number(expr, state)) == key(value):
+                        return True
+                finally:
+                    self.asking.remove(expr)
         order, low, high = self.place(type_, value, {}, state)
         return "strict" in (order.path(low, high), order.path(high, low))
 
