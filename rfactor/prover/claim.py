@@ -12,19 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute
+from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, Type
+from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.prover import defined, sampling
-from rfactor.prover.cases import prove_by_cases
+from rfactor.prover import defined
+from rfactor.prover.commuting import commutes
 from rfactor.prover.equality import holds, prove_equal
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities, writable
+from rfactor.prover.invariants import candidates
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.operand_names import restored, separated
 from rfactor.prover.operator import Kind, Operator, Tuple
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 
-TRUE = Const(BOOL, True)
 Name = Literal[
     "step", "associative", "left_identity", "right_identity", "commutative", "not_commutative", "action", "invariant"
 ]
@@ -89,12 +90,15 @@ class _Ledger:
     limits: Limits
     proofs: dict[Name, Proven] = field(default_factory=dict)
 
+    def settled(self, name: Name) -> bool:
+        """Whether a law was proved before; then it is entered."""
+        known = dict(self.claim.known).get(name)
+        if known is not None:
+            self.proofs[name] = known
+        return known is not None
+
     def equal(self, name: Name, left: Sequence[Expr], right: Sequence[Expr], assumptions: Tuple = ()) -> Verdict:
         """Prove an obligation and enter it."""
-        known = dict(self.claim.known).get(name)
-        if known is not None and not assumptions:
-            self.proofs[name] = known
-            return known
         try:
             sides = [tuple(without_infinities(e) for e in side) for side in (left, right)]
         except Undefined as error:
@@ -127,7 +131,7 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     ledger = _Ledger(named, limits)
     result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
     if isinstance(result, Discharged) and back:
-        return replace(result, claim=_renamed(result.claim, back))
+        return replace(result, claim=restored(result.claim, back))
     return result
 
 
@@ -154,57 +158,6 @@ def _shown(claim: Claim) -> Iterator[tuple[Expr, Type]]:
     else:
         yield from zip(claim.data or (), types, strict=True)
         yield from zip(claim.operator or (), types, strict=True)
-
-
-def separated(claim: Claim) -> tuple[Claim, dict[str, str]]:
-    """The claim with data and constants renamed that are called like operands (`y0`, `z`), and the way back."""
-    clashing = [
-        var
-        for var in _data_and_constants(claim)
-        if var.name[0] in "yz" and (not var.name[1:] or var.name[1:].isdigit())
-    ]
-    if not clashing:
-        return claim, {}
-    update = claim.update
-    forth = {var.name: Var(var.type, f"its {var.name}") for var in clashing}
-    components = tuple(substitute(e, forth) for e in update.components)
-    constants = frozenset(f"its {name}" if name in forth else name for name in update.constants)
-    lift = claim.lift
-    renamed = replace(
-        claim,
-        update=replace(update, components=components, constants=constants),
-        data=None if claim.data is None else tuple(substitute(e, forth) for e in claim.data),
-        lift=None if lift is None else replace(lift, data=tuple(substitute(e, forth) for e in lift.data)),
-        assumes=tuple(substitute(e, forth) for e in claim.assumes),
-    )
-    return renamed, {f"its {name}": name for name in forth}
-
-
-def _renamed(claim: Claim, back: dict[str, str]) -> Claim:
-    """Names restored in the parts that speak of data."""
-
-    def restore(exprs: Tuple) -> Tuple:
-        return tuple(
-            substitute(e, {v.name: Var(v.type, back[v.name]) for v in sampling.used([e]) if v.name in back})
-            for e in exprs
-        )
-
-    update = claim.update
-    constants = frozenset(back.get(name, name) for name in update.constants)
-    return replace(
-        claim,
-        update=replace(update, components=restore(update.components), constants=constants),
-        data=None if claim.data is None else restore(claim.data),
-        lift=None if claim.lift is None else replace(claim.lift, data=restore(claim.lift.data)),
-        assumes=restore(claim.assumes),
-    )
-
-
-def _data_and_constants(claim: Claim) -> tuple[Var, ...]:
-    own = {x.name for x in claim.update.accumulators}
-    lift_data = claim.lift.data if claim.lift is not None else ()
-    exprs = [*claim.update.components, *(claim.data or ()), *lift_data, *claim.assumes]
-    return tuple(var for var in sampling.used(exprs) if var.name not in own)
 
 
 def apply_update(update: Update, state: Sequence[Expr], tag: str = "") -> Tuple:
@@ -238,7 +191,7 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     if not isinstance(step, Proven):
         return Failed("step", step)
     failure: Failed | None = None
-    for invariant in _invariants(claim, op):
+    for invariant in candidates(claim.invariant, claim.identity, claim.data, op):
         attempt = _Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
         found = _laws(attempt, op) or _right_side(attempt, op)
         if found is None:
@@ -261,59 +214,6 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     return failure
 
 
-def _fixed(claim: Claim, op: Operator) -> Tuple:
-    """That right operands are what the data always are: a constant, or alike."""
-    assert claim.data is not None
-    y = op.operands("y")
-    found: list[Expr] = []
-    for i, (own, data) in zip(range(len(y)), zip(y, claim.data, strict=True), strict=True):
-        twin = next((j for j in range(i) if claim.data[j] == data and y[j].type == own.type), None)
-        if isinstance(data, Const):
-            found.append(apply("==", own, data))
-        elif twin is not None:
-            found.append(apply("==", y[twin], own))
-    return tuple(found)
-
-
-def _invariants(claim: Claim, op: Operator) -> Iterator[Tuple]:
-    """Invariants to try: the one given, none, what data always are, and that the identity leaves y as it is."""
-    if claim.invariant:
-        yield claim.invariant
-    yield ()
-    fixed = _fixed(claim, op)
-    for condition in fixed:
-        yield (condition,)
-    if len(fixed) > 1:
-        yield fixed
-    if claim.identity is None:
-        return
-    y = op.operands("y")
-    try:
-        after = [simplify(without_infinities(result)) for result in op(claim.identity, y)]
-    except Undefined:
-        return
-    if any(has_infinity(result) and not _among_floats(result) for result in after):
-        return
-    kept = [apply("==", result, operand) for result, operand in zip(after, y, strict=True) if result != operand]
-    needed = tuple(
-        condition
-        for condition in kept
-        if prove_by_cases((condition,), (TRUE,), op.meaning, (), Limits(cases=200)) is None
-    )
-    if needed and needed != claim.invariant:
-        yield needed
-
-
-def _among_floats(expr: Expr) -> bool:
-    """Whether infinities in `expr` are only compared with floats, so that it can be written down."""
-    if isinstance(expr, Op) and any(map(has_infinity, expr.args)):
-        operands = {arg.type for arg in expr.args if not arg.type.is_bool} - (
-            {expr.type} if expr.op == "select" else set()
-        )
-        return all(t.is_float for t in operands) and len(operands) <= 1 and all(map(_among_floats, expr.args))
-    return True
-
-
 def _laws(ledger: _Ledger, op: Operator) -> Failed | None:
     """Associativity and the left identity on everything that satisfies the invariant, which the update keeps."""
     claim, e = ledger.claim, ledger.claim.identity
@@ -323,10 +223,13 @@ def _laws(ledger: _Ledger, op: Operator) -> Failed | None:
         kept = _keeps_invariant(ledger, op, on_y)
         if kept is not None:
             return kept
-    failure = _needs(ledger.equal("associative", op(op(x, y), z), op(x, op(y, z)), on_y + on_z), "associative")
-    if failure is None and e is not None:
-        failure = _needs(ledger.equal("left_identity", op(e, y), y, on_y), "left_identity")
-    return failure
+    if claim.invariant or not ledger.settled("associative"):
+        failure = _needs(ledger.equal("associative", op(op(x, y), z), op(x, op(y, z)), on_y + on_z), "associative")
+        if failure is not None:
+            return failure
+    if e is not None and (claim.invariant or not ledger.settled("left_identity")):
+        return _needs(ledger.equal("left_identity", op(e, y), y, on_y), "left_identity")
+    return None
 
 
 def _keeps_invariant(ledger: _Ledger, op: Operator, on_y: Tuple) -> Failed | None:
@@ -381,11 +284,9 @@ def _right_side(ledger: _Ledger, op: Operator) -> Failed | None:
     for condition in _at(claim.invariant, e):
         if not isinstance(holds(condition, meaning=op.meaning, limits=ledger.limits), Proven):
             return None
-    verdict = ledger.equal("right_identity", op(x, e), x)
-    if isinstance(verdict, Proven) and any(map(has_infinity, e)):
-        both = prove_unit(op, e)
-        if not both:
-            del ledger.proofs["right_identity"]
+    holds_right = ledger.settled("right_identity") or isinstance(ledger.equal("right_identity", op(x, e), x), Proven)
+    if holds_right and any(map(has_infinity, e)) and not prove_unit(op, e):
+        del ledger.proofs["right_identity"]
     return None
 
 
@@ -402,64 +303,28 @@ def _finish(ledger: _Ledger, op: Operator) -> Discharged:
     right = "right_identity" in ledger.proofs
     kind: Kind = "none" if claim.identity is None else "two-sided" if right else "left"
     assert claim.data is not None
-    x, y = map(op.operands, "xy")
-    commutative = _commutes(
-        ledger, op(x, y), op(y, x), _at(claim.invariant, x) + _at(claim.invariant, y), op, claim.data
-    )
+    commutative = _commuting(ledger, op, claim.data, _at(claim.invariant, op.operands("x")))
     return Discharged(claim, kind, commutative, tuple(ledger.proofs.items()))
 
 
-def _commutes(ledger: _Ledger, forth: Tuple, back: Tuple, assumptions: Tuple, op: Operator, data: Tuple) -> bool | None:
-    """Whether the operator commutes on what runs reach; False only with a witness, two runs that do not."""
+def _commuting(ledger: _Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool | None:
+    """Enter whether the operator commutes, as far as that is known."""
     claim = ledger.claim
-    for name, proof in claim.known:
-        if name in ("commutative", "not_commutative") and not assumptions:
-            ledger.proofs[name] = proof
-            return name == "commutative"
-    meaning = claim.update.meaning
-    if not has_infinity_in(forth) and prove_by_cases(forth, back, meaning, (), Limits(cases=0)) == "normal_form":
-        ledger.proofs["commutative"] = Proven("normal_form")
-        return True
-    if _witness(op, data, claim.assumes, claim.update):
-        ledger.proofs["not_commutative"] = Proven("exhaustive")
+    if not on_x:
+        for name in ("commutative", "not_commutative"):
+            if ledger.settled(name):
+                return name == "commutative"
+    on_y = _at(claim.invariant, op.operands("y"))
+    found = commutes(op, claim.update, data, on_x + on_y, claim.assumes, ledger.limits)
+    if isinstance(found, Refuted):
+        ledger.proofs["not_commutative"] = Proven("normal_form")  # of two sides without variables: their values
         return False
-    limits = ledger.limits.at_most(rlimit=3_000_000, seconds=1.0)
-    verdict = _Ledger(claim, limits, ledger.proofs).equal("commutative", forth, back, assumptions)
-    return True if isinstance(verdict, Proven) else None
-
-
-def has_infinity_in(exprs: Tuple) -> bool:
-    """Whether ±inf occurs in any of the expressions."""
-    return any(map(has_infinity, exprs))
-
-
-def _witness(op: Operator, data: Tuple, assumes: Tuple, update: Update) -> bool:
-    """Whether two runs of one or two data are found whose results do not commute, all values computed."""
-
-    def run(tag: str, long: bool) -> Tuple:
-        marked = [_marked(data, update, f"{tag}{i}") for i in range(2 if long else 1)]
-        return op(marked[0], marked[1]) if long else marked[0]
-
-    for long in (False, True):
-        first, second = run("a", long), run("b", long)
-        try:
-            sides = [tuple(without_infinities(e) for e in side) for side in (op(first, second), op(second, first))]
-        except Undefined:
-            return False
-        conditions = [c for tag in ("a0", "a1", "b0", "b1") for c in _marked(assumes, update, tag)]
-        if sampling.refute(sides[0], sides[1], update.meaning, conditions, count=64) is not None:
-            return True
-    return False
-
-
-def _marked(exprs: Tuple, update: Update, tag: str) -> Tuple:
-    """Data renamed, constants kept."""
-    return tuple(
-        substitute(
-            e, {v.name: Var(v.type, f"{v.name} {tag}") for v in sampling.used([e]) if v.name not in update.constants}
-        )
-        for e in exprs
-    )
+    if found is None:
+        x, y = map(op.operands, "xy")
+        few = _Ledger(claim, ledger.limits.at_most(rlimit=3_000_000, seconds=1.0), ledger.proofs)
+        return True if isinstance(few.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
+    ledger.proofs["commutative"] = found
+    return True
 
 
 # Lifted claims.
@@ -501,5 +366,5 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
             return failure
     if any(map(has_infinity, e)) and not prove_unit(op, e):
         return Failed("left_identity", Unknown("the operator has no value on its infinite identity twice"))
-    commutative = _commutes(ledger, op(s, t), op(t, s), on_s + on_t, op, lift.data)
+    commutative = _commuting(ledger, op, lift.data, _at(claim.invariant, op.operands("x")))
     return Discharged(claim, "two-sided", commutative, tuple(ledger.proofs.items()))

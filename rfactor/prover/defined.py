@@ -16,6 +16,8 @@ _STATE = re.compile(r"[xyz]\d+")
 
 def conditions(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
     """Conditions under which no divisor that depends on `x0…`, `y0…`, `z0…` is zero where it is divided by."""
+    if not any(isinstance(node, Op) and node.op == "/" for expr in exprs for node in walk(expr)):
+        return ()
     found: dict[Expr, dict[Expr, None]] = {}
     for expr in exprs:
         for node in walk(expr):

@@ -9,9 +9,10 @@ chooses, which is left as it is. Unbounded integers share these rules, their inf
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from rfactor.errors import Error
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, replace, select
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, replace, select, walk
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F64, Type
 
@@ -28,21 +29,24 @@ def is_infinite(expr: Expr) -> bool:
     return isinstance(expr, Const) and isinstance(expr.value, float) and math.isinf(expr.value)
 
 
+@lru_cache(maxsize=1 << 14)
 def has_infinity(expr: Expr) -> bool:
     """Whether ±inf occurs in `expr`."""
-    return is_infinite(expr) or any(map(has_infinity, expr.children))
+    return any(map(is_infinite, walk(expr)))
 
 
 def writable(expr: Expr) -> bool:
     """Whether ±inf stands only among floats of its own type, so that the parser reads `expr` back."""
-    operands = expr.children[1:] if isinstance(expr, Op) and expr.op == "select" else expr.children
-    if any(is_infinite(arg) for arg in operands):
-        alike = {arg.type for arg in operands} | (
-            {expr.type} if isinstance(expr, Op) and expr.op == "select" else set()
-        )
-        if len(alike) > 1:
-            return False
-    return all(map(writable, expr.children))
+    if not has_infinity(expr):
+        return True
+    for node in walk(expr):
+        chooses = isinstance(node, Op) and node.op == "select"
+        operands = node.children[1:] if chooses else node.children
+        if any(map(is_infinite, operands)):
+            alike = {arg.type for arg in operands} | ({node.type} if chooses else set())
+            if len(alike) > 1:
+                return False
+    return True
 
 
 def without_infinities(expr: Expr) -> Expr:
