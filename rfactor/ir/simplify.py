@@ -6,6 +6,11 @@ then comparisons, minima and maxima of expressions that differ by a constant are
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+
 from rfactor.ir.evaluate import evaluate, to_value
 from rfactor.ir.expr import Const, Expr, Op, rewrite
 from rfactor.ir.linear import from_linear, linear
@@ -27,9 +32,45 @@ def simplify(expr: Expr, coordinates: bool = False) -> Expr:
     return rewrite(expr, memo, _with_coordinates if coordinates else _exact)
 
 
+def simplify_real(expr: Expr) -> Expr:
+    """`expr` shortened as one of reals: literals are folded only where the result is exact."""
+    memo = _real_memo[0]
+    if len(memo) > _REMEMBERED:
+        memo = _real_memo[0] = {}  # as above
+    return rewrite(expr, memo, _exact_on_reals)
+
+
+def _exact_on_reals(expr: Expr) -> Expr:
+    inexact = (
+        expr.type.is_float
+        and isinstance(expr, Op)
+        and expr.op in _EXACTLY
+        and all(isinstance(arg, Const) and math.isfinite(float(arg.value)) for arg in expr.args)
+        and not _folds_exactly(expr)
+    )
+    return expr if inexact else _exact(expr)
+
+
+def _folds_exactly(expr: Op) -> bool:
+    a, b = (Fraction(arg.value) for arg in expr.args if isinstance(arg, Const))
+    if expr.op == "/" and b == 0:
+        return True
+    folded = fold(expr)
+    return (
+        isinstance(folded, Const) and math.isfinite(folded.value) and Fraction(folded.value) == _EXACTLY[expr.op](a, b)
+    )
+
+
+_EXACTLY: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 _REMEMBERED = 1 << 15
 _memos: list[dict[Expr, Expr]] = [{}, {}]
 """What nodes with simplified operands become, in values and in coordinates."""
+_real_memo: list[dict[Expr, Expr]] = [{}]
 
 
 def fold(expr: Expr) -> Expr:

@@ -30,6 +30,10 @@ class Action:
     operator: Exprs
     identity: Exprs
     apply: Exprs
+    invariant: Exprs = ()
+    """Conditions on y0… that hold for all that runs are, for those who pass them on."""
+    assumes: Exprs = ()
+    """Conditions on data and constants, for those who pass them on."""
 
     def combine(self, first: Sequence[Expr], second: Sequence[Expr]) -> Exprs:
         """First `first`, then `second`."""
@@ -48,11 +52,11 @@ def bind(exprs: Exprs, x: Sequence[Expr], y: Sequence[Expr]) -> Exprs:
 
 
 def of(proved: Discharged) -> Action | None:
-    """The action behind a proved claim; None where it has no two-sided identity to start from, or an invariant."""
+    """The action behind a proved claim; None where nothing says how to start."""
     claim = proved.claim
     if claim.lift is not None:
         lift = claim.lift
-        return None if claim.invariant else Action(lift.types, lift.data, lift.operator, lift.identity, lift.apply)
+        return Action(lift.types, lift.data, lift.operator, lift.identity, lift.apply, claim.invariant, claim.assumes)
     if claim.operator is None or claim.identity is None or claim.data is None:
         return None
     fits = all(e.type == type_ for e, type_ in zip(claim.identity, claim.update.types, strict=True))

@@ -45,7 +45,7 @@ def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iter
                 data = run_from(update, inner.identity)
             except Undefined:
                 continue
-        assumes = tuple(apply("or", apply("not", guarded.condition), condition) for condition in inner.assumes)
+        assumes = _assumed(guarded.condition, inner.assumes)
         yield Claim(update, inner.operator, inner.identity, data, invariant=inner.invariant, assumes=assumes)
 
 
@@ -60,12 +60,20 @@ def lifted(update: Update, inner: Inner) -> Iterator[Claim]:
             if of_state:
                 after = bind(action.apply, update.accumulators, operands("y", action.types))
                 applied = tuple(choose(condition, new, x) for new, x in zip(after, update.accumulators, strict=True))
-                yield Claim(update, lift=Lift(action.types, action.data, action.operator, action.identity, applied))
+                lift = Lift(action.types, action.data, action.operator, action.identity, applied)
+                yield Claim(update, lift=lift, invariant=action.invariant, assumes=action.assumes)
                 continue
             if any(e.type != type_ for e, type_ in zip(action.identity, action.types, strict=True)):
                 continue
             data = tuple(tidy(choose(condition, g, e)) for g, e in zip(action.data, action.identity, strict=True))
-            yield Claim(update, lift=Lift(action.types, data, action.operator, action.identity, action.apply))
+            lift = Lift(action.types, data, action.operator, action.identity, action.apply)
+            assumes = _assumed(condition, action.assumes)
+            yield Claim(update, lift=lift, invariant=action.invariant, assumes=assumes)
+
+
+def _assumed(condition: Expr, assumes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """What is assumed of data that are not passed over."""
+    return tuple(apply("or", apply("not", condition), assumed) for assumed in assumes)
 
 
 def _splits(update: Update, of_state: bool, whole: bool = True) -> Iterator[_Guarded]:

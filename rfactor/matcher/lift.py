@@ -9,7 +9,17 @@ from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher import guard, lift_affine, lift_clamp, lift_neighbour, lift_reset, lift_table, tropical
+from rfactor.matcher import (
+    guard,
+    lift_affine,
+    lift_bits,
+    lift_clamp,
+    lift_control,
+    lift_neighbour,
+    lift_reset,
+    lift_table,
+    tropical,
+)
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
@@ -52,9 +62,11 @@ class Lifter:
             lambda: lift_neighbour.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_reset.claims(update, inner) if depth < _DEEPEST else (),
             lambda: guard.lifted(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_control.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_affine.claims(update),
             lambda: tropical.claims(update),
             lambda: lift_clamp.claims(update),
+            lambda: lift_bits.claims(update),
             lambda: lift_table.claims(update),
         ]
         for family in families:
@@ -83,7 +95,10 @@ class Lifter:
             if action is None:
                 return None
             actions.append((group, action))
-        result = discharge(Claim(update, lift=_side_by_side(update, actions)), self.solver.limits)
+        invariant = _invariants(actions)
+        assumes = tuple(dict.fromkeys(condition for _, action in actions for condition in action.assumes))
+        claim = Claim(update, lift=_side_by_side(update, actions), invariant=invariant, assumes=assumes)
+        result = discharge(claim, self.solver.limits)
         return result if isinstance(result, Discharged) else None
 
 
@@ -99,6 +114,17 @@ def _tidied(claim: Claim) -> Claim:
         claim,
         lift=replace(lift, data=tidied(lift.data), operator=tidied(lift.operator), apply=tidied(lift.apply)),
     )
+
+
+def _invariants(actions: list[tuple[Subgraph, Action]]) -> tuple[Expr, ...]:
+    """The conditions of actions side by side."""
+    found: list[Expr] = []
+    start = 0
+    for _, action in actions:
+        shift = {i: start + i for i in range(len(action.types))}
+        found += [renumbered(condition, shift) for condition in action.invariant]
+        start += len(action.types)
+    return tuple(found)
 
 
 def _side_by_side(update: Update, actions: list[tuple[Subgraph, Action]]) -> Lift:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rfactor.ir.expr import Const, Expr, Var, apply, const
 from rfactor.ir.update import Update
-from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, semirings
+from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, divisors, semirings
 from rfactor.matcher.terms import run_from, tidy
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
@@ -34,8 +34,9 @@ def claims(update: Update) -> Iterator[Claim]:
                 found.append(lift)
     if not found:
         found += list(_by_meaning(update))
+    assumes = tuple(apply("!=", divisor, const(divisor.type, 0)) for divisor in divisors(update))
     for lift in sorted(found, key=lambda lift: len(lift.types)):
-        yield Claim(update, lift=lift)
+        yield Claim(update, lift=lift, assumes=assumes)
 
 
 def _by_meaning(update: Update) -> Iterator[Lift]:

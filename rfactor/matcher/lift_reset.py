@@ -14,6 +14,7 @@ from rfactor.ir.expr import replace as exchange
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, Inner, bind, choose, nought, operands
+from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
 
@@ -27,9 +28,9 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
             continue
         going_on = tuple(tidy(other) for _, other in parts)
         resets = tuple(tidy(reset) for reset, _ in parts)
-        lift = _lifting(update, condition, resets, going_on, inner)
-        if lift is not None:
-            yield Claim(update, lift=lift)
+        claim = _claim(update, condition, resets, going_on, inner)
+        if claim is not None:
+            yield claim
 
 
 def _conditions(update: Update) -> list[Expr]:
@@ -59,22 +60,23 @@ def _split(component: Expr, condition: Expr) -> tuple[Expr, Expr]:
     return under(True), under(False)
 
 
-def _lifting(
+def _claim(
     update: Update, condition: Expr, resets: tuple[Expr, ...], going_on: tuple[Expr, ...], inner: Inner
-) -> Lift | None:
+) -> Claim | None:
     types, count = update.types, len(update.types)
     x = update.accumulators
     if going_on == x:
         values, (flag, more) = operands("y", types), (operands("x", [BOOL], count)[0], operands("y", [BOOL], count)[0])
         old = operands("x", types)
         merged = tuple(choose(more, new, before) for new, before in zip(values, old, strict=True))
-        return Lift(
+        plainly = Lift(
             (*types, BOOL),
             (*resets, tidy(condition)),
             (*merged, apply("or", flag, more)),
             (*map(nought, types), FALSE),
             merged,
         )
+        return Claim(update, lift=plainly)
     action = inner(replace(update, components=going_on))
     if action is None:
         return None
@@ -93,14 +95,17 @@ def _lifting(
         update, condition, resets, going_on, action.types == types and action.apply == action.operator, inner
     )
     if plain is not None:
-        return plain
-    return Lift(
+        return Claim(update, lift=plain)
+    lift = Lift(
         wide,
         (*resets, tidy(condition), *map(tidy, data)),
         (*merged, apply("or", flag, new_flag), *runs),
         (*map(nought, types), FALSE, *action.identity),
         applied,
     )
+    places = {i: count + 1 + i for i in range(len(action.types))}
+    invariant = tuple(renumbered(c, places) for c in action.invariant)
+    return Claim(update, lift=lift, invariant=invariant, assumes=action.assumes)
 
 
 def _plain(

@@ -6,12 +6,12 @@ Semirings are pairs of the language's operations: (+, *), (max, min), (max, +) a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, apply, const
+from rfactor.ir.expr import Const, Expr, Op, apply, const, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.primitives import unit
@@ -79,6 +79,23 @@ def semirings(type_: Type, meaning: Meaning) -> Iterator[Semiring]:
     if type_.is_int and meaning is Meaning.WRAP:
         yield pair("^", "&")
         yield pair("|", "&")
+
+
+def divisors(update: Update) -> tuple[Expr, ...]:
+    """What states are divided by, other than literals: it is taken not to be 0."""
+    free = free_of(accumulator_names(update))
+    return tuple(
+        dict.fromkeys(
+            node.args[1]
+            for component in update.components
+            for node in walk(component)
+            if isinstance(node, Op)
+            and node.op == "/"
+            and not free(node.args[0])
+            and free(node.args[1])
+            and not isinstance(node.args[1], Const)
+        )
+    )
 
 
 def affine(update: Update, ring: Semiring) -> list[Row] | None:
@@ -185,10 +202,11 @@ def _complement(free: Callable[[Expr], bool], a: Expr) -> Expr:
 
 
 def _divided(free: Callable[[Expr], bool], a: Expr, b: Expr) -> Expr | None:
-    """By a power of two, whose reciprocal is exact."""
-    if not isinstance(b, Const) or not b.value or math.frexp(abs(float(b.value)))[0] != 0.5:
+    """By what does not depend on the state, and is not 0."""
+    if not free(b):
         return None
-    return apply("*", a, const(b.type, 1.0 / float(b.value)))
+    inverse = apply("/", const(b.type, 1.0), b)
+    return apply("*", a, simplify_real(inverse) if isinstance(b, Const) else inverse)
 
 
 _REWRITES: dict[tuple[str, str, str], _Rewrite] = {

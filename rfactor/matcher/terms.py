@@ -8,7 +8,7 @@ from functools import partial
 
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, names, rebuild, substitute, transform
 from rfactor.ir.linear import from_linear, linear
-from rfactor.ir.simplify import simplify
+from rfactor.ir.simplify import simplify, simplify_real
 from rfactor.ir.update import Update
 from rfactor.prover.infinity import Undefined, may_be_infinite, without_infinities
 
@@ -114,7 +114,7 @@ def run_from(update: Update, state: State) -> State:
 
 def tidy(expr: Expr) -> Expr:
     """`expr` simplified, literals on the right; the form in which data are shown."""
-    return simplify(transform(simplify(expr), _literals_right))
+    return simplify_real(transform(simplify_real(expr), _literals_right))
 
 
 def _literals_right(node: Expr) -> Expr | None:

@@ -21,6 +21,7 @@ from rfactor.prover.bounded import ranges_without_overflow
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.shifts import equal_under_shifts
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
 
 _BITWISE = frozenset("&|^~")
@@ -104,6 +105,8 @@ def _prove_equal(
         )
     if equal_by_cutting(left, right, assumptions):
         return proven("order")
+    if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
+        return proven("bits")
     method = prove_by_cases(left, right, meaning, assumptions, limits)
     if method is not None:
         return proven(method)

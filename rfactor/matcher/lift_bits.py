@@ -1,0 +1,153 @@
+"""Liftings of steps that shift or rotate by a fixed amount, mask and mix in data: `(x << 8) | a`, rotate-xor hashes.
+
+x -> (shift(x, n) & m) ^ v is closed under composition: amounts add up, masks and data are shifted along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rfactor.ir.evaluate import evaluate
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type, parse_type
+from rfactor.ir.update import Update
+from rfactor.matcher.terms import run_from, tidy
+from rfactor.prover import sampling
+from rfactor.prover.claim import Claim, Lift
+
+_DATA = 16
+"""Sampled data."""
+Kind = Literal["left", "right", "rotate"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Where every bit of the state goes in one step."""
+
+    kind: Kind
+    by: int
+
+
+def claims(update: Update) -> Iterator[Claim]:
+    """The claim for an update of one integer that moves its bits by a fixed amount."""
+    (type_, *more) = update.types
+    if more or not type_.is_int or update.meaning is not Meaning.WRAP:
+        return
+    used = {node.op for node in walk(update.components[0]) if isinstance(node, Op)}
+    if not used & {"<<", ">>", "*"} or not used & {"<<", ">>", "^", "|", "&", "~"}:
+        return
+    columns = _columns(update, type_)
+    move = None if columns is None else _move(columns, type_.bits)
+    if columns is None or move is None:
+        return
+    whole = _moved_mask(move, type_.bits)
+    masked = any(_union(row) != whole for row in columns)
+    lift = _lifting(update, type_, move, masked)
+    top = Const(lift.types[0], type_.bits - (move.kind == "rotate"))
+    yield Claim(update, lift=lift, invariant=(apply("<=", Var(lift.types[0], "y0"), top),))
+
+
+def _columns(update: Update, type_: Type) -> list[list[int]] | None:
+    """For each sampled datum the images of the single bits, less that of 0; None where bits do not add up."""
+    (x,) = update.accumulators
+    component = update.components[0]
+    loose = [v for v in sampling.used(update.components) if v != x]
+    near = sampling.literals(update.components)
+    data = sampling.points(loose, update.meaning, _DATA, near)
+    full = (1 << type_.bits) - 1
+    random = np.random.default_rng(type_.bits)
+    mixed = [int.from_bytes(random.bytes(type_.bits // 8), "little") for _ in range(8)]
+    states = [0, *(1 << j for j in range(type_.bits)), *mixed]
+    count = len(states)
+    wrapped = np.array([type_.wrap(s) for s in states], dtype=object).astype(f"{type_.code[0]}{type_.bits // 8}")
+    env = {name: np.repeat(values, count) for name, values in data.items()}
+    env[x.name] = np.tile(wrapped, _DATA)
+    images = np.broadcast_to(evaluate(component, env, update.meaning), (_DATA * count,)).reshape(_DATA, count)
+    rows: list[list[int]] = []
+    for image in images.tolist():
+        moved = [(int(value) ^ int(image[0])) & full for value in image]
+        columns = moved[1 : 1 + type_.bits]
+        for state, value in zip(mixed, moved[1 + type_.bits :], strict=True):
+            total = 0
+            for j in range(type_.bits):
+                total ^= columns[j] if state >> j & 1 else 0
+            if total != value:
+                return None
+        rows.append(columns)
+    return rows
+
+
+def _union(row: list[int]) -> int:
+    total = 0
+    for column in row:
+        total |= column
+    return total
+
+
+def _move(rows: list[list[int]], bits: int) -> _Move | None:
+    """The one amount by which all bits move, those that are masked away aside."""
+    pairs = {(j, k) for row in rows for j, column in zip(range(bits), row, strict=True) for k in _set_bits(column)}
+    offsets = {k - j for j, k in pairs}
+    if len(offsets) == 1:
+        (by,) = offsets
+        return _Move("left" if by > 0 else "right", abs(by)) if by else None
+    around = {offset % bits for offset in offsets}
+    return _Move("rotate", around.pop()) if len(around) == 1 else None
+
+
+def _set_bits(column: int) -> Iterator[int]:
+    while column:
+        low = column & -column
+        yield low.bit_length() - 1
+        column ^= low
+
+
+def _moved_mask(move: _Move, bits: int) -> int:
+    full = (1 << bits) - 1
+    if move.kind == "rotate":
+        return full
+    return full << move.by & full if move.kind == "left" else full >> move.by
+
+
+def _lifting(update: Update, type_: Type, move: _Move, masked: bool) -> Lift:
+    own = parse_type(f"u{type_.bits}")
+    width = Const(own, type_.bits)
+    ones = Const(own, (1 << type_.bits) - 1)
+
+    def moved(value: Expr, by: Expr) -> Expr:
+        if move.kind == "left":
+            return apply("<<", value, by)
+        if move.kind == "right":
+            return apply(">>", value, by)
+        return apply("|", apply("<<", value, by), apply(">>", value, apply("-", width, by)))
+
+    (nothing,) = run_from(update, (Const(type_, 0),))
+    value = cast(own, nothing)
+    wide = (own, own, own) if masked else (own, own)
+    first = [Var(t, f"x{i}") for i, t in zip(range(len(wide)), wide, strict=True)]
+    second = [Var(t, f"y{i}") for i, t in zip(range(len(wide)), wide, strict=True)]
+    by, more = first[0], second[0]
+    total = apply("+", by, more)
+    amount = apply("&", total, Const(own, type_.bits - 1)) if move.kind == "rotate" else apply("min", total, width)
+
+    def through(bits: Expr) -> Expr:
+        """Bits after the second's moving and masking."""
+        return apply("&", moved(bits, more), second[2]) if masked else moved(bits, more)
+
+    operator: list[Expr] = [amount, apply("^", through(first[1]), second[1])]
+    data = [Const(own, move.by), tidy(value)]
+    identity: list[Expr] = [Const(own, 0), Const(own, 0)]
+    if masked:
+        # Ones are shifted into a mask, so that the unit leaves every mask as it is; what they let through is 0.
+        operator.append(apply("&", apply("~", moved(apply("~", first[2]), more)), second[2]))
+        (all_set,) = run_from(update, (Const(type_, type_.wrap(-1)),))
+        data.append(tidy(apply("^", cast(own, all_set), value)))
+        identity.append(ones)
+    x = cast(own, Var(type_, "x0"))
+    applied = cast(type_, apply("^", through(x), second[1]))
+    return Lift(wide, tuple(data), tuple(operator), tuple(identity), (applied,))
