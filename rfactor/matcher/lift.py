@@ -15,8 +15,10 @@ from rfactor.matcher import (
     lift_bits,
     lift_clamp,
     lift_control,
+    lift_modular,
     lift_neighbour,
     lift_reset,
+    lift_settle,
     lift_table,
     tropical,
 )
@@ -68,6 +70,8 @@ class Lifter:
             lambda: lift_clamp.claims(update),
             lambda: lift_bits.claims(update),
             lambda: lift_table.claims(update),
+            lambda: lift_modular.claims(update),
+            lambda: lift_settle.claims(update),
         ]
         for family in families:
             for claim in family():

@@ -85,6 +85,10 @@ def _interval(node: Expr, known: dict[Expr, Interval]) -> Interval | None:
         return min(a, c), min(b, d)
     if node.op == "max":
         return max(a, c), max(b, d)
+    if node.op == "%":
+        return 0, max(abs(c), abs(d), 1) - 1
+    if node.op == "//" and c > 0:
+        return min(a // c, a // d), max(b // c, b // d)
     if node.op == "abs":
         return (0 if a <= 0 <= b else min(abs(a), abs(b))), max(abs(a), abs(b))
     return None

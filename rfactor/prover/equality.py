@@ -120,6 +120,9 @@ def _prove_equal(
     if meaning is Meaning.WRAP:
         ranges = ranges_without_overflow([*left, *right], assumptions)
         if ranges:
+            method = prove_by_cases(left, right, Meaning.MATH, assumptions, limits)
+            if method is not None:
+                return proven(method)
             exact = _by_solver(left, right, Meaning.MATH, (*assumptions, *ranges), limits, start)
             if isinstance(exact, Proven):
                 return exact

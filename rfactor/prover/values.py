@@ -159,6 +159,8 @@ class Values(Comparisons):
                 return {} if op == "&" else other
             if value == ones and (ring.bits or type_.code == "int"):
                 return other if op == "&" else one if op == "|" else ring.add(one, other, -1)
+            if op == "&" and value is not None and 0 < value < type_.max and not int(value) & (int(value) + 1):
+                return self.remainder(type_, other, ring.constant(int(value) + 1), ring)  # the low bits
         return self.opaque(op, type_, frozenset(map(key, args)))
 
     def divide(self, a: Polynomial, b: Polynomial, ring: Ring, state: State, type_: Type) -> Polynomial:
