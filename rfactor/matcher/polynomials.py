@@ -55,7 +55,7 @@ def _dot(row: tuple[Polynomial, ...], column: tuple[Polynomial, ...], start: Pol
     return total
 
 
-class _Reader:
+class Reader:
     """Expressions as polynomials; whatever is not arithmetic and free of accumulators is an atom."""
 
     def __init__(self, update: Update) -> None:
@@ -153,11 +153,11 @@ def _graded(item: tuple[Monomial, object]) -> tuple[int, list[tuple[int, int]]]:
     return (0 if monomial else 1, list(monomial))
 
 
-def linear_map(update: Update) -> tuple[_Reader, _Map] | None:
+def linear_map(update: Update) -> tuple[Reader, _Map] | None:
     """The update as x -> A x + b, or None if it is not linear in its accumulators or mixes types."""
     if len(set(update.types)) != 1 or update.types[0].is_bool:
         return None
-    reader = _Reader(update)
+    reader = Reader(update)
     rows, offsets = [], []
     try:
         for component in update.components:
@@ -206,7 +206,7 @@ def claims(update: Update) -> Iterator[Claim]:
         return
 
 
-def _generalised(step: _Map, reader: _Reader) -> _Map:
+def _generalised(step: _Map, reader: Reader) -> _Map:
     """The step with a fresh datum, which is 1 in the update, before each constant that the update adds.
 
     A count adds 1 each time; what runs add up to is seen only if that 1 may vary.
@@ -232,7 +232,7 @@ def _generalised(step: _Map, reader: _Reader) -> _Map:
     return _Map(matrix, tuple(map(scaled, step.offset)))
 
 
-def _renamed(step: _Map, reader: _Reader, tag: int) -> _Map:
+def _renamed(step: _Map, reader: Reader, tag: int) -> _Map:
     """The same step with other data: atoms that depend on data are replaced by fresh ones."""
     fresh: dict[int, int] = {}
 
@@ -251,7 +251,7 @@ def _renamed(step: _Map, reader: _Reader, tag: int) -> _Map:
     return _Map(tuple(tuple(map(rename, row)) for row in step.matrix), tuple(map(rename, step.offset)))
 
 
-def _starts(reader: _Reader, step: _Map) -> Iterator[tuple[int, ...]]:
+def _starts(reader: Reader, step: _Map) -> Iterator[tuple[int, ...]]:
     """Values of `e` for which `f(e; d)` tells as much of the data apart as any."""
     ring = reader.ring
     seen = []
@@ -320,7 +320,7 @@ class _Solved:
     unique: bool
 
 
-def _solve(run: _Map, value: tuple[Polynomial, ...], reader: _Reader) -> _Solved | None:
+def _solve(run: _Map, value: tuple[Polynomial, ...], reader: Reader) -> _Solved | None:
     """Write every entry of A and b as a linear combination of y = f(e; d), over polynomials in the constants."""
     fixed = {m for entry in run.entries for m in (_constant_part(m, reader) for m in entry)}
     multipliers = sorted({ONE, *fixed}, key=len)[:4]
@@ -354,7 +354,7 @@ def _with(multiplier: Monomial, component: int) -> Monomial:
     return product(multiplier, ((-1 - component, 1),))
 
 
-def _constant_part(monomial: Monomial, reader: _Reader) -> Monomial:
+def _constant_part(monomial: Monomial, reader: Reader) -> Monomial:
     return tuple((atom, power) for atom, power in monomial if names(reader.atoms[atom]) <= reader.constants)
 
 
@@ -415,7 +415,7 @@ def _combination(entry: Polynomial, rows: list[tuple[Monomial, _Row]], ring: Rin
     return result
 
 
-def _claim(update: Update, reader: _Reader, solved: _Solved, start: tuple[int, ...]) -> Claim | None:
+def _claim(update: Update, reader: Reader, solved: _Solved, start: tuple[int, ...]) -> Claim | None:
     type_: Type = reader.type
     if type_.code == "uint" and reader.ring.bits == 0 and any(value < 0 for value in start):
         return None

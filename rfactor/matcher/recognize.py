@@ -11,9 +11,10 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
+from rfactor.matcher.instance import Refutation, start_names
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recombine import Combined, combine
-from rfactor.matcher.refute import Refutation, refute, start_names
+from rfactor.matcher.refute import refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.limits import Limits

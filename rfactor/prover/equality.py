@@ -160,12 +160,14 @@ def _by_solver(
 
 
 def _only_adds(exprs: Sequence[Expr]) -> bool:
-    """Whether integers are only added, multiplied by literals, compared and chosen."""
+    """Whether integers are only added, multiplied and divided by literals, compared and chosen."""
     for expr in exprs:
         for node in walk(expr):
             if not isinstance(node, Op) or not node.args[-1].type.is_int:
                 continue
             if node.op == "*" and any(isinstance(arg, Const) for arg in node.args):
+                continue
+            if node.op in ("//", "%") and isinstance(node.args[1], Const):
                 continue
             if node.op not in _ADDING:
                 return False

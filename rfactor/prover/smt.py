@@ -192,7 +192,7 @@ class LinearTerms(Terms):
     """Machine integers as integers: what is compared or chosen is reduced to its type's range by a multiple of 2^width.
 
     The multiple is a new variable, bounded by what the sum can be; each value has exactly one. Products of variables,
-    divisions and operations on bits are functions about which nothing is known.
+    divisions by them and operations on bits are functions about which nothing is known.
     """
 
     def __init__(self, context: Any, meaning: Meaning) -> None:
@@ -258,12 +258,27 @@ class LinearTerms(Terms):
             if old.is_bool:
                 one = z3.If(self.term(args[0]), self.constant(type_, 1), self.constant(type_, 0), self.context)
                 return self.atom(("bool", expr), one, 0, 1)
+        if expr.op in ("//", "%") and isinstance(args[1], Const):
+            return self.divided(expr, args[0], int(args[1].value))
         if expr.op in ("min", "max", "select"):
             parts = tuple(map(self.term, args))
             chosen = z3.If(*parts, self.context) if expr.op == "select" else _EXACT[expr.op](*parts)
             return self.atom(expr, chosen, low, high)
         description = (expr.op, type_, *(arg.type for arg in args))
         return self.atom(expr, self.uninterpreted(type_, description, args), low, high)
+
+    def divided(self, expr: Op, operand: Expr, divisor: int) -> Sum:
+        """Quotient or remainder by a literal: operand = divisor * quotient + remainder, 0 <= remainder < |divisor|."""
+        if divisor == 0:
+            return Sum({}, 0)
+        if abs(divisor) == 1:
+            return plus(Sum({}, 0), self.sum(operand), divisor, expr.type) if expr.op == "//" else Sum({}, 0)
+        low, high = int(expr.type.min), int(expr.type.max)
+        value = self.term(operand)
+        quotient = z3.Const(f"quotient {value.get_id()} {divisor}", z3.IntSort(self.context))
+        part = self.atom(("//", value.get_id(), divisor), quotient, low, high)
+        rest = self.atom(("%", value.get_id(), divisor), value - divisor * quotient, 0, abs(divisor) - 1)
+        return part if expr.op == "//" else rest
 
     def value(self, total: Sum, type_: Type) -> Any:
         """A sum as a value of its type."""

@@ -1,0 +1,95 @@
+"""One instance of a refutation as values and as a sentence: computed exactly, floats as reals, or not told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rfactor.ir.evaluate import as_array, evaluate
+from rfactor.ir.expr import Value, variables
+from rfactor.ir.update import Update
+from rfactor.prover.verdict import Proven
+
+Datum = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """No operator exists: the proof, and one instance of why."""
+
+    instance: Mapping[str, Value]
+    """A start, another, and two runs that end alike from the first and not from the second."""
+    sentence: str
+    proof: Proven
+
+
+def start_names(update: Update) -> tuple[str, ...]:
+    """What an instance calls the start: `e0`, `e1`, …, or `start0`, … where a datum or a constant is called `e0`."""
+    taken = {var.name for component in update.components for var in variables(component)}
+    names = tuple(f"e{i}" for i in range(len(update.types)))
+    return names if taken.isdisjoint(names) else tuple(f"start{i}" for i in range(len(update.types)))
+
+
+def told(
+    update: Update,
+    e: Sequence[Value],
+    x: Sequence[Value],
+    runs: tuple[Sequence[Datum], Sequence[Datum]],
+    constants: Mapping[str, Value],
+    proof: Proven,
+) -> Refutation | None:
+    """What was proved, told by runs that end alike from `e` and not from `x`; None if exact values do not show it."""
+    from_e, from_x = ([_final(update, start, run, constants) for run in runs] for start in (e, x))
+    if not _alike(*from_e) or _alike(*from_x):
+        return None
+    instance: dict[str, Value] = dict(zip(start_names(update), e, strict=True))
+    instance |= {f"x{i}": value for i, value in enumerate(x)}
+    instance |= constants
+    described = []
+    for mark, run in zip(("", "'"), runs, strict=True):
+        for number, datum in enumerate(run, 1):
+            suffix = str(number) if len(run) > 1 else ""
+            instance |= {f"{name}{mark}{suffix}": value for name, value in datum.items()}
+        steps = [", ".join(f"{name} = {value}" for name, value in datum.items()) or "no data" for datum in run]
+        described.append(f"({' then '.join(steps)})")
+    held = "".join(f", {name} = {value}" for name, value in constants.items())
+    where = f" with{held[1:]}" if held else ""
+    sentence = (
+        f"no operator on this state exists{where}: from {_shown(e)} the data {described[0]} and {described[1]} "
+        f"both lead to {_shown(from_e[0])}, but from {_shown(x)} they lead to {_shown(from_x[0])} and "
+        f"{_shown(from_x[1])}; and every other start has such a pair"
+    )
+    return Refutation(instance, sentence, proof)
+
+
+def _final(update: Update, start: Sequence[Value], run: Sequence[Datum], constants: Datum) -> list[Any]:
+    """The state after a run, exactly."""
+    types = {var.name: var.type for component in update.components for var in variables(component)}
+    state: list[Any] = list(start)
+    for datum in run:
+        values: dict[str, Any] = {f"x{i}": value for i, value in enumerate(state)} | dict(datum) | dict(constants)
+        env = {name: as_array(types[name], [v], update.meaning, "real") for name, v in values.items() if name in types}
+        state = [evaluate(component, env, update.meaning, "real")[0] for component in update.components]
+    return [_plain(value) for value in state]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, Fraction) else value.item() if hasattr(value, "item") else value
+
+
+def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two states are the same, up to the rounding of functions such as exp."""
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
+            if not (a == b or abs(float(a) - float(b)) <= 1e-9 * (1.0 + max(abs(float(a)), abs(float(b))))):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def _shown(state: Sequence[Any]) -> str:
+    values = [str(float(value)) if isinstance(value, Fraction) else str(value) for value in state]
+    return values[0] if len(values) == 1 else f"({', '.join(values)})"

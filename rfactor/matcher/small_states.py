@@ -1,0 +1,155 @@
+"""Refutation by trying every state: few bits of state, so that runs are tables from all states to all states.
+
+For every start two runs are looked for that it cannot tell apart and that are different tables. Where more tables can
+be reached than there are states, every start has such a pair.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from rfactor.ir.evaluate import Floats, as_array, dtype_of, evaluate, to_value
+from rfactor.ir.expr import Call, Value, Var, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.instance import Refutation, told
+from rfactor.prover import sampling
+from rfactor.prover.verdict import Proven
+
+_BITS = 16
+"""Most bits of state."""
+_ENTRIES = 1 << 21
+"""Most entries of the tables of all runs together."""
+_FEWEST, _MOST = 4, 256
+"""Data that are tried at least, and at most."""
+
+
+def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refutation | None:
+    """A proof that no start tells apart what others do, by trying all; None if there is none or too many states.
+
+    The loop's constants have the values `held`. With `same_length` only runs of as many data are compared.
+    """
+    bits = sum(t.bits for t in update.types)
+    nodes = {node for component in update.components for node in walk(component)}
+    floats = any(node.type.is_float for node in nodes)
+    if any(isinstance(node, Call) for node in nodes):
+        return None  # its values are rounded
+    wraps = update.meaning is Meaning.WRAP or all(t.is_bool for t in update.types)
+    if bits > (8 if floats else _BITS) or not wraps or not update.data or any(t.is_float for t in update.types):
+        return None
+    start = time.perf_counter()
+    data = _data(update, min(_MOST, _ENTRIES >> bits))
+    if len(data) < 2:
+        return None
+    single = _tables(update, data, held, floats)
+    for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
+        tables = np.stack([single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]] for run in runs])
+        weights = np.random.default_rng(0).integers(0, 1 << 63, tables.shape[1], dtype=np.uint64)
+        _, kept = np.unique((tables.astype(np.uint64) * weights).sum(axis=1, dtype=np.uint64), return_index=True)
+        kept = np.sort(kept)
+        ordered = np.sort(tables[kept], axis=0)
+        if len(kept) > 1 and bool(np.all((ordered[1:] == ordered[:-1]).any(axis=0))):
+            return _shown(update, [[data[i] for i in runs[k]] for k in kept], tables[kept], held, start)
+    return None
+
+
+def _lengths(count: int, same_length: bool, most: int) -> Iterator[list[tuple[int, ...]]]:
+    """Sets of runs to compare, by the numbers of their data."""
+    ones: list[tuple[int, ...]] = [(i,) for i in range(count)]
+    twos: list[tuple[int, ...]] = [*itertools.islice(_spread(count), max(0, most - count))]
+    yield ones
+    yield twos if same_length else [*ones, *twos]
+
+
+def _spread(count: int) -> Iterator[tuple[int, int]]:
+    """Pairs, those of small numbers first."""
+    for total in range(2 * count - 1):
+        yield from ((i, total - i) for i in range(max(0, total - count + 1), min(total, count - 1) + 1))
+
+
+def _data(update: Update, most: int) -> list[dict[str, Value]]:
+    """Values of the data of one step: all, if they are few, else a spread."""
+    choices = [_values(var, update) for var in update.data]
+    sizes = [len(c) for c in choices]
+    while np.prod(sizes) > most and max(sizes) > 2:
+        sizes[int(np.argmax(sizes))] -= 1
+    cut = [c[:size] for c, size in zip(choices, sizes, strict=True)]
+    names = [var.name for var in update.data]
+    return [dict(zip(names, values, strict=True)) for values in itertools.islice(itertools.product(*cut), most)]
+
+
+def _values(var: Var, update: Update) -> list[Value]:
+    """What a datum may be, likeliest first."""
+    type_ = var.type
+    if type_.is_bool:
+        return [False, True]
+    if type_.is_float:
+        return [0.0, 1.0, 2.0, -1.0, 0.5, 3.0, 10.0, 100.0, -2.0, 1000.0]
+    low, high = int(type_.min), int(type_.max)
+    near = [int(v) + step for v in sampling.literals(update.components).get(type_, ()) for step in (0, -1, 1)]
+    powers = [1 << p for p in range(2, type_.bits)]
+    first = [0, 1, 2, 3, low, high, *near, high - 1, low + 1, 5, 7, *powers]
+    every = range(low, high + 1) if type_.bits <= 8 else ()
+    return [v for v in dict.fromkeys([*first, *every]) if low <= v <= high]
+
+
+def _tables(
+    update: Update, data: Sequence[Mapping[str, Value]], held: Mapping[str, Value], floats: bool
+) -> list[sampling.Array]:
+    """For each datum the number of the state that each state leads to."""
+    bits = sum(t.bits for t in update.types)
+    env = dict(zip((x.name for x in update.accumulators), states(update.types), strict=True))
+    types = {v.name: v.type for v in sampling.used(update.components)}
+    kind: Floats = "real" if floats else "ieee"
+    for name, value in held.items():
+        env[name] = as_array(types[name], [value], update.meaning, kind)
+    result = []
+    for datum in data:
+        given = {name: as_array(types[name], [value], update.meaning, kind) for name, value in datum.items()}
+        number = np.zeros(1 << bits, dtype=np.int64)
+        for component, type_ in zip(reversed(update.components), reversed(update.types), strict=True):
+            after = np.broadcast_to(evaluate(component, env | given, update.meaning, kind), number.shape)
+            number = (number << type_.bits) | (after.astype(np.int64) & ((1 << type_.bits) - 1))
+        result.append(number)
+    return result
+
+
+def states(types: Sequence[Type]) -> list[sampling.Array]:
+    """Every state, a column a component: state number n has component i in its bits, the first lowest."""
+    number = np.arange(1 << sum(t.bits for t in types), dtype=np.int64)
+    columns = []
+    for type_ in types:
+        columns.append((number & ((1 << type_.bits) - 1)).astype(dtype_of(type_)))
+        number = number >> type_.bits
+    return columns
+
+
+def _shown(
+    update: Update,
+    runs: Sequence[Sequence[Mapping[str, Value]]],
+    tables: sampling.Array,
+    held: Mapping[str, Value],
+    start: float,
+) -> Refutation | None:
+    """The first start with two runs that it does not tell apart, and another that does."""
+    columns = states(update.types)
+
+    def state(number: int) -> list[Value]:
+        return [to_value(column[number]) for column in columns]
+
+    proof = Proven("exhaustive", (time.perf_counter() - start) * 1000)
+    for e in range(tables.shape[1]):
+        seen: dict[int, int] = {}
+        for at, end in enumerate(tables[:, e].tolist()):
+            other = seen.setdefault(end, at)
+            if other != at:
+                x = int(np.argmax(tables[other] != tables[at]))
+                found = told(update, state(e), state(x), (runs[other], runs[at]), held, proof)
+                if found is not None:
+                    return found
+    return None
