@@ -41,7 +41,8 @@ def _range(update: Update) -> list[int] | None:
     env = sampling.points(sampling.used([component]), update.meaning, _POINTS, sampling.literals([component]))
     images = np.broadcast_to(evaluate(component, env, update.meaning), (_POINTS,))
     low, high = int(min(images.tolist())), int(max(images.tolist()))
-    return list(range(low, high + 1)) if 1 < high - low + 1 <= _MOST_STATES else None
+    fits = update.types[0].min <= low and high <= update.types[0].max
+    return list(range(low, high + 1)) if fits and 1 < high - low + 1 <= _MOST_STATES else None
 
 
 def _lifting(update: Update, type_: Type, states: Sequence[int]) -> Lift:

@@ -146,7 +146,7 @@ class Comparisons:
             number = type_.wrap(int(number)) if self.ring(type_).bits else number
         elif atom in self.infinite:
             number = math.inf if self.described[atom or 0] == ("inf", True) else -math.inf
-        node: Hashable = key(value) if number is None else ("constant", number, type_)
+        node: Hashable = key(value) if number is None else ("constant", number)
         if node in order.above:
             return node
         self.nodes[node] = value

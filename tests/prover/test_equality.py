@@ -10,7 +10,7 @@ from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, F32, I8, I32, U8, U16, Type
+from rfactor.ir.types import BOOL, F16, F32, I8, I32, U8, U16, Type
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.limits import Limits
@@ -116,3 +116,12 @@ def test_a_proof_by_cases_is_never_contradicted_by_values(one: Expr, other: Expr
         else:
             point[var.name] = data.draw(st.integers(int(var.type.min), int(var.type.max)))
     assert evaluate_scalar(one, point) == evaluate_scalar(other, point)
+
+
+@pytest.mark.parametrize(("types", "meaning"), [((F16, F32), Meaning.WRAP), ((I8, I32), Meaning.MATH)])
+def test_a_constant_of_two_types_is_one_number(types: tuple[Type, Type], meaning: Meaning) -> None:
+    names = {"x": types[0], "y": types[1]}
+    left = parse_expr("select(x > 0 and y > 0, u8(1), u8(2))", names)
+    right = parse_expr("u8(1)", names)
+    assert prove_by_cases((left,), (right,), meaning, (), Limits(cases=200)) is None
+    assert not isinstance(prove_equal((left,), (right,), meaning=meaning), Proven)

@@ -19,8 +19,11 @@ LEAVES = st.sampled_from(["a", "a", "b", "b", "0", "1", "100", "127"])
 
 def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     binary = st.sampled_from(
-        ["({} + {})", "({} - {})", "min({}, {})", "max({}, {})", "({} - 3*{})", "({} // 7 + {})", "({} % 5 - {})", "select({0} < {1}, {1}, {0} + {1})"]
-    )
+        [
+            "({} + {})", "({} - {})", "min({}, {})", "max({}, {})", "({} - 3*{})", "({} // 7 + {})", "({} % 5 - {})",
+            "select({0} < {1}, {1}, {0} + {1})",
+        ]
+    )  # fmt: skip
     return st.builds(lambda shape, one, two: shape.format(one, two), binary, inner, inner)
 
 
