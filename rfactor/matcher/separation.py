@@ -6,7 +6,8 @@ Data are drawn from few values, so that many agree from a start that does not se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -21,6 +22,19 @@ from rfactor.prover.infinity import is_infinite
 
 _DATA = 64
 """Sampled data."""
+
+
+_FIRST, _LATER = 4, 200
+"""Starts that are looked at together: the likeliest, then the others."""
+
+
+def promising(update: Update, starts: Iterable[State]) -> Iterator[State]:
+    """The starts that may tell data apart as far as every other state does: without that no operator exists."""
+    separation = Separation(update)
+    waiting = iter(starts)
+    for size in (_FIRST, _LATER):
+        some = list(itertools.islice(waiting, size))
+        yield from itertools.compress(some, separation.of(some))
 
 
 class Separation:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher.separation import Separation
+from rfactor.matcher.separation import promising
 from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, maximal_free, run_from
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, apply_update
@@ -155,12 +155,13 @@ def claims(
     Nothing more is begun once the limits have expired.
     """
     solved = solved or Solved({}, {})
-    search = _Search(update, solved, limits)
+    search: _Search | None = None
     infinite = update.meaning is Meaning.MATH
     waiting: list[Claim] = []
     tried: set[State] = set()
     after_first = 0
-    for e in search.promising(starts_given if starts_given is not None else starts(update, solved, infinite)):
+    for e in promising(update, starts_given if starts_given is not None else starts(update, solved, infinite)):
+        search = search or _Search(update, solved, limits)
         if waiting:
             after_first += 1
             if after_first > _AFTER_FIRST and not search.improves(e, waiting):
@@ -200,7 +201,6 @@ class _Search:
             if isinstance(node, Const) and not node.type.is_bool
         ]
         self.samples = Samples(update)
-        self.separation = Separation(update)
         self.step = self.samples.values([update.components[i] for i in self.open])
         after_two = apply_update(self._second(), update.components)
         self.two = self.samples.values([after_two[i] for i in self.open])
@@ -214,13 +214,6 @@ class _Search:
         return Update(
             tuple(replace(c, values) for c in update.components), update.types, update.constants, update.meaning
         )
-
-    def promising(self, starts: Iterable[State]) -> Iterator[State]:
-        """The starts that may tell data apart as far as every other state does: without that no operator exists."""
-        waiting = iter(starts)
-        for size in (4, _STARTS):
-            some = list(itertools.islice(waiting, size))
-            yield from itertools.compress(some, self.separation.of(some))
 
     def from_start(self, e: State) -> Iterator[tuple[Claim, bool]]:
         """Claims with this `e`, and whether each looks two-sided."""
