@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Protocol, TypeVar
 
 from rfactor.errors import Error
+
+LOG = logging.getLogger("rfactor.enumerate")
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -38,34 +45,76 @@ class Serial:
 def _begin_worker() -> None:
     # Ctrl-C is for the process that writes; it ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-class _Indexed(Generic[Task, Result]):
-    def __init__(self, function: Callable[[Task], Result]) -> None:
-        self.function = function
-
-    def __call__(self, pair: tuple[int, Task]) -> tuple[int, Result]:
-        return pair[0], self.function(pair[1])
+def _end_with_parent() -> None:
+    """Ends this process when the one that writes is gone, even by SIGKILL: nobody waits for its work any more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 class Workers:
-    """Worker processes; their log records come to this process's handlers."""
+    """Worker processes; their log records come to this process's handlers.
+
+    The tasks of a worker that dies are run again. Raises `Error` where workers die again and again.
+    """
 
     def __init__(self, jobs: int) -> None:
         from multiprocessing_logging import install_mp_handler
 
         install_mp_handler(logging.getLogger("rfactor"))
+        self._jobs = jobs
+        self._pool = self._start()
+
+    def _start(self) -> ProcessPoolExecutor:
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("fork" if "fork" in methods else None)
-        self._pool = context.Pool(jobs, initializer=_begin_worker)
+        return ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_begin_worker)
 
     def run(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        pairs = list(zip(range(len(tasks)), tasks, strict=True))
-        yield from self._pool.imap_unordered(_Indexed(function), pairs)
+        missing = dict(zip(range(len(tasks)), tasks, strict=True))
+        losses = 0
+        while missing:
+            try:
+                for index, result in self._some(function, missing):
+                    del missing[index]
+                    losses = 0
+                    yield index, result
+            except BrokenProcessPool:
+                losses += 1
+                if losses > _LOSSES:
+                    raise Error(
+                        f"a worker process was lost {losses} times in a row (out of memory?); "
+                        "what is finished is kept: go on with --resume and fewer --jobs"
+                    ) from None
+                LOG.warning("a worker process was lost; its work is run again")
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                self._pool = self._start()
+
+    def _some(self, function: Callable[[Task], Result], missing: Mapping[int, Task]) -> Iterator[tuple[int, Result]]:
+        """Results as they are ready, with few tasks ahead of the workers."""
+        waiting = iter(list(missing.items()))
+        running: dict[Future[Result], int] = {}
+        while True:
+            for index, task in itertools.islice(waiting, 2 * self._jobs - len(running)):
+                running[self._pool.submit(function, task)] = index
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
 
     def close(self) -> None:
-        self._pool.terminate()
-        self._pool.join()
+        """Ends the workers at once, whatever they are doing."""
+        for process in list((self._pool._processes or {}).values()):
+            process.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+_LOSSES = 3
+"""Workers lost in a row, with no task finished between, after which a run gives up."""
 
 
 class Dask:
