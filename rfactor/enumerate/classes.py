@@ -6,6 +6,7 @@ from the representatives of the smaller ones, so the number of classes, not of t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from rfactor.enumerate.points import Family, halves, scan_samples
 from rfactor.native.lanes import CODE, LEAVES
+from rfactor.native.linking import link
 from rfactor.native.programs import WIDTH, aligned
 from rfactor.native.scan import BLOCK, WAYS, HashSet, Scanner
 
@@ -64,6 +66,22 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.programs)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Every `parts`-th piece of a stream, from the `part`-th on."""
+
+    part: int
+    parts: int
+
+    def turns(self) -> Iterator[bool]:
+        """For each piece in turn whether it is in the share."""
+        for turn in itertools.count():
+            yield turn % self.parts == self.part
+
+
+WHOLE = Share(0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +205,7 @@ class Classes:
 
     def compile(self, terms: Terms) -> np.ndarray:
         """Programs (n, 16) of trees over the pool."""
-        selects = terms.codes >= CODE["<"]
-        programs = np.empty((len(terms), WIDTH), np.uint8)
-        for which, arity in ((~selects, 2), (selects, 4)):
-            operands = [self.programs[terms.operands[which, j]] for j in range(arity)]
-            programs[which] = link(terms.codes[which], operands)
-        return programs
+        return link(terms.codes, terms.operands, self.programs)
 
     def masks(self, vectors: np.ndarray) -> np.ndarray:
         """For each value vector the choices of an identity under which it is y0 on the samples (64 bits)."""
@@ -211,39 +224,41 @@ class Classes:
             return self.vectors[rows]
         return self.scanner.make(self.codes[rows], self.operands[rows], self.vectors)
 
-    def _blocks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _blocks(self, size: int, share: Share) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(vectors, programs) of the classes of a size; of every tree over classes where the size is not known."""
+        mine = share.turns()
         if size <= self.largest:
             for start in range(self.starts[size], self.starts[size + 1], CHUNK):
-                rows = slice(start, min(start + CHUNK, self.starts[size + 1]))
-                yield self._vectors_of(rows), self.programs[rows]
+                if next(mine):
+                    rows = slice(start, min(start + CHUNK, self.starts[size + 1]))
+                    yield self._vectors_of(rows), self.programs[rows]
             return
-        for vectors, programs, op, t, triangular in self._products(size):
+        for vectors, programs, op, t, triangular in self._products(size, WHOLE):
             for start in range(0, len(vectors), max(1, CHUNK // len(self.rows(t)))):
+                if not next(mine):
+                    continue
                 stop = min(len(vectors), start + max(1, CHUNK // len(self.rows(t))))
                 i, j = np.divmod(np.arange((stop - start) * len(self.rows(t))), len(self.rows(t)))
                 if triangular:
                     i, j = i[j <= i + start], j[j <= i + start]
                 both = aligned(np.concatenate([vectors[start:stop], self.of(t)]))
-                operands = np.zeros((len(i), 4), np.int64)
-                operands[:, 0], operands[:, 1] = i, j + (stop - start)
-                codes = np.full(len(i), CODE[op], np.int64)
-                right = self.programs[self.starts[t] : self.starts[t + 1]]
-                yield self.scanner.make(codes, operands, both), link(codes, [programs[start:stop][i], right[j]])
-        for condition, true, false in self._choices(size):
+                terms = binary(op, i, j + (stop - start))
+                pool = np.concatenate([programs[start:stop], self._programs_of(t)])
+                yield self.scanner.make(terms.codes, terms.operands, both), link(terms.codes, terms.operands, pool)
+        for condition, true, false in self._choices(size, share):
             i, j = (part.ravel() for part in np.meshgrid(np.array(self.rows(true)), np.array(self.rows(false))))
             terms = choices(condition.comparison, condition.left, condition.right, i, j)
             for start in range(0, len(terms), CHUNK):
                 part = terms[start : start + CHUNK]
                 yield self.scanner.make(part.codes, part.operands, self.vectors), self.compile(part)
 
-    def _products(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray, str, int, bool]]:
+    def _products(self, size: int, share: Share) -> Iterator[tuple[np.ndarray, np.ndarray, str, int, bool]]:
         """(vectors, programs, operation, size of the right operand, whether left and right are the same rows)."""
         for s in range(size - 1, 0, -1):
             t = size - s
             if t > s and t > self._stored:
                 continue
-            for vectors, programs in self._blocks(s):
+            for vectors, programs in self._blocks(s, share):
                 for op in self.operations:
                     if op in self.ordered or s > t:
                         yield vectors, programs, op, t, False
@@ -254,58 +269,49 @@ class Classes:
     def _stored(self) -> int:
         return max(s for s in range(len(self.starts) - 1) if self.starts[s + 1] <= len(self.vectors))
 
-    def _choices(self, size: int) -> Iterator[tuple[Condition, int, int]]:
+    def _choices(self, size: int, share: Share) -> Iterator[tuple[Condition, int, int]]:
+        mine = share.turns()
         for condition_size, true, false in select_sizes(size):
             for condition in self.conditions(condition_size):
-                yield condition, true, false
+                if next(mine):
+                    yield condition, true, false
 
-    def streamed(self, size: int) -> Iterator[Candidates]:
-        """Trees of `size` leaves over the classes of less that have a left identity on the samples."""
-        for vectors, programs, op, t, triangular in self._products(size):
-            kept = self.scanner.with_identity(op, vectors, self.of(t), triangular=triangular)
-            right = self.programs[self.starts[t] : self.starts[t + 1]]
-            if len(kept):
-                yield Candidates(
-                    link(np.full(len(kept), CODE[op]), [programs[kept[:, 0]], right[kept[:, 1]]]),
-                    kept[:, 2].view(np.uint64),
-                )
+    def streamed(self, size: int, share: Share = WHOLE) -> Iterator[Candidates]:
+        """Functions of `size` leaves that have a left identity on the samples, over the classes of less; a share."""
+        seen = HashSet(1 << 16)
+        for vectors, programs, op, t, triangular in self._products(size, share):
+            kept = self.scanner.with_identity(op, vectors, self.of(t), seen, triangular=triangular)
+            yield _linked(op, kept, programs, self._programs_of(t))
             if op in self.ordered and size - t > self._stored:
                 # The larger operand on the right, where it is only ever made on the left.
-                yield from self._turned(op, vectors, programs, t)
-        for condition, true, false in self._choices(size):
-            kept = self.scanner.with_identity_select(self.bits(condition), self.of(true), self.of(false))
+                kept = self.scanner.with_identity(op, self.of(t), vectors, seen)
+                yield _linked(op, kept, self._programs_of(t), programs)
+        waiting: list[tuple[Terms, np.ndarray]] = []
+        for condition, true, false in self._choices(size, share):
+            kept = self.scanner.with_identity_select(self.bits(condition), self.of(true), self.of(false), seen)
             if len(kept):
                 ones, others = self.starts[true] + kept[:, 0], self.starts[false] + kept[:, 1]
                 terms = choices(condition.comparison, condition.left, condition.right, ones, others)
-                yield Candidates(self.compile(terms), np.ascontiguousarray(kept[:, 2]).view(np.uint64))
+                waiting.append((terms, kept[:, 2]))
+            if len(waiting) == CHUNK:
+                yield self._compiled(waiting)
+                waiting = []
+        if waiting:
+            yield self._compiled(waiting)
 
-    def _turned(self, op: str, vectors: np.ndarray, programs: np.ndarray, t: int) -> Iterator[Candidates]:
-        kept = self.scanner.with_identity(op, self.of(t), vectors)
-        if len(kept):
-            left = self.programs[self.starts[t] : self.starts[t + 1]]
-            yield Candidates(
-                link(np.full(len(kept), CODE[op]), [left[kept[:, 0]], programs[kept[:, 1]]]),
-                np.ascontiguousarray(kept[:, 2]).view(np.uint64),
-            )
+    def _programs_of(self, size: int) -> np.ndarray:
+        return self.programs[self.starts[size] : self.starts[size + 1]]
+
+    def _compiled(self, found: Sequence[tuple[Terms, np.ndarray]]) -> Candidates:
+        terms = Terms.join([terms for terms, _ in found])
+        return Candidates(self.compile(terms), np.concatenate([masks for _, masks in found]).view(np.uint64))
 
 
-def link(codes: np.ndarray, operands: Sequence[np.ndarray]) -> np.ndarray:
-    """Programs of trees with these roots and these programs as operands."""
-    n = len(codes)
-    programs = np.zeros((n, WIDTH), np.uint8)
-    length = np.zeros(n, np.int64)
-    columns = np.arange(WIDTH - 1)
-    for part in operands:
-        size = part[:, -1].astype(np.int64)
-        for at in np.unique(length):
-            here = np.flatnonzero(length == at)
-            room = WIDTH - 1 - at
-            inside = part[here, :room]
-            programs[here, at : WIDTH - 1] = np.where(columns[:room] < size[here, None], inside, 0)
-        length += size
-    programs[np.arange(n), length] = codes
-    programs[:, -1] = length + 1
-    return programs
+def _linked(op: str, kept: np.ndarray, left: np.ndarray, right: np.ndarray) -> Candidates:
+    """The trees `op(left[i], right[j])` of rows (i, j, mask)."""
+    terms = binary(op, kept[:, 0], kept[:, 1] + len(left))
+    programs = link(terms.codes, terms.operands, np.concatenate([left, right]))
+    return Candidates(programs, np.ascontiguousarray(kept[:, 2]).view(np.uint64))
 
 
 def select_sizes(size: int) -> list[tuple[int, int, int]]:
@@ -313,4 +319,4 @@ def select_sizes(size: int) -> list[tuple[int, int, int]]:
     return [(c, t, size - c - t) for c in range(2, size - 1) for t in range(1, size - c)]
 
 
-__all__ = ["Candidates", "Classes", "Condition", "Terms", "binary", "choices", "link", "select_sizes"]
+__all__ = ["WHOLE", "Candidates", "Classes", "Condition", "Share", "Terms", "binary", "choices", "select_sizes"]

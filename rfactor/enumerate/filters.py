@@ -11,11 +11,11 @@ from rfactor.enumerate.groups import Group
 from rfactor.enumerate.points import samples
 from rfactor.ir.types import Type
 from rfactor.native.lanes import CODE, Domain, domain_of
-from rfactor.native.programs import WIDTH, associative, values
+from rfactor.native.programs import WIDTH, associative, hashes, values
 
 QUICK, THOROUGH = (64, 512), (4096, 32768)
 """Triples in the stages of the associativity filter: before candidates are told apart, and of each function once."""
-PRINTS = 1024
+PRINTS = 512
 """Samples by which functions are told apart."""
 
 
@@ -85,20 +85,37 @@ def associative_on_samples(group: Group, candidates: Survivors, stages: Sequence
     return Survivors(tuple(p[kept] for p in programs), passed[kept])
 
 
-def fingerprints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
-    """(n,) 16 bytes that are equal for operators equal on samples, at the narrowest and at the widest type."""
-    import hashlib
+def fingerprints(group: Group, programs: tuple[np.ndarray, ...], seed: int, *, turned: bool = False) -> np.ndarray:
+    """(n,) 64 bits that are equal for operators equal on samples, at the narrowest and at the widest type.
 
-    n = len(programs[0])
-    rows = [bytearray() for _ in range(n)]
+    With `turned`, of the operators with their operands exchanged.
+    """
+    found = np.zeros(len(programs[0]), np.uint64)
     for type_ in dict.fromkeys((group.types[0], group.types[-1])):
         domain = domain_of(type_, group.meaning)
         points = samples(type_, domain, (5, PRINTS), (seed, 2, type_.bits))
+        if turned:
+            points = points[[2, 3, 0, 1, 4]]
         for part in programs:
-            for row, result in zip(rows, values(domain, part, points), strict=True):
-                # -0.0 and 0.0 are the same real.
-                row += hashlib.blake2b((result + 0 if domain.floating else result).tobytes(), digest_size=16).digest()
-    return np.array([hashlib.blake2b(bytes(row), digest_size=16).digest() for row in rows], dtype="V16")
+            found = (found ^ hashes(domain, part, points)) * _MIX
+    return found
+
+
+def two_sided_prints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
+    """Fingerprints that are equal for an operator and the one with its operands exchanged."""
+    both: np.ndarray = fingerprints(group, programs, seed) + fingerprints(group, programs, seed, turned=True)
+    return both
+
+
+def first_seen(keys: np.ndarray, seen: set[int]) -> np.ndarray:
+    """Indices of the keys not in `seen`, each key once, in order; they are afterwards."""
+    unique, first = np.unique(keys, return_index=True)
+    fresh = [index for key, index in zip(unique.tolist(), first.tolist(), strict=True) if key not in seen]
+    seen.update(unique.tolist())
+    return np.array(sorted(fresh), np.int64)
+
+
+_MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 def dependence(domain: Domain, type_: Type, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:

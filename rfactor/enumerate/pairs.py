@@ -7,15 +7,15 @@ functions is never met. The functions for component 1 are those for component 0 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from rfactor.enumerate.classes import Candidates, Classes
+from rfactor.enumerate.filters import first_seen
 from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
-from rfactor.native.programs import WIDTH, values
+from rfactor.native.programs import WIDTH, hashes
 
 JOINED = 1 << 20
 """Pairs looked at in one step."""
@@ -29,7 +29,7 @@ class Parts:
     one: Candidates
 
 
-def parts(classes: Classes, size: int, fingerprints: set[bytes]) -> Parts:
+def parts(classes: Classes, size: int, fingerprints: set[int]) -> Parts:
     """The parts of `size` leaves that use x and y; `fingerprints` collects what was seen: call by growing size."""
     source = classes.known(size) if size <= classes.largest else classes.streamed(size)
     programs, masks = [np.empty((0, WIDTH), np.uint8)], [np.empty(0, np.uint64)]
@@ -38,13 +38,7 @@ def parts(classes: Classes, size: int, fingerprints: set[bytes]) -> Parts:
         counts = leaf_counts(found.programs)
         both = (counts[:, 0] + counts[:, 1] > 0) & (counts[:, 2] + counts[:, 3] > 0)
         keep = np.flatnonzero((found.masks != 0) & both)
-        results = values(classes.family.domain, found.programs[keep], samples)
-        fresh = []
-        for row, result in zip(keep, results, strict=True):
-            digest = hashlib.blake2b(result, digest_size=8).digest()
-            if digest not in fingerprints:
-                fingerprints.add(digest)
-                fresh.append(row)
+        fresh = keep[first_seen(hashes(classes.family.domain, found.programs[keep], samples), fingerprints)]
         programs.append(found.programs[fresh])
         masks.append(found.masks[fresh])
     zero = Candidates(np.concatenate(programs), np.concatenate(masks))

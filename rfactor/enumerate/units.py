@@ -8,17 +8,27 @@ from functools import lru_cache
 
 import numpy as np
 
-from rfactor.enumerate.classes import Candidates, Classes
-from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, associative_on_samples, elementary, fingerprints
+from rfactor.enumerate.classes import WHOLE, Candidates, Classes, Share
+from rfactor.enumerate.filters import (
+    QUICK,
+    THOROUGH,
+    Survivors,
+    associative_on_samples,
+    elementary,
+    first_seen,
+    two_sided_prints,
+)
 from rfactor.enumerate.groups import Group
 from rfactor.enumerate.identity import has_guess
 from rfactor.enumerate.pairs import Parts, joined, parts
 from rfactor.enumerate.points import Family
-from rfactor.enumerate.trees import REVERSED, SWAPPED, leaf_counts, renamed
+from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
 from rfactor.native.lanes import LEAVES
 
 STORED = {1: 5, 2: 4}
 """Leaves up to which classes are kept with their value vectors, by number of components."""
+SHARES: dict[tuple[int, ...], int] = {(7,): 2, (8,): 12}
+"""Into how many units the larger searches are divided."""
 WITHOUT_IDENTITY = 5
 """Leaves up to which operators of one component are kept although they have no identity."""
 
@@ -40,26 +50,32 @@ class Unit:
 
     family: Family
     leaves: tuple[int, ...]
+    share: Share = WHOLE
 
     @property
     def name(self) -> str:
-        return f"search {self.family.name} {'+'.join(map(str, self.leaves))}"
+        part = "" if self.share == WHOLE else f" part {self.share.part + 1} of {self.share.parts}"
+        return f"search {self.family.name} {'+'.join(map(str, self.leaves))}{part}"
 
 
-def units(
-    families: list[Family], components: tuple[int, ...], max_leaves: tuple[int, int], max_part: int = 6
-) -> list[Unit]:
-    """All units, family by family, smallest first. No component of a pair has more than `max_part` leaves."""
+def units(families: list[Family], components: tuple[int, ...], max_leaves: tuple[int, int]) -> list[Unit]:
+    """All units, family by family, smallest first."""
     shapes: list[tuple[int, ...]] = []
     if 1 in components:
         shapes += [(n,) for n in range(1, max_leaves[0] + 1)]
     if 2 in components:
-        shapes += [(s, n - s) for n in range(4, max_leaves[1] + 1) for s in range(2, n // 2 + 1) if n - s <= max_part]
+        shapes += [(s, n - s) for n in range(4, max_leaves[1] + 1) for s in range(2, n // 2 + 1)]
     shapes.sort(key=lambda shape: (sum(shape), shape))
-    return [Unit(family, shape) for family in families for shape in shapes]
+    return [
+        Unit(family, shape, Share(part, parts))
+        for family in families
+        for shape in shapes
+        for parts in [SHARES.get(shape, 1)]
+        for part in range(parts)
+    ]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _classes(family: Family, components: int, seed: int) -> Classes:
     return Classes(family, components, seed)
 
@@ -78,7 +94,7 @@ class _Parts:
     def __init__(self, family: Family, seed: int) -> None:
         self.family, self.seed = family, seed
         self.found: dict[int, Parts] = {}
-        self.seen: set[bytes] = set()
+        self.seen: set[int] = set()
 
     def of(self, size: int) -> Parts:
         for smaller in range(2, size + 1):
@@ -88,7 +104,7 @@ class _Parts:
         return self.found[size]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _parts(family: Family, seed: int) -> _Parts:
     return _Parts(family, seed)
 
@@ -105,7 +121,7 @@ def search(unit: Unit, groups: list[Group], seed: int) -> dict[str, Found]:
     """Runs a unit for the groups of its family."""
     streams = _pairs(unit, seed) if len(unit.leaves) == 2 else _singles(unit, seed)
     gathered: dict[str, list[Survivors]] = {group.name: [] for group in groups}
-    seen: dict[str, set[bytes]] = {group.name: set() for group in groups}
+    seen: dict[str, set[int]] = {group.name: set() for group in groups}
     counts = {group.name: dict.fromkeys(STAGES, 0) for group in groups}
     for programs in _gathered(streams):
         for group in groups:
@@ -153,25 +169,6 @@ def needs_identity(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 or shape[0] > WITHOUT_IDENTITY
 
 
-def two_sided_prints(group: Group, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
-    """Fingerprints that are equal for an operator and the one with its operands exchanged."""
-    forth = fingerprints(group, programs, seed)
-    back = fingerprints(group, tuple(renamed(p, REVERSED) for p in programs), seed)
-    pairs = [min(a.tobytes(), b.tobytes()) for a, b in zip(forth, back, strict=True)]
-    return np.frombuffer(b"".join(pairs), "V16") if pairs else forth
-
-
-def first_seen(keys: np.ndarray, seen: set[bytes]) -> np.ndarray:
-    """Indices of the keys not in `seen`, each key once; they are afterwards."""
-    kept = []
-    for index, key in zip(range(len(keys)), keys, strict=True):
-        raw = key.tobytes()
-        if raw not in seen:
-            seen.add(raw)
-            kept.append(index)
-    return np.array(kept, np.int64)
-
-
 def _singles(unit: Unit, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
     (size,) = unit.leaves
     source = classes(unit.family, 1, size, seed)
@@ -180,7 +177,7 @@ def _singles(unit: Unit, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
         yield (source.programs[: LEAVES.index("k") - 2],)
         return
     every = size <= min(source.largest, WITHOUT_IDENTITY)
-    stream: Iterator[Candidates] = source.known(size) if every else source.streamed(size)
+    stream: Iterator[Candidates] = source.known(size) if every else source.streamed(size, unit.share)
     for found in stream:
         programs = found.programs if every else found.programs[found.masks != 0]
         yield (programs,)

@@ -7,6 +7,7 @@ their own.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,7 @@ from rfactor.native.lanes import (
     constant,
     counted,
     function,
+    intrinsic,
     load,
     store,
     vector_at,
@@ -122,9 +124,47 @@ def _build(domain: Domain) -> Kernels:
             store(b, load(b, stack, constant(0), vector), out, b.add(b.mul(i, groups), g), align=1)
     b.ret(constant(0))
 
+    _hashing(module, domain, evaluate)
     for components in (1, 2):
         _associativity(module, domain, evaluate, components)
-    return Kernels(module, {"values": 5, "assoc1": 7, "assoc2": 7})
+    return Kernels(module, {"values": 5, "hashes": 5, "assoc1": 7, "assoc2": 7})
+
+
+def _hashing(module: ir.Module, domain: Domain, evaluate: ir.Function) -> None:
+    """`hashes(programs, n, samples, groups, out)`: out[i] = a 64-bit hash of the values of program i."""
+    vector = ir.VectorType(domain.element, GROUP)
+    wide = ir.VectorType(I64, GROUP)
+
+    def each(number: int) -> ir.Constant:
+        return ir.Constant(wide, [ir.Constant(I64, number)] * GROUP)
+
+    b, args = function(module, "hashes", 5)
+    programs, n, samples, groups, out = address(b, args[0]), args[1], address(b, args[2]), args[3], address(b, args[4])
+    stack = b.alloca(vector, 10)
+    total = b.alloca(wide)
+    # Every lane has a multiplier of its own, so that it matters where a value stands.
+    lanes = ir.Constant(wide, [ir.Constant(I64, _ODD * (2 * lane + 1) % (1 << 64)) for lane in range(GROUP)])
+    with counted(b, constant(0), n, "i") as i:
+        program = vector_at(b, programs, i, ir.VectorType(I8, WIDTH))
+        b.store(each(1), total)
+        with counted(b, constant(0), groups, "g") as g:
+            leaves = vector_at(b, samples, b.mul(g, constant(len(LEAVES))), vector)
+            b.call(evaluate, [program, leaves, stack])
+            result = load(b, stack, constant(0), vector)
+            if domain.floating:
+                # -0.0 and 0.0 are the same real.
+                result = b.bitcast(b.fadd(result, ir.Constant(vector, [0.0] * GROUP)), wide)
+            elif domain.bits < 64:
+                result = b.zext(result, wide)
+            mixed = b.mul(b.xor(b.load(total, typ=wide), result), lanes)
+            b.store(b.xor(mixed, b.lshr(mixed, each(29))), total)
+        final = b.mul(b.load(total, typ=wide), lanes)
+        final = b.mul(b.xor(final, b.lshr(final, each(32))), each(_ODD))
+        store(b, intrinsic(b, f"llvm.vector.reduce.add.v{GROUP}i64", I64, final), out, i)
+    b.ret(constant(0))
+
+
+_ODD = 0x9E3779B97F4A7C15
 
 
 def _associativity(module: ir.Module, domain: Domain, evaluate: ir.Function, components: int) -> None:
@@ -219,6 +259,15 @@ def values(domain: Domain, programs: np.ndarray, samples: np.ndarray) -> np.ndar
     return out[:, :size]
 
 
+def hashes(domain: Domain, programs: np.ndarray, samples: np.ndarray) -> np.ndarray:
+    """A 64-bit hash of the values of every program, (n,): equal where all values are. Shapes as for `values`."""
+    groups = -(-samples.shape[1] // GROUP)
+    out = np.empty(len(programs), np.uint64)
+    packed = _pack(samples, groups, domain)
+    _kernels(domain).call("hashes", np.ascontiguousarray(programs), len(programs), packed, groups, out)
+    return out
+
+
 def associative(
     domain: Domain, components: list[np.ndarray], triples: np.ndarray, *, approximate: bool = False
 ) -> np.ndarray:
@@ -245,13 +294,20 @@ def _pack(samples: np.ndarray, groups: int, domain: Domain) -> np.ndarray:
     return aligned(wide.reshape(rows, groups, GROUP).transpose(1, 0, 2))
 
 
-def aligned(array: np.ndarray, boundary: int = 256) -> np.ndarray:
-    """A contiguous copy that starts at a multiple of `boundary` bytes, as vector loads want."""
-    raw = np.empty(array.nbytes + boundary, np.uint8)
-    start = -raw.ctypes.data % boundary
-    copy: np.ndarray = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A contiguous copy that starts where vector loads want."""
+    copy = empty(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
-__all__ = ["FIRST_OP", "GROUP", "SELECTS", "WIDTH", "aligned", "associative", "values"]
+def empty(shape: tuple[int, ...], dtype: np.dtype, boundary: int = 256) -> np.ndarray:
+    """An array not filled, contiguous, that starts at a multiple of `boundary` bytes."""
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + boundary, np.uint8)
+    start = -raw.ctypes.data % boundary
+    made: np.ndarray = raw[start : start + size].view(dtype).reshape(shape)
+    return made
+
+
+__all__ = ["FIRST_OP", "GROUP", "SELECTS", "WIDTH", "aligned", "associative", "empty", "hashes", "values"]

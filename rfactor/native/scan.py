@@ -30,7 +30,7 @@ from rfactor.native.lanes import (
     load,
     store,
 )
-from rfactor.native.programs import aligned
+from rfactor.native.programs import aligned, empty
 
 BLOCK = 64
 """Lanes handled at a time."""
@@ -149,15 +149,16 @@ def _element(b: ir.IRBuilder, base: Any, row: Any, block: int, type: ir.Type) ->
     return load(b, base, b.add(b.mul(row, constant(WAYS + PRINTS)), constant(block)), type)
 
 
-def _keep_with_identity(
-    scan: _Scan, block: Callable[[int], Any], targets: Any, types: _Vectors, low: Any, high: Any, i: Any, j: Any
-) -> None:
-    """Keeps (i, j, mask): bit e of the mask is set if all samples of choice e equal the target.
+def _keep_with_identity(scan: _Scan, block: Callable[[int], Any], types: _Vectors, at: int, i: Any, j: Any) -> None:
+    """Keeps (i, j, mask) of new functions: bit e of the mask is set if all samples of choice e equal the target.
 
-    Some bit must be set among `low` and among `high`; the first block of samples already refutes most.
+    The arguments from `at` on are the targets, two masks, among each of which some bit must be set, and the set of
+    functions seen with its mask and multipliers. The first block of samples already refutes most.
     """
     b = scan.b
     nothing = constant(0)
+    targets, low, high = address(b, scan.extra[at]), *scan.extra[at + 1 : at + 3]
+    table, slots, multipliers = address(b, scan.extra[at + 3]), scan.extra[at + 4], address(b, scan.extra[at + 5])
 
     def same(n: int) -> Any:
         return b.bitcast(b.icmp_signed("==", block(n), load(b, targets, constant(n), types.value)), I64)
@@ -169,7 +170,9 @@ def _keep_with_identity(
     with b.if_then(both(mask), likely=False):
         for n in range(1, WAYS):
             mask = b.and_(mask, same(n))
-        scan.keep(both(mask), i, j, mask)
+        with b.if_then(both(mask)):
+            prints = [block(n) for n in range(WAYS, WAYS + PRINTS)]
+            scan.keep(_insert(b, table, slots, _hash_prints(b, prints, multipliers)), i, j, mask)
 
 
 def _build(domain: Domain) -> Kernels:
@@ -196,23 +199,22 @@ def _build(domain: Domain) -> Kernels:
 
         scan.run(new)
 
-        scan = _Scan(module, name := f"identity_{CODE[op]}", 3)
-        signatures[name] = 11
-        targets = address(scan.b, scan.extra[0])
+        scan = _Scan(module, name := f"identity_{CODE[op]}", 6)
+        signatures[name] = 14
 
-        def having(i: Any, j: Any, s: _Scan = scan, op: str = op, t: Any = targets) -> None:
+        def having(i: Any, j: Any, s: _Scan = scan, op: str = op) -> None:
             def block(n: int) -> Any:
                 left, right = _element(s.b, s.left, i, n, types.value), _element(s.b, s.right, j, n, types.value)
                 return domain.apply(s.b, op, left, right)
 
-            _keep_with_identity(s, block, t, types, s.extra[1], s.extra[2], i, j)
+            _keep_with_identity(s, block, types, 0, i, j)
 
         scan.run(having)
 
-    for what in ("new", "identity"):
+    for what, extra in (("new", 4), ("identity", 7)):
         # select: `condition` is a row of WAYS + PRINTS words of 64 bits.
-        scan = _Scan(module, name := f"{what}_select", 4)
-        signatures[name] = 12
+        scan = _Scan(module, name := f"{what}_select", extra)
+        signatures[name] = 8 + extra
         condition = address(scan.b, scan.extra[0])
 
         def chosen(i: Any, j: Any, s: _Scan = scan, what: str = what, c: Any = condition) -> None:
@@ -226,7 +228,7 @@ def _build(domain: Domain) -> Kernels:
                 key = _hash_prints(s.b, blocks, address(s.b, s.extra[3]))
                 s.keep(_insert(s.b, address(s.b, s.extra[1]), s.extra[2], key), i, j)
             else:
-                _keep_with_identity(s, block, address(s.b, s.extra[1]), types, s.extra[2], s.extra[3], i, j)
+                _keep_with_identity(s, block, types, 1, i, j)
 
         scan.run(chosen)
 
@@ -407,12 +409,35 @@ class Scanner:
         known.used += len(pairs)
         return pairs
 
-    def with_identity(self, op: str, left: np.ndarray, right: np.ndarray, *, triangular: bool = False) -> np.ndarray:
-        """Rows (i, j, mask): `op(left[i], right[j])` is the target under the choices of `mask`, some in both halves."""
-        return self._run(f"identity_{CODE[op]}", left, right, triangular, 3, (self.target, *self.halves))
+    def with_identity(
+        self, op: str, left: np.ndarray, right: np.ndarray, seen: HashSet, *, triangular: bool = False
+    ) -> np.ndarray:
+        """Rows (i, j, mask) of the functions not in `seen`; they are afterwards.
 
-    def with_identity_select(self, condition: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return self._run("identity_select", left, right, False, 3, (condition, self.target, *self.halves))
+        `op(left[i], right[j])` is the target under the choices of the mask, some of them in both halves.
+        """
+        rows = len(left) if triangular else max(1, (1 << 22) // max(1, len(right)))
+        found = [np.empty((0, 3), np.int64)]
+        for start in range(0, len(left), rows):
+            part = left[start : start + rows]
+            kept = self._run(f"identity_{CODE[op]}", part, right, triangular, 3, self._identities(seen, part, right))
+            kept[:, 0] += start
+            seen.used += len(kept)
+            found.append(kept)
+        return np.concatenate(found)
+
+    def with_identity_select(
+        self, condition: np.ndarray, left: np.ndarray, right: np.ndarray, seen: HashSet
+    ) -> np.ndarray:
+        """As `with_identity`, for `select(condition, left[i], right[j])`; `condition` as `bits` gives it."""
+        extra = (condition, *self._identities(seen, left, right))
+        kept = self._run("identity_select", left, right, False, 3, extra)
+        seen.used += len(kept)
+        return kept
+
+    def _identities(self, seen: HashSet, left: np.ndarray, right: np.ndarray) -> tuple[Any, ...]:
+        seen.grow(len(left) * len(right))
+        return (self.target, *self.halves, seen.slots, len(seen.slots) - 1, self._multipliers)
 
     def conditions(
         self, comparison: str, left: np.ndarray, right: np.ndarray, known: HashSet, *, triangular: bool = False
@@ -432,7 +457,7 @@ class Scanner:
 
     def make(self, codes: np.ndarray, operands: np.ndarray, pool: np.ndarray) -> np.ndarray:
         """Value vectors (n, LANES) of the terms `codes[i]` of rows `operands[i]` (n, 4) of `pool`."""
-        out = aligned(np.empty((len(codes), LANES), self.domain.dtype))
+        out = empty((len(codes), LANES), self.domain.dtype)
         self._kernels.call(
             "make",
             len(codes),

@@ -8,18 +8,20 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from rfactor.enumerate.classes import Classes
+from rfactor.enumerate.classes import WHOLE, Classes, Share
 from rfactor.enumerate.filters import fingerprints
 from rfactor.enumerate.groups import Group, groups
+from rfactor.enumerate.identity import fits
 from rfactor.enumerate.pairs import transposed
 from rfactor.enumerate.points import INTEGER, SIGNED, UNSIGNED, samples
 from rfactor.enumerate.trees import REVERSED, expression, renamed
 from rfactor.enumerate.units import Unit, search
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import I16, I32, U8, Type
+from rfactor.ir.types import I8, I16, I32, U8, Type
 from rfactor.native.lanes import CODE, LEAVES, REAL, Domain
-from rfactor.native.programs import WIDTH, associative, values
+from rfactor.native.linking import link
+from rfactor.native.programs import WIDTH, associative, hashes, values
 
 BINARY = ("+", "-", "*", "min", "max")
 
@@ -152,6 +154,55 @@ def test_saturated_difference_is_associative_over_the_integers_alone():
         assert associative(group.domain, [program], triples).tolist() == [expected], (type_, meaning)
 
 
+@pytest.mark.parametrize("type_", [I8, U8], ids=str)
+def test_as_many_have_a_left_identity_as_a_right_one(type_: Type):
+    """Exchanging the operands turns one kind into the other, and the enumeration does not know left from right."""
+    (group,) = groups([type_], [Meaning.WRAP])
+    classes = Classes(group.family, 1, 0)
+    for _ in range(3):
+        classes.grow()
+    triples = samples(type_, group.domain, (7, 4096), (3,))
+    chosen = classes.programs[associative(group.domain, [classes.programs], triples)]
+    kinds = [fits(type_, Meaning.WRAP, (chosen,), side, 0)[0].any(axis=1) for side in ("left", "right")]
+    left, right = kinds[0] & ~kinds[1], kinds[1] & ~kinds[0]
+    assert left.sum() == right.sum() > 5
+    mirrored = fingerprints(group, (chosen[left],), 0, turned=True)
+    assert set(mirrored.tolist()) == set(fingerprints(group, (chosen[right],), 0).tolist())
+
+
 def test_families_of_bounded_samples_never_overflow():
     classes = Classes(INTEGER, 1, 0)
     assert np.abs(classes.vectors[:, 256:].astype(np.int64)).max() ** 8 < 1 << 31
+
+
+def test_shares_of_a_stream_are_all_of_it():
+    classes = Classes(SIGNED, 1, 0)
+    for _ in range(2):
+        classes.grow()
+    (group,) = groups([I32], [Meaning.WRAP])
+
+    def functions(share: Share) -> set[int]:
+        return {
+            key for found in classes.streamed(5, share) for key in fingerprints(group, (found.programs,), 0).tolist()
+        }
+
+    whole = functions(WHOLE)
+    parts = [functions(Share(part, 3)) for part in range(3)]
+    assert set().union(*parts) == whole
+    assert all(len(part) < len(whole) for part in parts)
+
+
+def test_linked_programs_are_those_of_the_trees():
+    pool = as_programs([(0,), (2, 4, CODE["+"])])
+    codes = np.array([CODE["max"], CODE["<"]])
+    linked = link(codes, np.array([[0, 1, 0, 0], [0, 1, 1, 0]]), pool)
+    expected = as_programs([(0, 2, 4, CODE["+"], CODE["max"]), (0, 2, 4, CODE["+"], 2, 4, CODE["+"], 0, CODE["<"])])
+    assert np.array_equal(linked, expected)
+
+
+def test_hashes_tell_functions_apart_and_take_both_zeros_for_one():
+    programs = as_programs([(0, 2, CODE["+"]), (2, 0, CODE["+"]), (0, 2, CODE["-"])])
+    points = np.array([[1.0, 2.0, 0.0], [0, 0, 0], [3.0, 4.0, -0.0], [0, 0, 0], [0, 0, 0]])
+    forth = hashes(REAL, programs, points)
+    assert forth[0] == forth[1] != forth[2]
+    assert hashes(REAL, programs[:1], points)[0] == hashes(REAL, programs[:1], points * [1, 1, -1])[0]
