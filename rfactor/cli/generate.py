@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from rfactor.cli.progress import progress_shown
 from rfactor.ir.types import BY_NAME, SCALARS
 
 
@@ -55,9 +53,6 @@ def _listed(*allowed: str) -> object:
     show_default=True,
     help="Most leaves of an operator; 6,8 for 6 of one component and 8 of two.",
 )
-@click.option(
-    "--max-part", type=click.IntRange(2, 6), default=6, show_default=True, help="Most leaves of a component of a pair."
-)
 @click.option("--components", callback=_listed("1", "2"), default="1,2", show_default=True, help="Sizes of tuples.")
 @click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
@@ -71,7 +66,6 @@ def generate(
     out: Path,
     types: tuple[str, ...],
     max_leaves: tuple[int, int],
-    max_part: int,
     components: tuple[str, ...],
     semantics: tuple[str, ...],
     jobs: int,
@@ -93,10 +87,10 @@ def generate(
     from rfactor.enumerate.run import Parameters
     from rfactor.enumerate.run import generate as run
 
-    parameters = Parameters(types, max_leaves, max_part, tuple(map(int, components)), semantics, seed)
+    parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)
     _log_to(log)
     began = time.perf_counter()
-    with _progress() as progress:
+    with progress_shown() as progress:
         chosen = backend(where, jobs, scheduler)
         try:
             meta = run(out, parameters, chosen, resume=resume, progress=progress)
@@ -121,47 +115,3 @@ def _log_to(path: Path | None) -> None:
         logger.addHandler(handler)
     else:
         logger.addHandler(logging.NullHandler())
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar with rate and time left on a terminal, a line every few seconds elsewhere."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn("{task.description:8}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.speed:.1f}/s" if False else ""),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            tasks: dict[str, object] = {}
-
-            def show(stage: str, done: int, total: int) -> None:
-                if stage not in tasks:
-                    tasks[stage] = bar.add_task(stage, total=total)
-                bar.update(tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
-
-            yield show
-        return
-    last = 0.0
-
-    def tell(stage: str, done: int, total: int) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if done == total or now - last > 5:
-            last = now
-            click.echo(f"{stage}: {done} of {total}", err=True)
-
-    yield tell

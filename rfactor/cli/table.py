@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,24 +42,19 @@ def stats(file: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, sort_keys=True))
         return
-    click.echo(f"{found['rows']} rows, {found['classes']} classes, {found['undecided']} claims undecided")
-    click.echo("\ntype     semantics  one component  two components")
-    for type_, semantics in dict.fromkeys((o["type"], o["semantics"]) for o in found["operators"]):
-        one, two = (
-            sum(
-                o["count"]
-                for o in found["operators"]
-                if (o["type"], o["semantics"], o["components"]) == (type_, semantics, c)
-            )
-            for c in (1, 2)
-        )
-        click.echo(f"{type_:8} {semantics:9} {one:14} {two:15}")
-    click.echo("\nleaves   one component  two components")
-    for leaves in sorted({entry["leaves"] for entry in found["leaves"]}):
-        one, two = (
-            sum(e["rows"] for e in found["leaves"] if (e["leaves"], e["components"]) == (leaves, c)) for c in (1, 2)
-        )
-        click.echo(f"{leaves:6} {one:15} {two:15}")
+    click.echo(
+        f"{found['rows']} rows, {found['choices']} operators of the rule `choice`, {found['mirrors']} mirrors; "
+        f"{found['classes']} classes, {found['undecided']} claims undecided"
+    )
+    leaves = sorted({o["leaves"] for o in found["operators"]})
+    for components in sorted({o["components"] for o in found["operators"]}):
+        own = [o for o in found["operators"] if o["components"] == components]
+        click.echo(f"\n{components} component{'s' * (components > 1)}, by leaves")
+        click.echo(f"{'type':8} {'semantics':9}" + "".join(f"{n:>7}" for n in leaves) + "    all")
+        for type_, semantics in dict.fromkeys((o["type"], o["semantics"]) for o in own):
+            counts = {o["leaves"]: o["count"] for o in own if (o["type"], o["semantics"]) == (type_, semantics)}
+            row = "".join(f"{counts.get(n, 0):7}" for n in leaves)
+            click.echo(f"{type_:8} {semantics:9}{row}{sum(counts.values()):7}")
     for title, key in (("root", "roots"), ("identity", "identity_kinds"), ("proof", "methods")):
         click.echo(f"\n{title}")
         for name, count in list(found[key].items())[:12]:
@@ -93,9 +90,54 @@ def show(row: int, file: Path | None, as_json: bool) -> int:
     click.echo(f"  commutative  {commutes}")
     click.echo(f"  class        {columns['class']}, {columns['leaves']} leaves, root {columns['root']}")
     for proof in json.loads(columns["proofs"]):
-        witness = f"witness {proof['witness']}" if "witness" in proof else f"by {proof['method']}"
-        click.echo(f"  {proof['claim'].replace('_', ' '):15} {witness}")
+        click.echo(f"  {proof['claim'].replace('_', ' '):15} {_how(proof)}")
     return 0
+
+
+@table.command()
+@click.argument("operator")
+@_FILE
+@click.option("--type", "type_", default="i32", show_default=True, help="Type of every component.")
+@click.option("--types", default="", help="Types of single components, e.g. x1=u8.")
+@click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", show_default=True)
+@_JSON
+def find(operator: str, file: Path | None, type_: str, types: str, semantics: str, as_json: bool) -> int:
+    """The row of an operator over x and y (x0, x1, y0, y1, and k), however it is written.
+
+    \b
+    rfactor table find "max(y, min(k, x))"
+    rfactor table find "select(x0 < y0, x0, y0), select(x0 < y0, x1, y1)" --types x1=f32
+
+    Exits with 1 if the table has none.
+    """
+    from rfactor.cli.operators import parse_operator
+    from rfactor.enumerate.verify import equality
+    from rfactor.table.export import as_object
+    from rfactor.table.mirror import mirror
+
+    named = dict(part.split("=", 1) for part in types.split(",") if "=" in part)
+    wanted = parse_operator(operator, {"type": type_, "types": named, "semantics": semantics})
+    source = _open(file)
+    own = (wanted.components, wanted.types, wanted.meaning)
+    rows = [*source.alike(*own), *map(mirror, source.alike(*own, mirrored=True))]
+    found = [(row, equality(wanted, row)) for row in rows]
+    same = [(row, method) for row, method in found if method]
+    if as_json:
+        click.echo(json.dumps([as_object(row) | {"id": row.id, "same_by": method} for row, method in same]))
+    for row, method in [] if as_json else same:
+        identity = row.column("identity") or row.column("right_identity") or "-"
+        click.echo(f"{row.column('operator')}   ({', '.join(map(str, row.types))}, the same by {method})")
+        click.echo(f"  identity {identity} ({row.identity_kind}); `rfactor table show {row.id}` has the proofs")
+    if not same and not as_json:
+        click.echo("the table has no such operator")
+    return 0 if same else 1
+
+
+def _how(proof: dict[str, Any]) -> str:
+    if "witness" in proof:
+        return f"witness {proof['witness']}"
+    by = [f"by {proof['method']}"] if "method" in proof else []
+    return ", ".join([*by, *([f"rule {proof['rule']}"] if "rule" in proof else [])])
 
 
 @table.command()
@@ -113,27 +155,29 @@ def export(file: Path | None, as_json: bool) -> None:
 @_FILE
 @click.option("--exhaustive", is_flag=True, help="Also try all values of rows of one component of 8 bits.")
 @click.option("--row", "rows", type=int, multiple=True, help="Only the row with this id; may be repeated.")
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
 @_JSON
-def verify(file: Path | None, exhaustive: bool, rows: tuple[int, ...], as_json: bool) -> int:
+def verify(file: Path | None, exhaustive: bool, rows: tuple[int, ...], jobs: int, as_json: bool) -> int:
     """Prove every row again, at every type. Exits with 1 if a claim is refuted, with 3 if one stays open."""
+    from rfactor.cli.progress import progress_shown
+    from rfactor.enumerate.backend import Serial, Workers
     from rfactor.enumerate.verify import verify as run
 
     counts = {"proved": 0, "refuted": 0, "unknown": 0}
     bad: list[dict[str, Any]] = []
-    for checks in run(_open(file), exhaustive=exhaustive, rows=rows):
-        for check in checks:
-            counts[check.result] += 1
-            if check.result != "proved":
-                entry = {
-                    "row": check.row,
-                    "types": check.types,
-                    "claim": check.claim,
-                    "result": check.result,
-                    "detail": check.detail,
-                }
-                bad.append(entry)
-                if not as_json:
-                    click.echo(f"row {check.row} ({check.types}): {check.claim} {check.result}: {check.detail}")
+    source = _open(file)
+    backend = Serial() if jobs == 1 or 0 < len(rows) < 64 else Workers(jobs)
+    try:
+        with progress_shown() as progress:
+            for check in run(source, exhaustive=exhaustive, rows=rows, backend=backend, progress=progress):
+                counts[check.result] += 1
+                if check.result != "proved":
+                    bad.append(dataclasses.asdict(check))
+    finally:
+        backend.close()
+    bad.sort(key=lambda check: (check["row"], check["types"], check["claim"]))
+    for entry in [] if as_json else bad:
+        click.echo("row {row} ({types}): {claim} {result}: {detail}".format(**entry))
     if as_json:
         click.echo(json.dumps({"claims": counts, "failed": bad}))
     else:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from rfactor.enumerate.circle import NotLinear, on_circle, over_reals
 from rfactor.enumerate.groups import Group
-from rfactor.enumerate.identity import guesses
+from rfactor.enumerate.identity import Side, guesses
 from rfactor.enumerate.points import samples
 from rfactor.enumerate.trees import REVERSED, expression, renamed
-from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, select, walk
+from rfactor.ir.expr import Const, Expr, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, I64, Type
+from rfactor.ir.types import BOOL, Type
+from rfactor.ir.widthless import canonical_at, twin
 from rfactor.native.lanes import LEAVES, domain_of
 from rfactor.native.programs import values
 from rfactor.prover.cases import prove_by_cases
@@ -29,11 +29,12 @@ from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, without
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
+from rfactor.table.mirror import turned
 
-LIMITS = Limits(rlimit=2_000_000, cases=1500)
+LIMITS = Limits(rlimit=1_000_000, cases=1500)
 """Deterministic bounds on each proof."""
-LINEAR = Limits(rlimit=2_000_000, cases=0)
-"""Of a claim in linear real arithmetic."""
+QUICK = Limits(rlimit=200_000, cases=100)
+"""Of the first attempt: most of what can be proved takes less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,87 +74,93 @@ def components(programs: Sequence[np.ndarray], type_: Type) -> tuple[Expr, ...]:
     return tuple(canonical_at(expression(p, (like,) * len(programs), like), type_) for p in programs)
 
 
-def twin(type_: Type) -> Type:
-    """The type among whose expressions canonical form is made: i64 for every integer type."""
-    return I64 if type_.is_int else type_
-
-
-def canonical_at(expr: Expr, type_: Type) -> Expr:
-    """The canonical form of an expression of the twin type, with variables of `type_`."""
-    found = canonical(expr)
-    return retyped(found, type_) if type_.is_int else found
-
-
-def retyped(expr: Expr, type_: Type) -> Expr:
-    """A tree of i64 with every variable of another integer type; for unsigned ones, signs stand before products."""
-    if isinstance(expr, Var):
-        return Var(type_, expr.name)
-    if isinstance(expr, Const):
-        if expr.type.is_bool:
-            return expr
-        value = int(expr.value)
-        if value < 0 and type_.code == "uint":
-            return apply("neg", Const(type_, -value))
-        return Const(type_, value)
-    assert isinstance(expr, Op)
-    if expr.op == "*" and type_.code == "uint" and isinstance(expr.args[1], Const) and int(expr.args[1].value) < 0:
-        return apply("neg", apply("*", retyped(expr.args[0], type_), Const(type_, -int(expr.args[1].value))))
-    args = tuple(retyped(arg, type_) for arg in expr.args)
-    return select(*args) if expr.op == "select" else apply(expr.op, *args)
-
-
 def operator(programs: Sequence[np.ndarray], type_: Type, meaning: Meaning) -> Operator:
     return Operator(components(programs, type_), (type_,) * len(programs), meaning)
 
 
-def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
-    """Whether the tuples are equal: by cases, as reals where integers are, and by all that the prover knows."""
+def by_cases(
+    left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits | None = None
+) -> Decision:
+    """Whether the tuples are equal, by cases alone: few of them if no limits are given."""
     began = time.perf_counter()
-    cases = prove_by_cases(left, right, meaning, (), LIMITS)
-    if cases is not None:
-        return Decision(Proven(cases, (time.perf_counter() - began) * 1000), width_free=True)
-    if left[0].type.is_int:
-        try:
-            both, assumptions = (over_reals if meaning is Meaning.MATH else on_circle)([*left, *right])
-        except NotLinear:
-            pass
-        else:
-            half = len(left)
-            verdict = prove_equal(both[:half], both[half:], assumptions=assumptions, limits=LINEAR)
-            if isinstance(verdict, Proven):
-                return Decision(verdict, width_free=True)
-    return Decision(prove_equal(left, right, meaning=meaning, limits=LIMITS))
+    cases = prove_by_cases(left, right, meaning, (), limits or QUICK)
+    if cases is None:
+        return _OPEN
+    return Decision(Proven(cases, (time.perf_counter() - began) * 1000), width_free=True)
+
+
+def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
+    """Whether the tuples are equal: by cases, as reals, by all that the prover knows; cheap first."""
+    decision = by_cases(left, right, meaning)
+    for limits in (QUICK, LIMITS):
+        if isinstance(decision.verdict, Proven):
+            return decision
+        rest = replace(limits, cases=0)
+        decision = _as_reals(left, right, meaning, rest)
+        if not isinstance(decision.verdict, Proven):
+            decision = Decision(prove_equal(left, right, meaning=meaning, limits=rest))
+        if not isinstance(decision.verdict, Unknown) or limits is LIMITS:
+            return decision
+        decision = by_cases(left, right, meaning, LIMITS)
+    return decision
+
+
+def _as_reals(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> Decision:
+    """Whether tuples of integers are equal as reals, or on the circle."""
+    if not left[0].type.is_int:
+        return _OPEN
+    try:
+        both, assumptions = (over_reals if meaning is Meaning.MATH else on_circle)([*left, *right])
+    except NotLinear:
+        return _OPEN
+    half = len(left)
+    verdict = prove_equal(both[:half], both[half:], assumptions=assumptions, limits=limits)
+    return Decision(verdict, width_free=True) if isinstance(verdict, Proven) else _OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The identity of an operator at a type: its kind, the sides as text, and the proofs."""
+
+    kind: str
+    left: tuple[str, ...] | None = None
+    right: tuple[str, ...] | None = None
+    used: tuple[tuple[Side, Decision], ...] = ()
+
+
+def identity_of(group: Group, programs: tuple[np.ndarray, ...], type_: Type, seed: int) -> Identity:
+    """A proved identity among those that fit the samples: two-sided, else left, else right."""
+    op = operator(programs, type_, group.meaning)
+    found: dict[Side, list[tuple[str, ...]]] = {"left": [], "right": []}
+    for side, texts in guesses(type_, group.meaning, programs, seed):
+        found[side].append(texts)
+    for texts in [t for t in found["left"] if t in found["right"]][:_BOTH]:
+        decisions = [_identity(op, _expressions(texts, op), side) for side in _SIDES]
+        if all(isinstance(decision.verdict, Proven) for decision in decisions):
+            return Identity("two-sided", texts, None, tuple(zip(_SIDES, decisions, strict=True)))
+    for side in _SIDES:
+        chosen = _one_sided(op, found[side], side)
+        if chosen is not None:
+            texts, decision = chosen
+            return Identity(
+                side, texts if side == "left" else None, texts if side == "right" else None, ((side, decision),)
+            )
+    return Identity("none")
 
 
 def laws_of(
-    group: Group, programs: tuple[np.ndarray, ...], type_: Type, types: Sequence[Type], proof: Proven, seed: int
+    group: Group,
+    programs: tuple[np.ndarray, ...],
+    type_: Type,
+    types: Sequence[Type],
+    proof: Proven,
+    identity: Identity,
+    seed: int,
 ) -> Laws:
     """The laws at one type; `types` are those at which they are wanted, which decides what witness is looked for."""
     op = operator(programs, type_, group.meaning)
     proofs: list[dict[str, Any]] = [{"claim": "associative", "method": proof.method}]
-    kind, left, right = "none", None, None
-    used: list[tuple[Literal["left", "right"], Decision]] = []
-    found: dict[str, list[tuple[str, ...]]] = {"left": [], "right": []}
-    for side, texts in guesses(type_, group.meaning, programs, seed):
-        found[side].append(texts)
-    both = [t for t in found["left"] if t in found["right"]]
-    for texts in both[:_BOTH]:
-        decisions = [_identity(op, _expressions(texts, op), side) for side in _SIDES]
-        if all(isinstance(decision.verdict, Proven) for decision in decisions):
-            kind, left, used = "two-sided", texts, list(zip(_SIDES, decisions, strict=True))
-            break
-    if left is None:
-        for texts in found["left"]:
-            decision = _identity(op, _expressions(texts, op), "left")
-            if isinstance(decision.verdict, Proven):
-                kind, left, used = "left", texts, [("left", decision)]
-                break
-    if left is None:
-        for texts in found["right"]:
-            decision = _identity(op, _expressions(texts, op), "right")
-            if isinstance(decision.verdict, Proven):
-                kind, right, used = "right", texts, [("right", decision)]
-                break
+    kind, left, right, used = identity.kind, identity.left, identity.right, identity.used
     for side, decision in used:
         assert isinstance(decision.verdict, Proven)
         proofs.append({"claim": f"{side}_identity", "method": decision.verdict.method})
@@ -180,16 +187,31 @@ def laws_of(
     )
 
 
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+_SIDES: tuple[Side, Side] = ("left", "right")
 _BOTH = 6
 """Values tried as a two-sided identity that fit the samples on both sides."""
+
+
+def _one_sided(op: Operator, choices: Sequence[tuple[str, ...]], side: Side) -> tuple[tuple[str, ...], Decision] | None:
+    """The first of the choices that is an identity by cases, or else by whatever proof."""
+    for decide in (by_cases, equal):
+        for texts in choices:
+            decision = _identity(op, _expressions(texts, op), side, decide)
+            if isinstance(decision.verdict, Proven):
+                return texts, decision
+    return None
 
 
 def _expressions(texts: tuple[str, ...], op: Operator) -> tuple[Expr, ...]:
     return tuple(identity_expression(text, op.types[0], op.meaning) for text in texts)
 
 
-def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"]) -> Decision:
+def _identity(
+    op: Operator,
+    e: tuple[Expr, ...],
+    side: Side,
+    decide: Callable[[tuple[Expr, ...], tuple[Expr, ...], Meaning], Decision] = equal,
+) -> Decision:
     """Whether `e` is an identity on this side."""
     if not _is_sound(op, e):
         return _NOT
@@ -198,10 +220,11 @@ def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"])
         result = tuple(without_infinities(part) for part in (op(e, other) if side == "left" else op(other, e)))
     except Undefined:
         return _NOT
-    return equal(result, other, op.meaning)
+    return decide(result, other, op.meaning)
 
 
 _NOT = Decision(Unknown("no identity"))
+_OPEN = Decision(Unknown("not by cases"))
 
 
 def identity_expression(text: str, type_: Type, meaning: Meaning) -> Expr:
@@ -278,11 +301,6 @@ def _differing(programs: tuple[np.ndarray, ...], type_: Type, points: np.ndarray
         forth = values(domain, program[None], lanes)[0]
         found |= forth != values(domain, renamed(program[None], REVERSED), lanes)[0]
     return found
-
-
-def turned(name: str) -> str:
-    """The variable in its place when the operands are exchanged."""
-    return {"x": "y", "y": "x"}.get(name[0], name[0]) + name[1:]
 
 
 def _literal(value: Any, type_: Type) -> Any:

@@ -11,22 +11,27 @@ from typing import Any
 import numpy as np
 
 from rfactor.enumerate.groups import Group
-from rfactor.enumerate.laws import Laws, canonical_at, equal, laws_of, operator, turned, twin
+from rfactor.enumerate.laws import Laws, equal, identity_of, laws_of, operator
 from rfactor.enumerate.laws import components as components_of
 from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
-from rfactor.ir.expr import Expr, Op, Var, leaves, names, substitute
-from rfactor.ir.parser import parse_tuple
+from rfactor.ir.expr import Expr, Op, Var, leaves, names
 from rfactor.ir.printer import show
 from rfactor.ir.types import SCALARS, Type
 from rfactor.native.lanes import CODE
 from rfactor.native.programs import WIDTH
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
+from rfactor.table.mirror import mirrored, mirrored_proof, root
+from rfactor.table.prints import fingerprint, kind_of
+from rfactor.table.rules import is_choice
 from rfactor.table.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one survivor: rows (columns of the table, without `class`), what stayed open, what was refuted."""
+    """What became of one survivor.
+
+    `rows` have the columns of the table but `class`, and whether the rule `choice` covers the operator.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     undecided: list[dict[str, Any]] = field(default_factory=list)
@@ -35,34 +40,23 @@ class Outcome:
     """Associative, but with no identity that was found."""
 
 
-def reversed_row(row: dict[str, Any], group: Group) -> dict[str, Any]:
+def mirror_row(row: dict[str, Any], group: Group) -> dict[str, Any]:
     """The row of the operator with its operands exchanged: every law carries over, left becoming right."""
     own = group.types[-1]
-    types = [twin(own)] * row["components"]
-    kinds = {f"{letter}{i}": types[i] for letter in "xy" for i in range(len(types))} | {"k": types[0]}
-    parsed = parse_tuple(row["operator"], kinds, types)
-    swap = {f"{a}{i}": Var(types[i], f"{b}{i}") for a, b in ("xy", "yx") for i in range(len(types))}
-    components = tuple(canonical_at(substitute(e, swap), own) for e in parsed)
+    types = (own,) * row["components"]
     kind = {"left": "right", "right": "left"}.get(row["identity_kind"], row["identity_kind"])
     left, right = row["identity"], row["right_identity"]
-    proofs = []
-    for proof in json.loads(row["proofs"]):
-        claim = {"left_identity": "right_identity", "right_identity": "left_identity"}.get(
-            proof["claim"], proof["claim"]
-        )
-        carried = {**proof, "claim": claim}
-        if "witness" in proof:
-            carried["witness"] = {turned(name): value for name, value in proof["witness"].items()}
-        proofs.append(carried)
+    components = mirrored(row["operator"], types, ",".join([own.name] * len(types)))
     return {
         **row,
         "leaves": sum(map(leaves, components)),
         "root": ",".join(root(e) for e in components),
-        "operator": ", ".join(show(e) for e in components),
+        "operator": ", ".join(map(show, components)),
         "identity": right if kind == "left" else left if kind == "two-sided" else None,
         "right_identity": left if kind == "right" else None,
         "identity_kind": kind,
-        "proofs": json.dumps(proofs),
+        "print": fingerprint(components, kind_of(own, group.meaning)),
+        "proofs": json.dumps([mirrored_proof(proof) for proof in json.loads(row["proofs"])]),
     }
 
 
@@ -78,24 +72,33 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
     programs = _oriented(programs, widest)
     components = components_of(programs, widest)
     open_ = _open(components)
-    verdicts, everywhere = _associative(group, programs, wanted)
+    ends = dict.fromkeys((wanted[-1], wanted[0])) if not group.is_width_free else {widest: None}
+    found = {type_: identity_of(group, programs, type_, seed) for type_ in ends}
+    if need_identity and all(identity.kind == "none" for identity in found.values()):
+        return Outcome(without_identity=1)
+    if is_choice(components):
+        verdicts, everywhere = dict.fromkeys(wanted, _BY_RULE), True
+    else:
+        verdicts, everywhere = _associative(group, programs, wanted)
     proved: dict[Type, Proven] = {t: v for t, v in verdicts.items() if isinstance(v, Proven)}
     outcome.undecided.extend(
         _undecided(group, t, components, v.reason) for t, v in verdicts.items() if isinstance(v, Unknown)
     )
     held: dict[Laws, list[Type]] = {}
     if everywhere and proved:
-        found = laws_of(group, programs, widest, wanted, proved[widest], seed)
-        if found.width_free:
-            held[found] = list(proved)
+        law = laws_of(group, programs, widest, wanted, proved[widest], found[widest], seed)
+        if law.width_free:
+            held[law] = list(proved)
     if not held:
         for type_, proof in proved.items():
-            held.setdefault(laws_of(group, programs, type_, [type_], proof, seed), []).append(type_)
+            identity = found[type_] if type_ in found else identity_of(group, programs, type_, seed)
+            held.setdefault(laws_of(group, programs, type_, [type_], proof, identity, seed), []).append(type_)
     without = [laws for laws in held if laws.kind == "none" and need_identity]
     for laws in without:
         del held[laws]
     ms = round((time.perf_counter() - began) * 1000, 2)
     text = ", ".join(show(e) for e in components)
+    print_ = fingerprint(components, kind_of(widest, group.meaning))
     for law, types_ in held.items():
         outcome.rows.append(
             {
@@ -109,13 +112,19 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
                 "identity_kind": law.kind,
                 "commutative": law.commutative if law.commutative is None else int(law.commutative),
                 "semantics": group.meaning.value,
+                "print": print_,
                 "method": law.method,
                 "proofs": law.proofs,
                 "ms": ms,
+                "choice": is_choice(components),
             }
         )
     refuted = all(isinstance(v, Refuted) for v in verdicts.values())
     return Outcome(outcome.rows, outcome.undecided, int(refuted), int(bool(without) and not outcome.rows))
+
+
+_BY_RULE: Verdict = Proven("order", 0.0)
+"""Of associativity, for every operator of the rule `choice`."""
 
 
 def _oriented(programs: tuple[np.ndarray, ...], type_: Type) -> tuple[np.ndarray, ...]:
@@ -128,11 +137,6 @@ def _oriented(programs: tuple[np.ndarray, ...], type_: Type) -> tuple[np.ndarray
     exchanged = tuple(renamed(p[None], SWAPPED)[0] for p in reversed(programs))
     texts = [", ".join(map(show, components_of(order, type_))) for order in (programs, exchanged)]
     return programs if texts[0] <= texts[1] else exchanged
-
-
-def root(expr: Expr) -> str:
-    """The root node of an expression: its operation, or the variable."""
-    return expr.op if isinstance(expr, Op) else expr.name if isinstance(expr, Var) else "literal"
 
 
 def _open(components: tuple[Expr, ...]) -> tuple[bool, ...]:
@@ -198,4 +202,4 @@ def _undecided(group: Group, type_: Type, components: tuple[Expr, ...], reason: 
     }
 
 
-__all__ = ["Outcome", "prove", "reversed_row", "root"]
+__all__ = ["Outcome", "mirror_row", "prove"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import time
@@ -15,16 +16,16 @@ import numpy as np
 
 from rfactor import __version__
 from rfactor.enumerate.backend import Backend
-from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, fingerprints
+from rfactor.enumerate.filters import QUICK, THOROUGH, Survivors, fingerprints, first_seen
 from rfactor.enumerate.groups import Group, groups
 from rfactor.enumerate.laws import LIMITS
 from rfactor.enumerate.points import Family
-from rfactor.enumerate.prove import Outcome, prove, reversed_row
-from rfactor.enumerate.trees import REVERSED, renamed
-from rfactor.enumerate.units import Unit, first_seen, needs_identity, search, two_sided_prints, units
+from rfactor.enumerate.prove import Outcome, mirror_row, prove
+from rfactor.enumerate.units import Unit, needs_identity, search, units
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BY_NAME, SCALARS
 from rfactor.native.programs import WIDTH
+from rfactor.table.rules import LARGEST_CHOICE_WITH_ROW
 from rfactor.table.write import Writer
 
 LOG = logging.getLogger("rfactor.enumerate")
@@ -41,8 +42,6 @@ class Parameters:
     types: tuple[str, ...]
     max_leaves: tuple[int, int] = (8, 8)
     """Of operators of one component, and of two."""
-    max_part: int = 6
-    """Most leaves of one component of a pair."""
     components: tuple[int, ...] = (1, 2)
     semantics: tuple[str, ...] = ("wrap", "math")
     seed: int = 0
@@ -51,7 +50,6 @@ class Parameters:
         return {
             "types": list(self.types),
             "max_leaves": list(self.max_leaves),
-            "max_part": self.max_part,
             "components": list(self.components),
             "semantics": list(self.semantics),
             "seed": self.seed,
@@ -65,7 +63,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 4
+GENERATOR = 5
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 
@@ -93,7 +91,7 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
     families = list(dict.fromkeys(group.family for group in own))
     searches = [
         _Search(unit, [g for g in own if g.family == unit.family], parameters.seed)
-        for unit in units(families, parameters.components, parameters.max_leaves, parameters.max_part)
+        for unit in units(families, parameters.components, parameters.max_leaves)
     ]
     results = _finish(writer, backend, "search", [(s.unit.name, s) for s in searches], run_search, progress)
     searched = time.perf_counter()
@@ -106,8 +104,10 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
     outcomes = _finish(writer, backend, "prove", proofs, run_proof, progress)
     proved = time.perf_counter()
     rows, undecided, counts = _assemble(own, searches, results, proofs, outcomes)
+    choices = [row for row in rows if is_held_by_rule(row)]
     writer.complete(
-        rows,
+        [row for row in rows if not is_held_by_rule(row)],
+        [{**row, "method": _identity_method(row)} for row in choices],
         undecided,
         {
             "counts": counts,
@@ -115,7 +115,17 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
             "seconds": {"search": round(searched - began, 1), "prove": round(proved - searched, 1)},
         },
     )
-    LOG.info("%d rows, %d undecided", len(rows), len(undecided))
+    LOG.info("%d rows, %d of them by rule, %d undecided", len(rows), len(choices), len(undecided))
+
+
+def is_held_by_rule(row: Mapping[str, Any]) -> bool:
+    """Whether an operator has no row of its own, because a rule proves it: a large one of the rule `choice`."""
+    return bool(row["choice"]) and row["leaves"] > LARGEST_CHOICE_WITH_ROW and row["identity_kind"] == "left"
+
+
+def _identity_method(row: Mapping[str, Any]) -> str:
+    """The method by which the left identity of a row was proved."""
+    return next(str(p["method"]) for p in json.loads(row["proofs"]) if p["claim"] == "left_identity")
 
 
 def _versions() -> dict[str, str]:
@@ -191,7 +201,7 @@ class _Candidate:
 
 def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any], seed: int) -> list[_Candidate]:
     """One candidate a function, smallest first."""
-    seen: set[bytes] = set()
+    seen: set[int] = set()
     merged = []
     for task in searches:
         if group not in task.groups:
@@ -200,20 +210,19 @@ def _merged(group: Group, searches: Sequence[_Search], results: Mapping[str, Any
         if not len(found):
             continue
         own = fingerprints(group, found.programs, seed)
-        back = fingerprints(group, tuple(renamed(p, REVERSED) for p in found.programs), seed)
-        prints = two_sided_prints(group, found.programs, seed)
-        for index in first_seen(prints, seen):
+        back = fingerprints(group, found.programs, seed, turned=True)
+        for index in first_seen(own + back, seen):
             programs = tuple(part[index].tobytes() for part in found.programs)
             merged.append(
-                _Candidate(
-                    programs, int(found.types[index]), task.unit.leaves, own[index].tobytes() != back[index].tobytes()
-                )
+                _Candidate(programs, int(found.types[index]), task.unit.leaves, bool(own[index] != back[index]))
             )
     return sorted(merged, key=lambda c: (sum(c.leaves), c.leaves))
 
 
 def _batches(candidates: Sequence[_Candidate]) -> list[list[_Candidate]]:
-    return [list(candidates[start : start + BATCH]) for start in range(0, len(candidates), BATCH)]
+    """Candidates in groups of equal leaves: those of a smaller table are the first of a larger one."""
+    shapes = [list(group) for _, group in itertools.groupby(candidates, key=lambda c: c.leaves)]
+    return [shape[start : start + BATCH] for shape in shapes for start in range(0, len(shape), BATCH)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +239,11 @@ def run_proof(task: _Proof) -> bytes:
         programs = tuple(np.frombuffer(p, np.uint8) for p in candidate.programs)
         need = needs_identity(candidate.leaves)
         outcome = prove(task.group, programs, candidate.types, task.seed, need_identity=need)
-        mirrored = [reversed_row(row, task.group) for row in outcome.rows] if candidate.mirrored else []
-        outcomes.append([outcome.rows, mirrored, outcome.undecided, outcome.refuted, outcome.without_identity])
+        # One that has a left identity stands for its mirror too; of the others both are written.
+        rows = [mirror_row(row, task.group) if row["identity_kind"] == "right" else row for row in outcome.rows]
+        both = [row for row in rows if row["identity_kind"] != "left"] if candidate.mirrored else []
+        mirrors = [mirror_row(row, task.group) for row in both]
+        outcomes.append([rows, mirrors, outcome.undecided, outcome.refuted, outcome.without_identity])
     return _pack(outcomes)
 
 

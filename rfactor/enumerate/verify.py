@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from rfactor.enumerate.backend import Backend, Serial
 from rfactor.enumerate.laws import Decision, equal
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, variables
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type
+from rfactor.ir.types import I64, Type
+from rfactor.native.exhaustion import failing_triple
 from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown
+from rfactor.table.row import Row
+from rfactor.table.rules import CHOICE, is_choice
 from rfactor.table.schema import OPERATORS
 from rfactor.table.scope import Scope, parse_scope
-from rfactor.table.store import Row, Table
+from rfactor.table.store import Table, open_table
 
 Result = Literal["proved", "refuted", "unknown"]
 _COLUMNS = tuple(OPERATORS)
@@ -36,24 +42,72 @@ class Checked:
     detail: str = ""
 
 
-def verify(table: Table, *, exhaustive: bool = False, rows: Sequence[int] = ()) -> Iterator[list[Checked]]:
-    """Checks every claim of every row (or of those with the given ids) at every type, one list a row.
+def verify(
+    table: Table,
+    *,
+    exhaustive: bool = False,
+    rows: Sequence[int] = (),
+    backend: Backend | None = None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Iterator[Checked]:
+    """Checks the rule `choice`, then every claim of every row (or of those with the given ids) at every type.
 
-    With `exhaustive`, associativity of one component of 8 bits is also tried on all values.
+    A mirror has the proofs of its row, with the operands exchanged. With `exhaustive`, rows of one component of 8 bits
+    are also tried on all values: associativity, but for choices, and the identity.
     """
-    for values in sorted(table.stored(), key=lambda values: values[0]):
-        if rows and values[0] not in rows:
-            continue
-        scope = parse_scope(values[_COLUMNS.index("types")])
-        checks: list[Checked] = []
+    yield check_rule()
+    ids = [values[0] for values in table.stored() if not rows or values[0] in set(rows)]
+    tasks = [_Task(table.path, tuple(ids[start : start + _BATCH]), exhaustive) for start in range(0, len(ids), _BATCH)]
+    done = 0
+    progress("verify", 0, len(ids))
+    for index, found in (backend or Serial()).run(check_rows, tasks):
+        yield from found
+        done += len(tasks[index].rows)
+        progress("verify", done, len(ids))
+
+
+_BATCH = 32
+"""Rows checked in one task."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    path: Path
+    rows: tuple[int, ...]
+    exhaustive: bool
+
+
+@lru_cache(maxsize=1)
+def _stored(path: Path) -> dict[int, tuple[Any, ...]]:
+    return {values[0]: values for values in open_table(path).stored()}
+
+
+def check_rows(task: _Task) -> list[Checked]:
+    """Every claim of the rows of a task, at every type."""
+    held = _stored(task.path)
+    checks: list[Checked] = []
+    for number in task.rows:
+        scope = parse_scope(held[number][_COLUMNS.index("types")])
         for type_ in scope.types:
-            checks += check_row(Row(values, _representative(scope, type_)), exhaustive=exhaustive)
-        yield checks
+            checks += check_row(Row(held[number], _representative(scope, type_)), exhaustive=task.exhaustive)
+    return checks
 
 
 def _representative(scope: Scope, type_: Type) -> tuple[Type, ...]:
     """Types for a proof: an open component may have any type, so it has that of the others."""
     return tuple(type_ for _ in scope.open)
+
+
+def check_rule() -> Checked:
+    """Associativity of `select(p, x0, y0)` for an opaque p, by cases."""
+
+    def op(x: Expr, y: Expr) -> Expr:
+        p = Call(I64, "p", (x, Var(I64, "k")), "intrinsic")
+        return select(apply("<", p, Const(I64, 0)), x, y)
+
+    x, y, z = (Var(I64, name) for name in "xyz")
+    verdict = equal((op(op(x, y), z),), (op(x, op(y, z)),), Meaning.WRAP).verdict
+    return Checked(0, "*", f"rule {CHOICE}", "proved" if isinstance(verdict, Proven) else "unknown")
 
 
 def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
@@ -70,10 +124,17 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     if row.commutative:
         found.append(_checked(row, "commutative", equal(op(x, y), op(y, x), row.meaning)))
     elif row.commutative is False:
-        found.append(_witness(row, op))
+        found.append(_never_commutes(row, op) if is_choice(row.components) else _witness(row, op))
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
-        found.append(exhausted(row))
+        found += exhausted(row)
     return found
+
+
+def equality(operator: Operator, row: Row) -> str | None:
+    """The method by which an operator is proved to be that of a row; None where it is not."""
+    x, y = map(operator.operands, "xy")
+    verdict = equal(operator(x, y), Operator(row.components, row.types, row.meaning)(x, y), row.meaning).verdict
+    return verdict.method if isinstance(verdict, Proven) else None
 
 
 def _checked(row: Row, claim: str, decision: Decision) -> Checked:
@@ -109,6 +170,25 @@ def _witness(row: Row, op: Operator) -> Checked:
     return Checked(row.id, types, "not_commutative", "proved" if differ else "refuted", str(stored))
 
 
+def _never_commutes(row: Row, op: Operator) -> Checked:
+    """A witness among three values, of which two share the condition of a choice."""
+    (component,), (type_,) = op.components, op.types
+    kinds = {v.name: v.type for v in variables(component)}
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        both = [
+            evaluate(
+                component,
+                {name: _scalar({"x0": x, "y0": y}.get(name, 0), type_, row.meaning) for name in kinds},
+                row.meaning,
+                floats="real",
+            )
+            for x, y in ((a, b), (b, a))
+        ]
+        if (both[0] != both[1]).any():
+            return Checked(row.id, type_.name, "not_commutative", "proved", str({"x0": a, "y0": b, "k": 0}))
+    return Checked(row.id, type_.name, "not_commutative", "refuted", "of three values no two share the condition")
+
+
 def _scalar(value: Any, type_: Type, meaning: Meaning) -> np.ndarray:
     if type_.is_float or (type_.is_int and meaning is Meaning.MATH):
         from fractions import Fraction
@@ -120,22 +200,36 @@ def _scalar(value: Any, type_: Type, meaning: Meaning) -> np.ndarray:
     return np.array([Const(type_, value).value], "bool" if type_.is_bool else f"{type_.code[0]}{type_.bits // 8}")
 
 
-def exhausted(row: Row) -> Checked:
-    """Associativity of a row of one component of at most 8 bits on all values of x, y, z and k."""
+def exhausted(row: Row) -> list[Checked]:
+    """A row of one component of at most 8 bits on all values: associativity, but for choices, and a left identity."""
     (type_,) = row.types
     (component,) = row.components
     dtype = np.dtype("bool" if type_.is_bool else f"{type_.code[0]}1")
     every = np.array([False, True]) if type_.is_bool else np.arange(256, dtype=np.uint8).view(dtype)
-    count = len(every)
+    found = [] if is_choice(row.components) else [_exhausted_associativity(row, every)]
+    if row.identity is not None:
+        k, y = (part.ravel() for part in np.meshgrid(every, every, indexing="ij"))
+        e = np.broadcast_to(evaluate(row.identity[0], {"k": k}, row.meaning), k.shape)
+        wrong = np.broadcast_to(evaluate(component, {"x0": e, "y0": y, "k": k}, row.meaning), k.shape) != y
+        detail = str({"k": k[wrong][0].item(), "y0": y[wrong][0].item()}) if wrong.any() else "exhaustive"
+        found.append(Checked(row.id, type_.name, "left_identity", "refuted" if wrong.any() else "proved", detail))
+    return found
+
+
+def _exhausted_associativity(row: Row, every: np.ndarray) -> Checked:
+    (type_,), (component,) = row.types, row.components
     x, y = (part.ravel() for part in np.meshgrid(every, every, indexing="ij"))
-    constants = every if any(v.name == "k" for v in variables(component)) else every[:1]
-    for k in constants:
+    checked: set[bytes] = set()
+    for k in every if any(v.name == "k" for v in variables(component)) else every[:1]:
         env = {"x0": x, "y0": y, "k": np.full(len(x), k)}
-        result = np.broadcast_to(evaluate(component, env, row.meaning), x.shape).reshape(count, count)
-        table = result.view(np.uint8) if not type_.is_bool else result.astype(np.uint8)
-        left, right = table[table], table[:, table]
-        if not np.array_equal(left, right):
-            at = np.argwhere(left != right)[0]
-            point = {name: every[i].item() for name, i in zip(("x0", "y0", "z0"), at, strict=True)} | {"k": k.item()}
-            return Checked(row.id, type_.name, "associative", "refuted", str(point))
+        result = np.broadcast_to(evaluate(component, env, row.meaning), x.shape).reshape(len(every), len(every))
+        # A value is its own index: `every` is in the order of the bits.
+        table = np.ascontiguousarray(result).view(np.uint8)
+        if table.tobytes() in checked:
+            continue
+        checked.add(table.tobytes())
+        failing = failing_triple(table)
+        if failing is not None:
+            point = {name: every[i].item() for name, i in zip(("x0", "y0", "z0"), failing, strict=True)}
+            return Checked(row.id, type_.name, "associative", "refuted", str(point | {"k": k.item()}))
     return Checked(row.id, type_.name, "associative", "proved", "exhaustive")

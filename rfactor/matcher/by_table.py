@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
-from rfactor.ir.expr import Expr, Op, Var, substitute, walk
+from rfactor.ir.expr import Expr, Op, Var, leaves, substitute, walk
 from rfactor.ir.graph import Subgraph
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -22,7 +22,8 @@ from rfactor.matcher.wildcard import Matcher
 from rfactor.prover.claim import Claim, Record
 from rfactor.prover.infinity import Undefined, is_infinite
 from rfactor.prover.verdict import Proven
-from rfactor.table.store import Row, Table, open_table
+from rfactor.table.row import Row
+from rfactor.table.store import LARGEST, Table, open_table
 
 _LIKE = {"+": ("+", "-", "neg"), "-": ("+", "-", "neg"), "neg": ("+", "-", "neg", "*"), "*": ("*", "neg")}
 """Roots of patterns that an expression with this root may be an instance of, where it is not its own alone."""
@@ -43,15 +44,22 @@ class Shelves:
     """The rows of a table by what they are written with, so that few are compared with an update."""
 
     table: Table
-    shelves: dict[tuple[tuple[Type, ...], str, str], Mapping[_Writing, Sequence[Row]]] = field(default_factory=dict)
+    shelves: dict[tuple[tuple[Type, ...], str, str, int], Mapping[_Writing, Sequence[Row]]] = field(
+        default_factory=dict
+    )
 
-    def rows(self, update: Update, roots: str, used: frozenset[str], accumulators: Sequence[int]) -> Iterator[Row]:
-        """The rows with these roots that use no operation beside `used`, and x0, x1 as often as the update does."""
-        key = (update.types, roots, update.meaning.value)
+    def rows(
+        self, update: Update, roots: str, used: frozenset[str], accumulators: Sequence[int], size: int
+    ) -> Iterator[Row]:
+        """The rows with these roots that use no operation beside `used`, and x0, x1 as often as the update does.
+
+        Only those of at most `size` leaves: a wildcard stands for at least one.
+        """
+        key = (update.types, roots, update.meaning.value, size)
         shelf = self.shelves.get(key)
         if shelf is None:
             sorted_: dict[_Writing, list[Row]] = {}
-            for row in self.table.subtable(update.types, roots, update.meaning):
+            for row in self.table.subtable(update.types, roots, update.meaning, leaves=size):
                 if row.identity_kind in ("two-sided", "left"):
                     text = row.column("operator")
                     written = frozenset(_SIGNS.get(word, word) for word in _WORD.findall(text))
@@ -90,9 +98,11 @@ def _in_order(update: Update, table: Table) -> Iterator[Claim]:
         _SIGNS.get(node.op, node.op) for subject in subjects for node in walk(subject) if isinstance(node, Op)
     )
     counts = [sum(_occurrences(subject, x) for subject in subjects) for x in update.accumulators]
+    size = min(sum(map(leaves, subjects)), LARGEST)
     found: list[tuple[int, int, Row]] = []
     for roots in product(*map(_roots, subjects)):
-        found += [(row.leaves, row.id, row) for row in _shelves(table).rows(update, ",".join(roots), used, counts)]
+        rows = _shelves(table).rows(update, ",".join(roots), used, counts, size)
+        found += [(row.leaves, row.id, row) for row in rows]
     for _, _, row in sorted(found, key=lambda entry: entry[:2]):
         for bindings in matcher.matches(row.components, subjects):
             claim = _claim(update, row, bindings)

@@ -6,22 +6,28 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rfactor.table.mirror import mirror
+from rfactor.table.row import Row
+from rfactor.table.rules import CHOICE
 from rfactor.table.schema import OPERATORS
 from rfactor.table.scope import parse_scope
-from rfactor.table.store import Row, Table
+from rfactor.table.store import Table
 
 _COLUMNS = tuple(OPERATORS)
 
 
 def exported(table: Table) -> Iterator[dict[str, Any]]:
-    """Every operator for every tuple of types that its row holds for, in the order of the table.
+    """Every operator for every tuple of types that it is held for, by a row or by a rule, in the order of the table.
 
     Keys: `types` (a list), `operator` and `identity` (a list with one expression a component; the identity null for
     kinds `right` and `none`), `identity_kind`, `commutative`, `semantics`, `leaves`, `root`, `class`.
     """
-    for values in sorted(table.stored(), key=lambda values: values[0]):
-        for types in parse_scope(values[_COLUMNS.index("types")]).members():
-            yield as_object(Row(values, types))
+    for values in table.stored():
+        members = list(parse_scope(values[_COLUMNS.index("types")]).members())
+        row = Row(values, members[0])
+        for held in (row, mirror(row)) if row.identity_kind == "left" else (row,):
+            for types in members:
+                yield as_object(held.at(types))
 
 
 def as_object(row: Row) -> dict[str, Any]:
@@ -41,29 +47,31 @@ def as_object(row: Row) -> dict[str, Any]:
 
 
 def statistics(table: Table) -> dict[str, Any]:
-    """Counts: rows as stored, operators by type and meaning, by leaves, by root, by method; and the meta data."""
+    """Counts of operators, as exported, by type, meaning, components and leaves; of what is stored; meta data."""
     stored = list(table.stored())
     columns = {name: [row[_COLUMNS.index(name)] for row in stored] for name in _COLUMNS}
-    per_type: Counter[str] = Counter()
-    for scope, semantics in zip(columns["types"], columns["semantics"], strict=True):
+    per_type: Counter[tuple[str, str, int, int]] = Counter()
+    mirrors = columns["identity_kind"].count("left")
+    chosen = sum(CHOICE in proofs for proofs in columns["proofs"])
+    for scope, semantics, leaves, kind in zip(
+        *(columns[name] for name in ("types", "semantics", "leaves", "identity_kind")), strict=True
+    ):
         parsed = parse_scope(scope)
         for type_ in parsed.types:
-            per_type[f"{type_.name} {semantics} {len(parsed.open)}"] += 1
-    leaves = Counter(f"{c} {n}" for c, n in zip(columns["components"], columns["leaves"], strict=True))
+            per_type[type_.name, semantics, len(parsed.open), leaves] += 2 if kind == "left" else 1
     return {
-        "rows": len(stored),
-        "classes": len(set(columns["class"])),
+        "rows": len(stored) - chosen,
+        "choices": chosen,
+        "mirrors": mirrors,
+        "classes": len(set(columns["class"])) + mirrors,
         "operators": [
-            {"type": name.split()[0], "semantics": name.split()[1], "components": int(name.split()[2]), "count": count}
-            for name, count in sorted(per_type.items())
-        ],
-        "leaves": [
-            {"components": int(key.split()[0]), "leaves": int(key.split()[1]), "rows": count}
-            for key, count in sorted(leaves.items())
+            {"type": type_, "semantics": semantics, "components": components, "leaves": leaves, "count": count}
+            for (type_, semantics, components, leaves), count in sorted(per_type.items())
         ],
         "roots": dict(Counter(columns["root"]).most_common()),
-        "identity_kinds": dict(Counter(columns["identity_kind"]).most_common()),
+        "identity_kinds": {**Counter(columns["identity_kind"]), "right": mirrors},
         "methods": dict(Counter(columns["method"]).most_common()),
+        "subtables": table.subtables(),
         "undecided": len(table.undecided()),
         "meta": table.meta,
     }

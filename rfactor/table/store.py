@@ -4,151 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
 import sqlite3
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-from rfactor.errors import ParseError, TableError, TypeMismatch
-from rfactor.ir.expr import Const, Expr
+from rfactor.errors import TableError
+from rfactor.ir.expr import Expr
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.parser import parse_tuple
-from rfactor.ir.types import F64, Type
-from rfactor.table.schema import APPLICATION, HASHED, OPERATORS, VERSION
+from rfactor.ir.types import Type
+from rfactor.table.prints import fingerprint, kinds
+from rfactor.table.row import Row
+from rfactor.table.rules import CHOICE
+from rfactor.table.schema import APPLICATION, HASHED, HASHED_CHOICES, OPERATORS, VERSION
 from rfactor.table.scope import Scope, parse_scope
 
-IdentityKind = Literal["two-sided", "left", "right", "none"]
-Method = Literal["normal_form", "order", "bits", "exhaustive", "smt", "table"]
 _COLUMNS = tuple(OPERATORS)
-_LITERAL = re.compile(r"(?<!\w)\d+")
-"""An integer literal; the digits of names follow a letter."""
-
-
-class Row:
-    """One operator for one tuple of types. Expressions are parsed when first asked for; rows are never changed."""
-
-    __slots__ = ("__dict__", "_values", "types")
-
-    def __init__(self, values: Sequence[Any], types: tuple[Type, ...]) -> None:
-        self._values = values
-        self.types = types
-
-    def column(self, name: str) -> Any:
-        """A column as it is stored."""
-        return self._values[_COLUMNS.index(name)]
-
-    @property
-    def id(self) -> int:
-        return cast(int, self._values[0])
-
-    @cached_property
-    def components(self) -> tuple[Expr, ...]:
-        """One expression a component over x0, x1, y0, y1, k."""
-        return self._parsed("operator") or ()
-
-    @cached_property
-    def identity(self) -> tuple[Expr, ...] | None:
-        """The left or two-sided identity; None where there is none."""
-        return self._parsed("identity")
-
-    @cached_property
-    def right_identity(self) -> tuple[Expr, ...] | None:
-        """The identity of a row whose kind is `right`."""
-        return self._parsed("right_identity")
-
-    @property
-    def leaves(self) -> int:
-        return cast(int, self.column("leaves"))
-
-    @property
-    def root(self) -> str:
-        return cast(str, self.column("root"))
-
-    @property
-    def identity_kind(self) -> IdentityKind:
-        return cast(IdentityKind, self.column("identity_kind"))
-
-    @property
-    def commutative(self) -> bool | None:
-        value = self.column("commutative")
-        return None if value is None else bool(value)
-
-    @property
-    def meaning(self) -> Meaning:
-        return Meaning(self.column("semantics"))
-
-    @property
-    def klass(self) -> int:
-        """Rows of one class are the same function written differently."""
-        return cast(int, self.column("class"))
-
-    @property
-    def method(self) -> Method:
-        return cast(Method, self.column("method"))
-
-    @property
-    def ms(self) -> float:
-        return cast(float, self.column("ms"))
-
-    def text(self, column: str) -> tuple[str, ...] | None:
-        """The components of `operator`, `identity` or `right_identity` as text in the syntax of expressions."""
-        stored = self.column(column)
-        if stored is None:
-            return None
-        parts = split_components(stored)
-        if self.meaning is Meaning.WRAP:
-            parts = [_wrapped(part, type_) for part, type_ in zip(parts, self.types, strict=True)]
-        return tuple(_end(part, type_, self.meaning) for part, type_ in zip(parts, self.types, strict=True))
-
-    def _parsed(self, column: str) -> tuple[Expr, ...] | None:
-        texts = self.text(column)
-        if texts is None:
-            return None
-        kinds = {f"{letter}{i}": t for letter in "xy" for i, t in zip(range(len(self.types)), self.types, strict=True)}
-        kinds["k"] = self.types[0]
-        try:
-            return tuple(
-                Const(F64, math.inf if text == "inf" else -math.inf)
-                if text in ("inf", "-inf") and not type_.is_float
-                else parse_tuple(text, kinds, (type_,))[0]
-                for text, type_ in zip(texts, self.types, strict=True)
-            )
-        except (ParseError, TypeMismatch) as error:
-            raise TableError(f"row {self.id} of the table does not read: {error}") from error
-
-    def __repr__(self) -> str:
-        return f"Row({self.id}, {', '.join(map(str, self.types))}: {self.column('operator')})"
-
-
-def split_components(text: str) -> list[str]:
-    """The components of a tuple written as text: split at the commas outside parentheses."""
-    parts, depth, start = [], 0, 0
-    for at, character in zip(range(len(text)), text, strict=True):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    return [*parts, text[start:].strip()]
-
-
-def _wrapped(text: str, type_: Type) -> str:
-    """A row for several widths has its coefficients modulo the widest: here modulo the width of one unsigned type."""
-    if type_.code != "uint":
-        return text
-    return _LITERAL.sub(lambda found: str(int(found[0]) & int(type_.max)), text)
-
-
-def _end(text: str, type_: Type, meaning: Meaning) -> str:
-    """MIN and MAX as literals of a type; infinities for floats and for the unbounded integers; truth values as such."""
-    if text not in ("MIN", "MAX"):
-        return {"0": "False", "1": "True"}.get(text, text) if type_.is_bool else text
-    if type_.is_float or (type_.is_int and meaning is Meaning.MATH and (text == "MAX" or type_.code == "int")):
-        return "inf" if text == "MAX" else "-inf"
-    return str(type_.max if text == "MAX" else type_.min)
+LARGEST = 8
+"""Leaves of the largest operators of a table."""
 
 
 class Table:
@@ -157,67 +32,128 @@ class Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = _connect(path)
-        self._subtables: dict[tuple[tuple[Type, ...], str, Meaning], Sequence[Row]] = {}
-        self._raw: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
-        with _refusing(path):
-            self._scopes = [
-                (parse_scope(types), types, root, semantics, digest)
-                for types, root, semantics, digest in self._connection.execute(
-                    "SELECT types, root, semantics, digest FROM subtables"
-                )
-            ]
+        self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int], Sequence[Row]] = {}
+        self._raw: dict[tuple[str, str, str, int], list[tuple[Any, ...]]] = {}
+        self._alike: dict[tuple[tuple[Expr, ...], tuple[Type, ...], Meaning, bool], tuple[Row, ...]] = {}
 
-    def subtable(self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP) -> Sequence[Row]:
+    def subtable(
+        self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP, *, leaves: int = LARGEST
+    ) -> Sequence[Row]:
         """The rows for these types whose components have these root nodes (joined by commas), simplest first.
 
-        Raises `TableError` if the stored rows are not the ones that were written.
+        Only those of at most so many leaves. Raises `TableError` if the stored rows are not the ones that were written.
         """
-        key = (types, root, meaning)
+        key = (types, root, meaning, leaves)
         found = self._subtables.get(key)
         if found is None:
-            stored = Meaning.WRAP if not any(t.is_int for t in types) else meaning
-            rows: list[Row] = []
-            for scope, scope_text, its_root, semantics, digest in self._scopes:
-                if its_root == root and semantics == stored and scope.holds(types):
-                    raw = self._load(scope_text, root, semantics, digest)
-                    rows += [Row(values, types) for values in raw]
+            rows = [
+                Row(values, types)
+                for scope, shelf in self._shelves(root, _stored(types, meaning))
+                if shelf[3] <= leaves and scope.holds(types)
+                for values in self._load(*shelf)
+            ]
             rows.sort(key=lambda row: (row.leaves, row.id))
             found = self._subtables[key] = tuple(rows)
         return found
 
+    def choices(self, types: tuple[Type, ...], meaning: Meaning = Meaning.WRAP) -> Sequence[Row]:
+        """The operators that the rule `choice` covers (see `rfactor.table.rules`) and that have no row of their own."""
+        return self.subtable(types, CHOICE, meaning)
+
+    def alike(
+        self,
+        operator: Sequence[Expr],
+        types: tuple[Type, ...],
+        meaning: Meaning = Meaning.WRAP,
+        *,
+        mirrored: bool = False,
+    ) -> tuple[Row, ...]:
+        """The rows, of operators with and without a row of their own, that are `operator` on samples.
+
+        `operator` is over x0, x1, y0, y1 and k. With `mirrored`, the rows of kind `left` that are the operator with its
+        operands exchanged. Equality on samples is no proof; usually there is one row or none.
+        """
+        key = (tuple(operator), types, meaning, mirrored)
+        if key not in self._alike:
+            self._alike[key] = self._look_up(*key)
+        return self._alike[key]
+
+    def _look_up(
+        self, operator: tuple[Expr, ...], types: tuple[Type, ...], meaning: Meaning, mirrored: bool
+    ) -> tuple[Row, ...]:
+        try:
+            wanted = [fingerprint(operator, kind, mirrored=mirrored) for kind in kinds(types, meaning)]
+        except KeyError:
+            return ()
+        with _refusing(self.path):
+            found = [
+                values
+                for key in wanted
+                for values in (
+                    *self._connection.execute(f"{_ROWS} WHERE o.print = ? ORDER BY o.id", (key,)),
+                    *map(_as_row, self._connection.execute(f"{_CHOICES} WHERE c.print = ? ORDER BY c.id", (key,))),
+                )
+            ]
+        rows = [Row(values, types) for values in found]
+        return tuple(
+            row
+            for row in rows
+            if row.column("semantics") == _stored(types, meaning)
+            and parse_scope(row.column("types")).holds(types)
+            and (not mirrored or row.identity_kind == "left")
+        )
+
     def roots(self, types: tuple[Type, ...], meaning: Meaning = Meaning.WRAP) -> tuple[str, ...]:
         """The roots for which there are rows for these types."""
-        stored = Meaning.WRAP if not any(t.is_int for t in types) else meaning
+        stored = _stored(types, meaning)
+        with _refusing(self.path):
+            shelves = self._connection.execute("SELECT DISTINCT types, root, semantics FROM subtables").fetchall()
         return tuple(
             sorted(
-                {root for scope, _, root, semantics, _ in self._scopes if semantics == stored and scope.holds(types)}
+                {
+                    root
+                    for scope, root, semantics in shelves
+                    if semantics == stored and root != CHOICE and parse_scope(scope).holds(types)
+                }
             )
         )
 
     def rows(self, types: tuple[Type, ...], meaning: Meaning = Meaning.WRAP) -> list[Row]:
-        """All rows for these types, simplest first."""
+        """All rows for these types, simplest first; what only a rule covers is not among them."""
         found = [row for root in self.roots(types, meaning) for row in self.subtable(types, root, meaning)]
         return sorted(found, key=lambda row: (row.leaves, row.id))
 
     def __getitem__(self, row: int) -> tuple[Scope, dict[str, Any]]:
-        """The scope and the columns of the row with this id. Raises `KeyError`."""
+        """The scope and the columns of the row, or of the choice, with this id. Raises `KeyError`."""
         with _refusing(self.path):
-            values = self._connection.execute(f"SELECT {_SELECTED} FROM operators WHERE id = ?", (row,)).fetchone()
-        if values is None:
+            values = self._connection.execute(f"{_ROWS} WHERE o.id = ?", (row,)).fetchone()
+            chosen = self._connection.execute(f"{_CHOICES} WHERE c.id = ?", (row,)).fetchone()
+        if values is None and chosen is None:
             raise KeyError(row)
-        columns = dict(zip(_COLUMNS, values, strict=True))
+        columns = dict(zip(_COLUMNS, values or _as_row(chosen), strict=True))
         return parse_scope(columns["types"]), columns
 
     def stored(self) -> Iterator[tuple[Any, ...]]:
-        """Every stored row, in order, each checked with its subtable."""
-        for _, types, root, semantics, digest in sorted(self._scopes, key=lambda s: s[1:4]):
-            yield from self._load(types, root, semantics, digest)
+        """Every row and every choice as it is stored, by number, each checked with its subtable."""
+        with _refusing(self.path):
+            shelves = self._connection.execute(
+                "SELECT root, types, semantics, leaves, digest FROM subtables"
+            ).fetchall()
+        loaded = [values for root, *shelf in shelves for values in self._load(shelf[0], root, *shelf[1:])]
+        yield from sorted(loaded, key=lambda values: values[0])
 
     @property
     def meta(self) -> dict[str, Any]:
         """Parameters, seed, versions, counts per stage, digest."""
         with _refusing(self.path):
             return {key: json.loads(value) for key, value in self._connection.execute("SELECT key, value FROM meta")}
+
+    def subtables(self) -> list[dict[str, Any]]:
+        """What is stored: types, root ("choice" for those held by that rule), semantics, leaves, number of rows."""
+        names = ("types", "root", "semantics", "leaves", "rows")
+        with _refusing(self.path):
+            found = self._connection.execute(f"SELECT {', '.join(names)} FROM subtables ORDER BY id").fetchall()
+        return [dict(zip(names, values, strict=True)) for values in found]
 
     def undecided(self) -> list[tuple[Any, ...]]:
         """(types, leaves, operator, semantics, claim, reason) of what no method decided."""
@@ -226,17 +162,27 @@ class Table:
                 "SELECT types, leaves, operator, semantics, claim, reason FROM undecided ORDER BY rowid"
             ).fetchall()
 
-    def _load(self, types: str, root: str, semantics: str, digest: str) -> list[tuple[Any, ...]]:
-        key = (types, root, semantics)
+    def _shelves(self, root: str, semantics: str) -> Iterator[tuple[Scope, tuple[str, str, str, int, str]]]:
+        with _refusing(self.path):
+            found = self._connection.execute(
+                "SELECT types, leaves, digest FROM subtables WHERE root = ? AND semantics = ?", (root, semantics)
+            ).fetchall()
+        for types, leaves, digest in found:
+            yield parse_scope(types), (types, root, semantics, leaves, digest)
+
+    def _load(self, types: str, root: str, semantics: str, leaves: int, digest: str) -> list[tuple[Any, ...]]:
+        key = (types, root, semantics, leaves)
         raw = self._raw.get(key)
         if raw is None:
             with _refusing(self.path):
-                raw = self._connection.execute(
-                    f"SELECT {_SELECTED} FROM operators WHERE types = ? AND root = ? AND semantics = ?"
-                    " ORDER BY leaves, id",
-                    key,
-                ).fetchall()
-            if digest_of(raw) != digest:
+                if root == CHOICE:
+                    chosen = self._connection.execute(_CHOICES_OF, key).fetchall()
+                    found = digest_of(chosen, HASHED_CHOICES, _CHOICE_COLUMNS)
+                    raw = list(map(_as_row, chosen))
+                else:
+                    raw = self._connection.execute(_ROWS_OF, key).fetchall()
+                    found = digest_of(raw)
+            if found != digest:
                 raise TableError(f"{self.path} is damaged: the rows for {types}, root {root}, {semantics} were altered")
             self._raw[key] = raw
         return raw
@@ -245,15 +191,46 @@ class Table:
         self._connection.close()
 
 
-_SELECTED = ", ".join(f'"{column}"' for column in _COLUMNS)
-_HASHED = tuple(_COLUMNS.index(column) for column in HASHED)
+def _stored(types: Sequence[Type], meaning: Meaning) -> str:
+    """The meaning under which rows for these types are stored: truth values and floats have one meaning."""
+    return (meaning if any(t.is_int for t in types) else Meaning.WRAP).value
 
 
-def digest_of(rows: Sequence[Sequence[Any]]) -> str:
-    """A digest of rows as stored (all columns, in order), times and numbering aside."""
+def _as_row(choice: Sequence[Any]) -> tuple[Any, ...]:
+    """A choice with all the columns of a row; what its rule proves is in its place."""
+    number, operator, identity, klass, print_, method, types, semantics, leaves = choice
+    laws = (identity, None, "left", 0, semantics, klass, print_, "order", _choice_proofs(method), 0.0)
+    return (number, types, 1, leaves, "select", operator, *laws)
+
+
+@lru_cache
+def _choice_proofs(method: str) -> str:
+    proofs = [
+        {"claim": "associative", "method": "order", "rule": CHOICE},
+        {"claim": "left_identity", "method": method},
+        {"claim": "not_commutative", "rule": CHOICE},
+    ]
+    return json.dumps(proofs)
+
+
+_SELECTED = ", ".join('p.claims AS "proofs"' if column == "proofs" else f'o."{column}"' for column in _COLUMNS)
+_ROWS = f"SELECT {_SELECTED} FROM operators o JOIN proofs p ON p.id = o.proofs"
+_ROWS_OF = f"{_ROWS} WHERE o.types = ? AND o.root = ? AND o.semantics = ? AND o.leaves = ? ORDER BY o.id"
+_OWN = ("id", "operator", "identity", "class", "print", "method")
+_CHOSEN = ", ".join(f'c."{column}"' for column in _OWN)
+_CHOICES = f"SELECT {_CHOSEN}, s.types, s.semantics, s.leaves FROM choices c JOIN subtables s ON s.id = c.subtable"
+_CHOICES_OF = f"{_CHOICES} WHERE s.types = ? AND s.root = ? AND s.semantics = ? AND s.leaves = ? ORDER BY c.id"
+_CHOICE_COLUMNS = (*_OWN, "types", "semantics", "leaves")
+
+
+def digest_of(
+    rows: Sequence[Sequence[Any]], hashed: Sequence[str] = HASHED, columns: Collection[str] = OPERATORS
+) -> str:
+    """A digest of rows as stored (the columns `hashed` of `columns`, in order)."""
+    places = [list(columns).index(name) for name in hashed]
     total = hashlib.blake2b(digest_size=16)
     for row in rows:
-        total.update(repr(tuple(row[i] for i in _HASHED)).encode())
+        total.update(repr(tuple(row[i] for i in places)).encode())
     return total.hexdigest()
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import sqlite_utils
 
 from rfactor.errors import TableError
-from rfactor.table.schema import APPLICATION, HASHED, OPERATORS, TABLES, VERSION
+from rfactor.table.rules import CHOICE, STATEMENTS
+from rfactor.table.schema import APPLICATION, CHOICES, HASHED, HASHED_CHOICES, OPERATORS, TABLES, VERSION
 from rfactor.table.store import digest_of
 
 CHECKPOINTS = {"unit": str, "result": bytes}
@@ -88,35 +90,58 @@ class Writer:
         self.database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (unit, result))
 
     def complete(
-        self, rows: Iterable[Mapping[str, Any]], undecided: Iterable[Mapping[str, Any]], meta: Mapping[str, Any]
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        choices: Iterable[Mapping[str, Any]],
+        undecided: Iterable[Mapping[str, Any]],
+        meta: Mapping[str, Any],
     ) -> None:
         """Writes the rows, in order, and drops the checkpoints, all in one transaction."""
         connection = self.database.conn
         connection.execute("BEGIN")
         try:
-            for name in ("operators", "undecided", "subtables"):
+            for name in ("operators", "proofs", "choices", "rules", "undecided", "subtables"):
                 self.database.execute(f"DELETE FROM {name}")
-            stored = [{"id": number, **row} for number, row in zip(range(1, 1 << 40), rows, strict=False)]
-            names = tuple(OPERATORS)
-            _insert(connection, "operators", names, [[row[name] for name in names] for row in stored])
-            rest = list(undecided)
-            _insert(connection, "undecided", tuple(TABLES["undecided"]), [list(row.values()) for row in rest])
-            groups: dict[tuple[str, str, str], list[list[Any]]] = {}
+            number = itertools.count(1)
+            stored = [[next(number), *(row[name] for name in tuple(OPERATORS)[1:])] for row in rows]
+            shelves = list(_subtables(stored))
+            chosen: list[list[Any]] = []
+            for key, group in _by_shelf(choices):
+                shelf = len(shelves) + 1
+                own = [[next(number), shelf, *(row[name] for name in tuple(CHOICES)[2:])] for row in group]
+                types, semantics, leaves = key
+                digest = digest_of(own, HASHED_CHOICES, CHOICES)
+                shelves.append([shelf, types, CHOICE, semantics, leaves, len(own), digest])
+                chosen += own
+            parts = ("operators", "choices")
+            whole = digest_of([(digest_of(stored), digest_of(chosen, HASHED_CHOICES, CHOICES))], parts, parts)
+            claims = {
+                text: at for at, text in zip(itertools.count(1), sorted({row[_PROOFS] for row in stored}), strict=False)
+            }
             for row in stored:
-                key = (row["types"], row["root"], row["semantics"])
-                groups.setdefault(key, []).append([row[name] for name in names])
-            subtables = [
-                [*key, len(group), digest_of(sorted(group, key=lambda r: (r[names.index("leaves")], r[0])))]
-                for key, group in groups.items()
-            ]
-            _insert(connection, "subtables", tuple(TABLES["subtables"]), subtables)
-            whole = digest_of([[row[name] for name in names] for row in stored])
-            for name, value in {**meta, "digest": whole, "digest covers": list(HASHED), "complete": True}.items():
+                row[_PROOFS] = claims[row[_PROOFS]]
+            _insert(connection, "operators", stored)
+            _insert(connection, "proofs", [[at, text] for text, at in claims.items()])
+            _insert(connection, "choices", chosen)
+            _insert(connection, "rules", [[rule, *texts] for rule, texts in STATEMENTS.items()])
+            _insert(connection, "undecided", [[row[name] for name in TABLES["undecided"]] for row in undecided])
+            _insert(connection, "subtables", shelves)
+            values = {
+                **meta,
+                "digest": whole,
+                "digest covers": {"operators": list(HASHED), "choices": list(HASHED_CHOICES)},
+                "complete": True,
+            }
+            for name, value in values.items():
                 connection.execute(
                     "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, sort_keys=True))
                 )
             connection.execute("DROP TABLE checkpoints")
-            connection.execute("CREATE INDEX IF NOT EXISTS subtable ON operators (types, root, semantics, leaves)")
+            connection.execute("CREATE INDEX subtable ON operators (types, root, semantics, leaves)")
+            connection.execute("CREATE INDEX meaning ON operators (print)")
+            connection.execute("CREATE INDEX chosen ON choices (subtable)")
+            connection.execute("CREATE INDEX chosen_meaning ON choices (print)")
+            connection.execute("CREATE INDEX shelf ON subtables (root, semantics)")
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
@@ -127,9 +152,30 @@ class Writer:
         self.database.conn.close()
 
 
-_KEYS = {"operators": "id", "meta": "key"}
+_KEYS = {"operators": "id", "proofs": "id", "choices": "id", "subtables": "id", "meta": "key"}
 
 
-def _insert(connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+_PROOFS = list(OPERATORS).index("proofs")
+_SHELF = tuple(list(OPERATORS).index(name) for name in ("types", "root", "semantics", "leaves"))
+
+
+def _subtables(rows: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
+    """The subtables of rows in order, as rows of `subtables`."""
+    groups: dict[tuple[Any, ...], list[Sequence[Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[at] for at in _SHELF), []).append(row)
+    for number, (key, group) in zip(itertools.count(1), groups.items(), strict=False):
+        yield [number, *key, len(group), digest_of(group)]
+
+
+def _by_shelf(choices: Iterable[Mapping[str, Any]]) -> Iterable[tuple[tuple[Any, ...], list[Mapping[str, Any]]]]:
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in choices:
+        groups.setdefault((row["types"], row["semantics"], row["leaves"]), []).append(row)
+    return groups.items()
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Sequence[Any]]) -> None:
+    columns = list(TABLES[table])
     names = ", ".join(f'"{column}"' for column in columns)
     connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})", rows)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rfactor.enumerate.circle import NotLinear, on_circle, over_reals
 from rfactor.enumerate.groups import groups
-from rfactor.enumerate.prove import Outcome, prove, reversed_row
+from rfactor.enumerate.prove import Outcome, mirror_row, prove
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Expr, Var, apply, select
 from rfactor.ir.meaning import Meaning
@@ -88,7 +88,7 @@ def test_clamp_then_min_has_a_left_identity_alone_and_its_mirror_a_right_one():
         0,
     )
     (group,) = groups([I32], [Meaning.WRAP])
-    back = reversed_row(row, group)
+    back = mirror_row(row, group)
     assert back["operator"] == "min(x0, max(y0, k))"
     assert (back["identity"], back["right_identity"], back["identity_kind"]) == (None, "MAX", "right")
 
