@@ -23,6 +23,7 @@ from rfactor.matcher import (
     tropical,
 )
 from rfactor.matcher.action import Action, of, operands
+from rfactor.matcher.recall import Likeness
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
@@ -43,8 +44,24 @@ class Lifter:
         """A proved lifting of the whole update, or None."""
         if update not in self.known:
             self.known[update] = None  # an update inside its own lifting is not lifted again
-            self.known[update] = self.search(update, depth)
+            self.known[update] = self.search(update, depth) if depth else self.remembered(update)
         return self.known[update]
+
+    def remembered(self, update: Update) -> Discharged | None:
+        """What was found for one like it, if that is proved again; else what a search finds."""
+        memory = self.solver.memory
+        if memory is None:
+            return self.search(update, 0)
+        likeness = Likeness.of(update)
+        recalled = memory.recall(update, likeness, "lifted")
+        if recalled is not None:
+            again = discharge(recalled[1], self.solver.limits)
+            if isinstance(again, Discharged):
+                return again
+        found = self.search(update, 0)
+        if found is not None:
+            memory.keep(likeness, "lifted", "", found.claim)
+        return found
 
     def search(self, update: Update, depth: int) -> Discharged | None:
         groups = subgraphs(update)

@@ -13,6 +13,7 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.instance import Refutation, start_names
 from rfactor.matcher.lift import Lifter
+from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
 from rfactor.matcher.refute import refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
@@ -26,6 +27,10 @@ DEFAULT = Limits(seconds=10.0)
 _REMEMBERED = 512
 _ANSWERED: dict[tuple[Update, Table | None], Answer] = {}
 """Answers that hold for good, the oldest forgotten first: a compiler asks about the same update again and again."""
+
+
+_MEMORY = Memory()
+"""What the shipped table and the other tiers found, by the shape of updates."""
 
 
 def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT) -> Answer:
@@ -52,7 +57,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 
 
 def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
-    solver = Solver(limits, quick_tiers(table), late_tiers(limits))
+    solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
@@ -109,7 +114,7 @@ def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: T
     """Say so where unbounded integers would make the difference."""
     unbounded = replace(update, meaning=Meaning.MATH)
     limits = limits.at_most(seconds=0.5).starting_now()
-    solver = Solver(limits, quick_tiers(table), late_tiers(limits))
+    solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
     if decompose(unbounded, solver) is not None:
         hint = "it is associative if nothing overflows (--semantics math)"
     elif Lifter(solver).lift(unbounded) is not None:

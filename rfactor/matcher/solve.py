@@ -26,9 +26,10 @@ from rfactor.matcher import (
     substitution,
 )
 from rfactor.matcher.groups import cycles
+from rfactor.matcher.recall import Kind, Likeness, Memory
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
-from rfactor.prover.verdict import Refuted
+from rfactor.prover.verdict import Refuted, Unknown
 from rfactor.table.store import Table
 
 Tier = Callable[[Update], Iterable[Claim]]
@@ -56,6 +57,8 @@ class Solver:
     """Tiers that search, for a group as a whole."""
     before_parts: str = "selection"
     """The late tier after which a group is taken apart."""
+    memory: Memory | None = None
+    """What was found before by the same tiers."""
     known: dict[tuple[Update, bool], Solution | None] = field(default_factory=dict)
     failures: list[Failed] = field(default_factory=list)
 
@@ -63,8 +66,33 @@ class Solver:
         """The best operator found for `update`: with a two-sided identity, else with a left one, else with none."""
         key = (update, thorough)
         if key not in self.known:
-            self.known[key] = self.search(update, thorough)
+            self.known[key] = self.remembered(update, thorough)
         return self.known[key]
+
+    def remembered(self, update: Update, thorough: bool) -> Solution | None:
+        """What was found for one like it, if that is proved again; else what a search finds."""
+        if self.memory is None:
+            return self.search(update, thorough)
+        kind: Kind = "thorough" if thorough else "quick"
+        likeness = Likeness.of(update)
+        if self.memory.knows(likeness, kind):
+            recalled = self.memory.recall(update, likeness, kind)
+            if recalled is None:
+                return None
+            again = discharge(recalled[1], self.limits)
+            if isinstance(again, Discharged) and (again.claim.identity is None) == (recalled[1].identity is None):
+                return Solution(again, recalled[0])
+        before = len(self.failures)
+        found = self.search(update, thorough)
+        if found is not None and found.tier != "table":
+            self.memory.keep(likeness, kind, found.tier, found.proved.claim)
+        elif found is None and not self.gave_up(before):
+            self.memory.keep(likeness, kind, "", None)
+        return found
+
+    def gave_up(self, since: int) -> bool:
+        """Whether time ran out, or a candidate was neither proved nor refuted."""
+        return self.limits.expired or any(isinstance(f.verdict, Unknown) for f in self.failures[since:])
 
     def search(self, update: Update, thorough: bool) -> Solution | None:
         if self.limits.expired:

@@ -1,0 +1,89 @@
+"""Refusals that teach: that there is no operator is proved, with runs that show it; what has one is not refuted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rfactor.ir.evaluate import as_array, evaluate
+from rfactor.ir.expr import variables
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_update
+from rfactor.ir.types import Type, parse_type
+from rfactor.matcher.check import check
+from rfactor.matcher.instance import told
+from rfactor.matcher.refute import refute
+from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Proven
+
+REFUTED = [
+    ("x + a*x*x", "i32", "wrap"),
+    ("x - x*x*a", "u32", "wrap"),
+    ("x + a*x*x", "f64", "wrap"),
+    ("x + a*x*x", "i32", "math"),
+    ("x // a", "i32", "wrap"),
+    ("x // a", "u16", "wrap"),
+    ("x % a + a", "i64", "wrap"),
+    ("min(x + a, k)", "i32", "wrap"),
+    ("x ^ (x >> a) ^ 1", "u8", "wrap"),
+    ("u8(f32(x)*0.9 + f32(a)*0.1)", "u8", "wrap"),
+    ("abs(x - a)", "i16", "wrap"),
+]
+LEFT_ALONE = [
+    ("x + a*(1 + k*x)", "i32", "wrap"),
+    ("x + a", "u8", "wrap"),
+    ("x >> (a & 1)", "u8", "wrap"),
+    ("x*a", "i16", "wrap"),
+    ("min(x, k) ^ 0", "u8", "wrap"),
+    ("select(a < x, a, x)", "u8", "wrap"),
+]
+
+
+@pytest.mark.parametrize(("text", "type_", "semantics"), REFUTED)
+def test_what_has_no_operator_is_refuted_with_runs_that_show_it(text: str, type_: str, semantics: str) -> None:
+    update = parse_update(text, parse_type(type_), {}, (), Meaning(semantics))
+    found = refute(update, Limits(seconds=20.0).starting_now())
+    assert found is not None
+    instance: dict[str, Any] = dict(found.instance)
+    data = {v.name for v in update.data}
+    ends = {}
+    for start in ("e0", "x0"):
+        for mark in ("", "'"):
+            steps = [
+                {name: instance[f"{name}{mark}{suffix}"] for name in data}
+                for suffix in ("", "1", "2")
+                if all(f"{name}{mark}{suffix}" in instance for name in data)
+            ]
+            state = instance[start]
+            for datum in steps:
+                types: dict[str, Type] = {v.name: v.type for v in variables(update.components[0])}
+                values = datum | {"x0": state} | {name: instance[name] for name in update.constants}
+                env = {name: as_array(types[name], [value], update.meaning, "real") for name, value in values.items()}
+                state = evaluate(update.components[0], env, update.meaning, "real")[0]
+            ends[start, mark] = state
+    assert ends["e0", ""] == ends["e0", "'"]
+    assert ends["x0", ""] != ends["x0", "'"]
+
+
+@pytest.mark.parametrize(("text", "type_", "semantics"), LEFT_ALONE)
+def test_what_may_have_an_operator_is_not_refuted(text: str, type_: str, semantics: str) -> None:
+    update = parse_update(text, parse_type(type_), {}, (), Meaning(semantics))
+    assert refute(update, Limits(seconds=20.0).starting_now()) is None
+
+
+def test_an_instance_that_exact_values_do_not_show_is_not_told() -> None:
+    update = parse_update("u8(f32(x)*0.9 + f32(a)*0.1)", parse_type("u8"), {}, (), Meaning.WRAP)
+    in_floats = np.float32(1) * np.float32(0.9) + np.float32(1) * np.float32(0.1)
+    assert int(in_floats) == 1  # as data 3 do: alike in floats, not among the reals
+    assert told(update, [1], [2], ([{"a": 1}], [{"a": 3}]), {}, Proven("exhaustive")) is None
+    assert told(update, [0], [10], ([{"a": 0}], [{"a": 1}]), {}, Proven("exhaustive")) is not None
+
+
+def test_constants_of_an_instance_are_named() -> None:
+    answer = check("min(x + a, k)", type="u8")
+    assert answer.verdict == "not_associative"
+    assert answer.counterexample is not None
+    assert "k" in answer.counterexample
+    assert f"with k = {answer.counterexample['k']}" in (answer.reason or "")
