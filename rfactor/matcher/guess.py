@@ -74,14 +74,15 @@ class Points:
                 return const(type_, first) if type_.is_bool or type_.min <= first <= type_.max else None
             near = (0.0, 1.0, -1.0, *sampling.literals(self.update.components).get(type_, ()), round(first, 9))
             return const(type_, next(v for v in near if abs(v - first) <= 1e-9 * (1 + abs(first))))
-        for candidate in (*map(_plain, self.update.data), *self._parts()):
+        for candidate in (*map(_plain, self.update.data), *self.parts()):
             if candidate.type == type_:
                 value = self.values(candidate)
                 if value is not None and not np.any(sampling.differs(wanted, value)):
                     return candidate
         return None
 
-    def _parts(self) -> Sequence[Expr]:
+    def parts(self) -> Sequence[Expr]:
+        """The largest parts of the update that are free of accumulators."""
         free = free_of(accumulator_names(self.update))
         return [tidy(part) for part in maximal_free(self.update.components, free)]
 

@@ -15,6 +15,7 @@ from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
 from rfactor.matcher import (
     carry,
+    conjugate,
     generalized,
     guard,
     moments,
@@ -128,6 +129,12 @@ class Solver:
         found = self.solve(update, thorough=True)
         return None if found is None else found.proved
 
+    @property
+    def share(self) -> Limits:
+        """What one query may take, so that a hard one leaves time for other candidates."""
+        seconds = self.limits.seconds
+        return self.limits if seconds is None else self.limits.at_most(seconds=max(1.0, seconds / 6))
+
     def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
         """The solution whose identity serves more schedules; the earlier of equals."""
         if one is None or other is None:
@@ -142,7 +149,7 @@ class Solver:
         for claim in claims:
             if self.limits.expired:
                 break
-            result = discharge(claim, self.limits)
+            result = discharge(claim, self.share)
             if isinstance(result, Failed):
                 self.failures.append(result)
                 failures += 1 if isinstance(result.verdict, Refuted) else 4
@@ -213,6 +220,7 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
         ("carry", carry.claims),
         ("rescaled", rescaled.claims),
         ("moments", moments.claims),
+        ("conjugate", conjugate.claims),
     ]
 
 

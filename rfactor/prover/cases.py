@@ -97,6 +97,7 @@ class _Cases(Values):
         if not self.limits.cases or len(facts) > _MOST_FACTS or self.asked >= _MOST_ASKED:
             return False
         self.asked += 1
+        facts += functions.signs_of_logarithms(self)
         return contradict(facts, self.infinite, self.limits)
 
     def branches(self, split: Split, state: State) -> list[State]:
@@ -144,20 +145,25 @@ class _Cases(Values):
         order = state.orders.get(self.domain(type_))
         if order is None:
             return None
+        found: list[tuple[int, Polynomial]] = []
         for node in list(order.above):
-            poly = self.nodes.get(node)
-            if poly is None:
-                continue
-            atom = single_atom(poly)
+            atom = single_atom(self.nodes[node]) if node in self.nodes else None
             if atom is None or atom not in functions.spoken_of(self, value):
                 continue
-            for other in order.equals(node):
-                image = self.nodes[other]
-                if any(atom == factor for monomial in image for factor, _ in monomial):
-                    continue
-                if single_atom(image) is not None and single_atom(image) > atom:  # type: ignore[operator]
-                    continue  # towards the older atom, so that this ends
-                if type_.is_float:
-                    return functions.replaced(self, type_, value, atom, image, state)
-                return ring.substitute(value, atom, image)
-        return None
+            equal = [self.nodes[other] for other in order.equals(node)]
+            alike = {atom, *(other for image in equal if (other := single_atom(image)) is not None)}
+            for image in equal:
+                single = single_atom(image)
+                if single is not None and single < atom:  # towards the older atom, so that this ends
+                    return self.exchanged(value, ring, type_, atom, image, state)
+                if single is None and alike.isdisjoint(functions.spoken_of(self, image)):
+                    found.append((atom, image))
+        return self.exchanged(value, ring, type_, *found[0], state) if found else None
+
+    def exchanged(
+        self, value: Polynomial, ring: Ring, type_: Type, atom: int, image: Polynomial, state: State
+    ) -> Polynomial:
+        """`value` with an atom replaced."""
+        if type_.is_float:
+            return functions.replaced(self, type_, value, atom, image, state)
+        return ring.substitute(value, atom, image)

@@ -19,7 +19,7 @@ from rfactor.ir.update import Update
 from rfactor.prover import defined
 from rfactor.prover.commuting import commutes
 from rfactor.prover.equality import holds, prove_equal
-from rfactor.prover.infinity import Undefined, has_infinity, without_infinities, writable
+from rfactor.prover.infinity import Undefined, calculated_with, has_infinity, without_infinities, writable
 from rfactor.prover.invariants import candidates
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.operand_names import restored, separated
@@ -97,10 +97,17 @@ class _Ledger:
             self.proofs[name] = known
         return known is not None
 
-    def equal(self, name: Name, left: Sequence[Expr], right: Sequence[Expr], assumptions: Tuple = ()) -> Verdict:
-        """Prove an obligation and enter it."""
+    def equal(
+        self,
+        name: Name,
+        left: Sequence[Expr],
+        right: Sequence[Expr],
+        assumptions: Tuple = (),
+        numbers: frozenset[Expr] = frozenset(),
+    ) -> Verdict:
+        """Prove an obligation and enter it; `numbers` are finite."""
         try:
-            sides = [tuple(without_infinities(e) for e in side) for side in (left, right)]
+            sides = [tuple(without_infinities(e, numbers) for e in side) for side in (left, right)]
         except Undefined as error:
             return Unknown(str(error))
         meaning = self.claim.update.meaning
@@ -190,8 +197,11 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     step = ledger.equal("step", update.components, op(x, claim.data), claim.assumes)
     if not isinstance(step, Proven):
         return Failed("step", step)
+    if not _starts(claim, ledger.limits):
+        claim = ledger.claim = replace(claim, identity=None)
+    data = claim.data or ()
     failure: Failed | None = None
-    for invariant in candidates(claim.invariant, claim.identity, claim.data, op):
+    for invariant in candidates(claim.invariant, claim.identity, data, op):
         attempt = _Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
         found = _laws(attempt, op) or _right_side(attempt, op)
         if found is None:
@@ -212,6 +222,23 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
         if _laws(without, op) is None:
             return _finish(without, op)
     return failure
+
+
+def _starts(claim: Claim, limits: Limits) -> bool:
+    """Whether a run may start from the identity: from an infinite one, the first datum gives what it is claimed to.
+
+    From a finite one it does by the step and the left identity.
+    """
+    if claim.identity is None or claim.data is None or not any(map(has_infinity, claim.identity)):
+        return True
+    try:
+        numbers = calculated_with(claim.update.components, claim.update.data)
+        first = tuple(without_infinities(e, numbers) for e in apply_update(claim.update, claim.identity))
+        data = tuple(without_infinities(e, numbers) for e in claim.data)
+    except Undefined:
+        return False
+    verdict = prove_equal(first, data, meaning=claim.update.meaning, assumptions=claim.assumes, limits=limits)
+    return isinstance(verdict, Proven)
 
 
 def _laws(ledger: _Ledger, op: Operator) -> Failed | None:
@@ -285,6 +312,9 @@ def _right_side(ledger: _Ledger, op: Operator) -> Failed | None:
         if not isinstance(holds(condition, meaning=op.meaning, limits=ledger.limits), Proven):
             return None
     holds_right = ledger.settled("right_identity") or isinstance(ledger.equal("right_identity", op(x, e), x), Proven)
+    if not holds_right and any(map(has_infinity, e)):
+        numbers = calculated_with(op.components, x)
+        holds_right = isinstance(ledger.equal("right_identity", op(x, e), x, numbers=numbers), Proven)
     if holds_right and any(map(has_infinity, e)) and not prove_unit(op, e):
         del ledger.proofs["right_identity"]
     return None

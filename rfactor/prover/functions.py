@@ -93,10 +93,10 @@ def logarithm(session: Session, value: Polynomial) -> Polynomial:
     """log, with the least exponential among the terms taken out: log(E * P) = log E + log P, as E is positive."""
     if not value:
         return _opaque(session, "log", key(value))
+    value, outside = _without_quotients(session, value)
     parts = [{f: p for f, p in monomial if _is_exponential(session, f)} for monomial in value]
     atoms = sorted({f for part in parts for f in part})
     least = min(tuple(part.get(f, 0) for f in atoms) for part in parts)
-    outside: Polynomial = {}
     for atom, power in zip(atoms, least, strict=True):
         description = session.described[atom]
         assert isinstance(description, tuple)
@@ -104,15 +104,46 @@ def logarithm(session: Session, value: Polynomial) -> Polynomial:
         if power and base is None:
             outside = REALS.add(outside, {monomial: Fraction(power, denominator)})
         elif power:
-            constant = _opaque(session, "log", key(REALS.constant(base)))
+            constant = _logarithm_of_number(session, Fraction(base))
             outside = REALS.add(outside, REALS.multiply(constant, {monomial: Fraction(power, denominator)}))
     shift: Monomial = tuple((f, -p) for f, p in zip(atoms, least, strict=True) if p)
     rest = {product(monomial, shift): coefficient for monomial, coefficient in value.items()}
     first = rest.get(ONE, 0)
     if first > 0 and first != 1 and all(_is_exponential(session, f) for monomial in rest for f, _ in monomial):
-        outside = REALS.add(outside, _opaque(session, "log", key(REALS.constant(first))))
+        outside = REALS.add(outside, _logarithm_of_number(session, Fraction(first)))
         rest = REALS.scale(rest, 1 / Fraction(first))
     return outside if constant_value(rest) == 1 else REALS.add(outside, _opaque(session, "log", key(rest)))
+
+
+def _logarithm_of_number(session: Session, number: Fraction) -> Polynomial:
+    """By small prime factors, so that log 4 is 2 log 2."""
+    total: Polynomial = {}
+    for part, sign in ((number.numerator, 1), (number.denominator, -1)):
+        for prime in (2, 3, 5, 7):
+            while part % prime == 0:
+                part //= prime
+                total = REALS.add(total, _opaque(session, "log", key(REALS.constant(prime))), sign)
+        if part != 1:
+            total = REALS.add(total, _opaque(session, "log", key(REALS.constant(part))), sign)
+    return total
+
+
+def _without_quotients(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """`value` times sums that it is divided by (exponentials of minus their logarithms), and minus those logarithms."""
+    outside: Polynomial = {}
+    for factor in sorted({f for monomial in value for f, _ in monomial if _is_exponential(session, f)}):
+        description = session.described[factor]
+        assert isinstance(description, tuple)
+        _, base, (monomial, denominator) = description
+        total = _logarithm_in(session, monomial) if base is None and denominator == 1 else None
+        if total is None or not is_positive(session, total):
+            continue
+        least = min(dict(monomial).get(factor, 0) for monomial in value)
+        if least < 0:
+            value = REALS.multiply(value, {((factor, -least),): 1})
+            outside = REALS.add(outside, {monomial: least})
+        value = REALS.substitute(value, factor, total)
+    return value, outside
 
 
 def root(session: Session, type_: Type, value: Polynomial, state: Any) -> Polynomial:
@@ -203,22 +234,39 @@ def cleared(session: Session, value: Polynomial) -> Polynomial:
 
 
 def replaced(session: Session, type_: Type, value: Polynomial, atom: int, image: Polynomial, state: Any) -> Polynomial:
-    """A polynomial over the reals with an atom replaced, inside exponentials too."""
-    for factor in {f for monomial in value for f, _ in monomial}:
+    """A polynomial over the reals with an atom replaced, inside exponentials and logarithms too."""
+    for factor in sorted({f for monomial in value for f, _ in monomial}):
         description = session.described[factor]
-        if isinstance(description, tuple) and description[0] == "exp":
+        if not isinstance(description, tuple) or atom not in _inside(session, factor):
+            continue
+        if description[0] == "exp":
             _, base, (monomial, denominator) = description
-            if any(f == atom for f, _ in monomial):
-                inner = REALS.substitute({monomial: Fraction(1, denominator)}, atom, image)
-                new = exponential(session, type_, inner, base, state)
-                value = _power_replaced(value, factor, new)
+            inner = replaced(session, type_, {monomial: Fraction(1, denominator)}, atom, image, state)
+            value = _power_replaced(value, factor, exponential(session, type_, inner, base, state))
+        elif description[0] == "log":
+            whole, taken = _multiplied_out(session, dict(description[1]))
+            inner = replaced(session, type_, whole, atom, image, state)
+            outside = replaced(session, type_, taken, atom, image, state)
+            value = REALS.substitute(value, factor, REALS.add(logarithm(session, inner), outside, -1))
     return REALS.substitute(value, atom, image)
 
 
+def _multiplied_out(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """`value` times exponentials so that none stands in a negative power, and the logarithm of those."""
+    taken: Polynomial = {}
+    for factor in sorted({f for monomial in value for f, _ in monomial if _is_exponential(session, f)}):
+        least = min(dict(monomial).get(factor, 0) for monomial in value)
+        description = session.described[factor]
+        if least < 0 and isinstance(description, tuple) and description[1] is None:
+            value = REALS.multiply(value, {((factor, -least),): 1})
+            taken = REALS.add(taken, {description[2][0]: Fraction(-least, description[2][1])})
+    return value, taken
+
+
 def _power_replaced(value: Polynomial, atom: int, image: Polynomial) -> Polynomial:
-    """`value` with an atom replaced by one term, in negative powers too."""
+    """`value` with an atom replaced; by one term in negative powers too."""
     if len(image) != 1:
-        return value
+        return REALS.substitute(value, atom, image)
     ((new, coefficient),) = image.items()
     result: Polynomial = {}
     for monomial, number in value.items():
@@ -230,13 +278,50 @@ def _power_replaced(value: Polynomial, atom: int, image: Polynomial) -> Polynomi
 
 
 def spoken_of(session: Session, value: Polynomial) -> set[int]:
-    """The atoms of a polynomial and those inside its exponentials."""
+    """The atoms of a polynomial and those inside its exponentials and logarithms."""
     found = {f for monomial in value for f, _ in monomial}
-    for factor in list(found):
-        description = session.described[factor]
-        if isinstance(description, tuple) and description[0] == "exp":
-            found |= {f for f, _ in description[2][0]}
-    return found
+    return found.union(*(_inside(session, factor) for factor in found))
+
+
+def _inside(session: Session, factor: int) -> set[int]:
+    """The atoms that an atom is made of, where it can be made again."""
+    description = session.described[factor]
+    if isinstance(description, tuple) and description[0] == "exp":
+        return spoken_of(session, {description[2][0]: 1})
+    if isinstance(description, tuple) and description[0] == "log":
+        return spoken_of(session, dict(description[1]))
+    return set()
 
 
 __all__ = ["Key", "call", "cleared", "is_positive", "replaced", "spoken_of", "squared_out"]
+
+
+def signs_of_logarithms(session: Session) -> list[tuple[Polynomial, Polynomial, bool]]:
+    """That the logarithm of a sum of exponentials is above each exponent, and what those of literals are."""
+    facts: list[tuple[Polynomial, Polynomial, bool]] = []
+    for atom, description in zip(range(len(session.described)), session.described, strict=True):
+        if not isinstance(description, tuple) or description[0] != "log":
+            continue
+        inner: Polynomial = dict(description[1])
+        own: Polynomial = {((atom, 1),): 1}
+        if not is_positive(session, inner):
+            continue
+        if constant_value(inner) is not None:
+            facts.append(({}, own, True) if inner[ONE] > 1 else (own, {}, inner[ONE] < 1))
+            continue
+        for monomial, coefficient in inner.items():
+            exponent = _exponent(session, monomial)
+            if coefficient >= 1 and exponent is not None:
+                facts.append((exponent, own, len(inner) > 1))
+    return facts
+
+
+def _exponent(session: Session, monomial: Monomial) -> Polynomial | None:
+    """The logarithm of a product of exponentials."""
+    total: Polynomial = {}
+    for factor, power in monomial:
+        description = session.described[factor]
+        if not isinstance(description, tuple) or description[0] != "exp" or description[1] is not None:
+            return None
+        total = REALS.add(total, {description[2][0]: Fraction(power, description[2][1])})
+    return total

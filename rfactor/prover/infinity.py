@@ -9,6 +9,7 @@ chooses, which is left as it is. Unbounded integers share these rules, their inf
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rfactor.errors import Error
@@ -49,14 +50,18 @@ def writable(expr: Expr) -> bool:
     return True
 
 
-def without_infinities(expr: Expr) -> Expr:
-    """An equal expression in which ±inf stands only as a branch of selects at the top. Raises `Undefined`."""
-    return _Rewriter().visit(expr) if has_infinity(expr) else expr
+def without_infinities(expr: Expr, numbers: frozenset[Expr] = frozenset()) -> Expr:
+    """An equal expression in which ±inf stands only as a branch of selects at the top. Raises `Undefined`.
+
+    The `numbers` are known to be finite.
+    """
+    return _Rewriter(numbers).visit(expr) if has_infinity(expr) else expr
 
 
 class _Rewriter:
-    def __init__(self) -> None:
+    def __init__(self, numbers: frozenset[Expr]) -> None:
         self.memo: dict[Expr, Expr] = {}
+        self.numbers = numbers
 
     def visit(self, expr: Expr) -> Expr:
         found = self.memo.get(expr)
@@ -92,7 +97,7 @@ class _Rewriter:
                 branches = [self.visit(_rebuilt(expr, (*args[:at], b, *args[at + 1 :]))) for b in (true, false)]
                 return _select(condition, branches[0], branches[1])
         if isinstance(expr, Op):
-            return _operate(expr, args)
+            return _operate(expr, args, self.numbers)
         if isinstance(expr, Call):
             return _function(expr, args)
         raise Undefined(f"{expr} of an infinity")
@@ -137,7 +142,7 @@ def _infinite(type_: Type, sign: int) -> Const:
     return Const(type_ if type_.is_float else F64, math.inf * sign)
 
 
-def _operate(expr: Op, args: tuple[Expr, ...]) -> Expr:
+def _operate(expr: Op, args: tuple[Expr, ...], numbers: frozenset[Expr]) -> Expr:
     op, signs = expr.op, [_sign(arg) for arg in args]
     if len(args) == 1:
         if op == "neg":
@@ -159,7 +164,9 @@ def _operate(expr: Op, args: tuple[Expr, ...]) -> Expr:
         beyond = {"<": (1, -1), ">=": (1, -1), ">": (-1, 1), "<=": (-1, 1)}.get(op)
         if beyond is not None and (s == beyond[0] or t == beyond[1]):
             return Const(BOOL, op in ("<=", ">="))  # nothing lies beyond an end
-        if not (s and t) and (a.type.is_float and b.type.is_float) and not _finite(a if t else b):
+        other = a if t else b
+        ranked = not (s and t) and a.type.is_float and b.type.is_float
+        if ranked and not _finite(other) and other not in numbers:
             return Op(BOOL, op, (a, b))  # the other may be infinite too: left to the theory of order
         p, q = float(s), float(t)
         return Const(BOOL, {"<": p < q, "<=": p <= q, ">": p > q, ">=": p >= q, "==": p == q, "!=": p != q}[op])
@@ -188,6 +195,18 @@ def _function(expr: Call, args: tuple[Expr, ...]) -> Expr:
     if expr.name in ("log", "sqrt") and sign > 0:
         return value
     raise Undefined(f"{expr} of an infinity")
+
+
+def calculated_with(exprs: Sequence[Expr], variables: Sequence[Expr]) -> frozenset[Expr]:
+    """The variables with which `exprs` calculate: they stand for numbers, and not only for ranks."""
+    operands = {
+        child
+        for expr in exprs
+        for node in walk(expr)
+        if isinstance(node, Call) or (isinstance(node, Op) and node.op in ("+", "-", "*", "/", "neg", "abs"))
+        for child in node.children
+    }
+    return frozenset(v for v in variables if v.type.is_float and v in operands)
 
 
 def _finite(expr: Expr) -> bool:

@@ -11,7 +11,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover import functions
 from rfactor.prover.comparisons import Comparisons, Split, State, SymbolicValue, Unsupported
-from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key
+from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key, single_atom
 
 
 class Values(Comparisons):
@@ -135,6 +135,10 @@ class Values(Comparisons):
     def remainder(self, type_: Type, value: Polynomial, modulus: Polynomial, ring: Ring) -> Polynomial:
         """value % modulus; inside it, a remainder by the same modulus may be left out, as long as nothing wraps."""
         number = constant_value(modulus)
+        alone = single_atom(value)
+        inner = None if alone is None else self.described[alone]
+        if isinstance(inner, tuple) and inner[0] == "%" and inner[3] == key(modulus):
+            return value
         if ring.bits and (not number or number > type_.max or int(number) & (int(number) - 1)):
             return self.opaque("%", type_, key(value), key(modulus))  # 2^width is no multiple of the modulus
         for atom in {atom for monomial in value for atom, _ in monomial}:
