@@ -11,12 +11,16 @@ from dataclasses import dataclass
 
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type
+from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import bind
-from rfactor.matcher.terms import accumulator_names, free_of, tidy
+from rfactor.matcher.terms import accumulator_names, free_of, run_from, tidy
+from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, is_infinite
+
+_WIDEST = 64
+"""Bits of the widest integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,21 @@ def _saturating(update: Update) -> Iterator[Claim]:
     """The claim for a narrow integer that is added to and clamped in a wider type."""
     (narrow,) = update.types
     component = update.components[0]
-    if not (narrow.is_int and isinstance(component, Op) and component.op == "cast" and component.args[0].type.is_int):
-        return
-    wide = component.args[0].type
     (x,) = update.accumulators
-    if wide.code != "int" or wide.bits < 2 * narrow.bits or update.meaning is not Meaning.WRAP:
+    if not (narrow.is_int and isinstance(component, Op) and update.meaning is Meaning.WRAP):
+        return
+    if component.op == "select" and narrow.bits <= _WIDEST // 2:
+        wide = parse_type(f"i{2 * narrow.bits}")
+        step = _by_meaning(update, wide)
+    elif component.op == "cast" and component.args[0].type.is_int:
+        wide = component.args[0].type
+        if wide.code != "int" or wide.bits < 2 * narrow.bits:
+            return
+        step = _Reader(update, wide, cast(wide, x)).read(component.args[0])
+    else:
         return
     low, high = Const(wide, narrow.min), Const(wide, narrow.max)
     span = int(narrow.max) - int(narrow.min) + 1
-    step = _Reader(update, wide, cast(wide, x)).read(component.args[0])
     if step is None or is_infinite(step.high) or is_infinite(step.low):
         return
     added, top, bottom = (Var(wide, f"x{i}") for i in range(3))
@@ -90,6 +100,16 @@ def _saturating(update: Update) -> Iterator[Claim]:
     data = tuple(map(tidy, bind(operator, identity, (step.add, step.high, step.low))))
     lift = Lift((wide,) * 3, data, operator, identity, (applied,))
     yield Claim(update, lift=lift, invariant=tuple(invariant))
+
+
+def _by_meaning(update: Update, wide: Type) -> _Step | None:
+    """A sum kept within the narrow type by choices: what is added to 0 is what is added to any x."""
+    (narrow,) = update.types
+    (nothing,) = run_from(update, (Const(narrow, 0),))
+    step = _Step(cast(wide, nothing), Const(wide, narrow.max), Const(wide, narrow.min))
+    total = apply("+", cast(wide, update.accumulators[0]), step.add)
+    meant = cast(narrow, apply("max", apply("min", total, step.high), step.low))
+    return step if sampling.refute(update.components, (meant,), update.meaning) is None else None
 
 
 def _infinity(type_: Type, positive: bool) -> Expr:
