@@ -21,6 +21,7 @@ from rfactor.native.exhaustion import failing_triple
 from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown
+from rfactor.table.mirror import mirrored
 from rfactor.table.row import Row
 from rfactor.table.rules import CHOICE, is_choice
 from rfactor.table.schema import OPERATORS
@@ -113,8 +114,8 @@ def check_rule() -> Checked:
 def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     """Every claim of one row at its types."""
     op = Operator(row.components, row.types, row.meaning)
-    x, y, z = map(op.operands, "xyz")
-    found = [_checked(row, "associative", equal(op(op(x, y), z), op(x, op(y, z)), row.meaning))]
+    x, y = map(op.operands, "xy")
+    found = [_checked(row, "associative", _associative(row, op))]
     if row.identity is not None:
         found.append(_checked(row, "left_identity", _identity(op, row.identity, "left")))
     if row.identity is not None and row.identity_kind == "two-sided":
@@ -128,6 +129,20 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
         found += exhausted(row)
     return found
+
+
+def _associative(row: Row, op: Operator) -> Decision:
+    """Whether it is associative; its mirror is as much, and what the prover meets first may be easier there."""
+    forth = _grouped(op)
+    if not isinstance(forth.verdict, Unknown):
+        return forth
+    back = _grouped(Operator(mirrored(row.column("operator"), row.types, row.column("types")), op.types, op.meaning))
+    return back if isinstance(back.verdict, Proven) else forth
+
+
+def _grouped(op: Operator) -> Decision:
+    x, y, z = map(op.operands, "xyz")
+    return equal(op(op(x, y), z), op(x, op(y, z)), op.meaning)
 
 
 def equality(operator: Operator, row: Row) -> str | None:
