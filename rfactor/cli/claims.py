@@ -20,6 +20,7 @@ from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted
 
+_GIVEN = {"invariant": "where", "assumes": "assuming"}
 EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
 
 
@@ -134,6 +135,7 @@ def _answer(claim: Claim, result: Any) -> dict[str, Any]:
             "identity_kind": result.identity_kind,
             "commutative": result.commutative,
             "invariant": [show(e) for e in proved.invariant],
+            "assumes": [show(e) for e in proved.assumes],
             "proofs": [{"claim": n, "method": p.method, "ms": round(p.ms, 3)} for n, p in result.proofs],
         }
     verdict = result.verdict
@@ -151,7 +153,8 @@ def _answer(claim: Claim, result: Any) -> dict[str, Any]:
 def _text(answer: dict[str, Any]) -> str:
     if answer["verdict"] == "proved":
         claims = ", ".join(f"{p['claim']} ({p['method']})" for p in answer["proofs"])
-        return f"proved: {claims}; identity {answer['identity_kind']}"
+        given = "".join(f"; {word} {', '.join(answer[key])}" for key, word in _GIVEN.items() if answer.get(key))
+        return f"proved: {claims}; identity {answer['identity_kind']}{given}"
     if answer["verdict"] == "refuted":
         at = ", ".join(f"{n} = {v}" for n, v in answer["counterexample"].items())
         return f"refuted: {answer['failing']} fails at {at}: {answer['left']} against {answer['right']}"

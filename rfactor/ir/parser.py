@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -320,7 +321,9 @@ def _syntax(text: str) -> list[ast.expr]:
         raise ParseError(f"an expression of {len(text)} characters; the limit is {_MAX_LENGTH}")
     text = text.strip()
     try:
-        body = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python finds odd is an error here or is meant
+            body = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         at = f" at column {error.offset}" if error.offset else " up to its end"
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
@@ -335,11 +338,21 @@ def _syntax(text: str) -> list[ast.expr]:
 
 
 def _depth(root: ast.AST) -> int:
-    level, depth = [root], 0
-    while level:
-        depth += 1
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return depth
+    """How deep the expression will be; a chain of n operands is n - 1 operations inside one another."""
+    deepest, waiting = 0, [(root, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        operands: Sequence[ast.AST] = ()
+        if isinstance(node, ast.BoolOp):
+            operands = node.values
+        elif isinstance(node, ast.Compare):
+            operands = node.comparators
+        elif isinstance(node, ast.Call):
+            operands = node.args
+        inner = depth + max(1, len(operands) - 1)
+        waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
+    return deepest
 
 
 def parse_tuple(text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = ()) -> tuple[Expr, ...]:

@@ -8,6 +8,7 @@ products.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +80,8 @@ class Reader:
     def read(self, expr: Expr) -> Polynomial | None:
         """The polynomial, or None where an accumulator stands inside something else."""
         if isinstance(expr, Const):
+            if not math.isfinite(expr.value):
+                return None
             value = Fraction(expr.value) if isinstance(expr.value, float) else int(expr.value)
             return self.ring.constant(value)
         if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg", "/", "<<"):

@@ -48,6 +48,8 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
         return None
     single = _tables(update, data, held, floats)
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
+        if len(runs) < 2:
+            continue
         tables = np.stack([single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]] for run in runs])
         weights = np.random.default_rng(0).integers(0, 1 << 63, tables.shape[1], dtype=np.uint64)
         _, kept = np.unique((tables.astype(np.uint64) * weights).sum(axis=1, dtype=np.uint64), return_index=True)

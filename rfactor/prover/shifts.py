@@ -42,7 +42,7 @@ def equal_under_shifts(left: Sequence[Expr], right: Sequence[Expr], assumptions:
     if not amounts:
         return None
     ranges = [_range(var, assumptions) for var in amounts.values()]
-    total = math.prod(map(len, ranges))
+    total = math.prod(max(0, values.stop - values.start) for values in ranges)  # len() has an end
     if total > _MOST:
         return None
     typed = zip(ranges, amounts.values(), strict=True)

@@ -169,3 +169,13 @@ def test_a_cold_check_imports_no_more_than_it_needs() -> None:
     code += "print(sorted(m for m in ('z3', 'llvmlite', 'halide') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["inf", "nan + x", "x0, inf", "0 << x", "x0, ((a * a) // (x1 * x1)), a", " and ".join(["x"] * 2000), "0b + 1if x"],
+)
+@pytest.mark.parametrize("type_", ["f64", "u64", "bool"])
+def test_odd_updates_are_answered_or_refused_in_one_line(text: str, type_: str) -> None:
+    answer, _ = batch_line(json.dumps({"update": text, "type": type_}), 2.0)
+    assert "verdict" in answer or (answer["error"] and "\n" not in answer["error"])
