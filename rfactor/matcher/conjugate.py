@@ -54,6 +54,8 @@ def claims(update: Update) -> Iterator[Claim]:
         found = _data(update, points, disguise)
         if found is not None:
             data, assumes = found
+            if any(names(condition) & update.constants for condition in assumes):
+                return  # it would be for some constants only
             x, y = Var(type_, "x0"), Var(type_, "y0")
             operator = (disguise.operator(x, y),)
             invariant = disguise.invariant(y)
