@@ -37,7 +37,7 @@ _RUNS = ((150, 0), (60, 220))
 _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
-_PROOF = 2_000_000, 0.5, 200
+_PROOF = 2_000_000, 2.0, 200
 """Resource units, seconds and cases for the proof that a list of pairs covers every e."""
 
 
