@@ -125,7 +125,7 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     if row.commutative:
         found.append(_checked(row, "commutative", equal(op(x, y), op(y, x), row.meaning)))
     elif row.commutative is False:
-        found.append(_never_commutes(row, op) if is_choice(row.components) else _witness(row, op))
+        found.append(_never_commutes(row, op) if "rule" in row.column("proofs") else _witness(row, op))
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
         found += exhausted(row)
     return found

@@ -34,7 +34,6 @@ class Table:
         self._connection = _connect(path)
         self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int], Sequence[Row]] = {}
         self._raw: dict[tuple[str, str, str, int], list[tuple[Any, ...]]] = {}
-        self._alike: dict[tuple[tuple[Expr, ...], tuple[Type, ...], Meaning, bool], tuple[Row, ...]] = {}
 
     def subtable(
         self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP, *, leaves: int = LARGEST
@@ -73,14 +72,6 @@ class Table:
         `operator` is over x0, x1, y0, y1 and k. With `mirrored`, the rows of kind `left` that are the operator with its
         operands exchanged. Equality on samples is no proof; usually there is one row or none.
         """
-        key = (tuple(operator), types, meaning, mirrored)
-        if key not in self._alike:
-            self._alike[key] = self._look_up(*key)
-        return self._alike[key]
-
-    def _look_up(
-        self, operator: tuple[Expr, ...], types: tuple[Type, ...], meaning: Meaning, mirrored: bool
-    ) -> tuple[Row, ...]:
         try:
             wanted = [fingerprint(operator, kind, mirrored=mirrored) for kind in kinds(types, meaning)]
         except KeyError:
