@@ -111,9 +111,12 @@ class _Ledger:
         except Undefined as error:
             return Unknown(str(error))
         meaning = self.claim.update.meaning
-        # Where the left side divides by no zero, neither does the right; there they are equal.
-        given = (*assumptions, *defined.conditions(sides[0]))
-        for condition in defined.conditions(sides[1]):
+        # Where the left side divides by no zero, neither does the right; there they are equal. An identity is met where
+        # the serial run does no step: there nothing may be divided by zero.
+        first, second = map(defined.conditions, sides)
+        always = name in ("left_identity", "right_identity")
+        given = assumptions if always else (*assumptions, *first)
+        for condition in (*first, *second) if always else second:
             if condition not in given:
                 verdict = holds(condition, meaning=meaning, assumptions=given, limits=self.limits)
                 if not isinstance(verdict, Proven):

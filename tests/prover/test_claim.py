@@ -8,7 +8,7 @@ import pytest
 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
-from rfactor.ir.types import BOOL, I32
+from rfactor.ir.types import BOOL, F64, I32
 from rfactor.prover.claim import Claim, Discharged, Failed, Lift, discharge
 from rfactor.prover.infinity import MINUS_INFINITY
 from rfactor.prover.verdict import Refuted
@@ -127,3 +127,18 @@ def test_data_called_like_operands_are_told_apart() -> None:
 def test_parts_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(ValueError, match="1 components"):
         discharge(replace(SUM, data=parse_tuple("a, b", DATA, (I32, I32))))
+
+
+def test_an_identity_divides_by_zero_nowhere_not_even_where_a_step_would() -> None:
+    """An empty slice meets every state, also one from which the serial run never divides."""
+    f64 = {"x0": F64, "y0": F64, "a": F64}
+
+    def lifting(update: str, apply: str) -> Discharged | Failed:
+        (applied,), (combined,) = parse_tuple(apply, f64, (F64,)), parse_tuple("x0 + y0", f64, (F64,))
+        lift = Lift((F64,), parse_tuple("a", f64, (F64,)), (combined,), parse_tuple("0", f64, (F64,)), (applied,))
+        return discharge(Claim(parse_update(update, F64), lift=lift))
+
+    divided = lifting("x0*x0/x0 + a", "x0*x0/x0 + y0")
+    assert isinstance(divided, Failed)
+    assert divided.name == "right_identity"
+    assert isinstance(lifting("x0 + a", "x0 + y0"), Discharged)
