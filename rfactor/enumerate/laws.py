@@ -33,6 +33,8 @@ from rfactor.table.mirror import turned
 
 LIMITS = Limits(rlimit=1_000_000, cases=1500)
 """Deterministic bounds on each proof."""
+BITS = replace(LIMITS, rlimit=500_000)
+"""The same for machine integers: of them nothing was seen that more would decide."""
 QUICK = Limits(rlimit=200_000, cases=100)
 """Of the first attempt: most of what can be proved takes less."""
 
@@ -92,17 +94,24 @@ def by_cases(
 def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
     """Whether the tuples are equal: by cases, as reals, by all that the prover knows; cheap first."""
     decision = by_cases(left, right, meaning)
-    for limits in (QUICK, LIMITS):
+    most = BITS if meaning is Meaning.WRAP and left[0].type.is_int else LIMITS
+    for limits in (QUICK, most):
         if isinstance(decision.verdict, Proven):
             return decision
         rest = replace(limits, cases=0)
         decision = _as_reals(left, right, meaning, rest)
         if not isinstance(decision.verdict, Proven):
             decision = Decision(prove_equal(left, right, meaning=meaning, limits=rest))
-        if not isinstance(decision.verdict, Unknown) or limits is LIMITS:
+        if not isinstance(decision.verdict, Unknown) or limits is most:
             return decision
-        decision = by_cases(left, right, meaning, LIMITS)
+        decision = by_cases(left, right, meaning, most)
     return decision
+
+
+def regrouped(op: Operator) -> Decision:
+    """Whether op(op(x, y), z) = op(x, op(y, z))."""
+    x, y, z = map(op.operands, "xyz")
+    return equal(op(op(x, y), z), op(x, op(y, z)), op.meaning)
 
 
 def _as_reals(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> Decision:

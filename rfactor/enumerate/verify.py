@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
-from rfactor.enumerate.laws import Decision, equal
+from rfactor.enumerate.laws import Decision, equal, regrouped
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
@@ -133,16 +133,11 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
 
 def _associative(row: Row, op: Operator) -> Decision:
     """Whether it is associative; its mirror is as much, and what the prover meets first may be easier there."""
-    forth = _grouped(op)
+    forth = regrouped(op)
     if not isinstance(forth.verdict, Unknown):
         return forth
-    back = _grouped(Operator(mirrored(row.column("operator"), row.types, row.column("types")), op.types, op.meaning))
+    back = regrouped(Operator(mirrored(row.column("operator"), row.types, row.column("types")), op.types, op.meaning))
     return back if isinstance(back.verdict, Proven) else forth
-
-
-def _grouped(op: Operator) -> Decision:
-    x, y, z = map(op.operands, "xyz")
-    return equal(op(op(x, y), z), op(x, op(y, z)), op.meaning)
 
 
 def equality(operator: Operator, row: Row) -> str | None:

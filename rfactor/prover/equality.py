@@ -21,6 +21,7 @@ from rfactor.prover.bounded import ranges_without_overflow
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
 
@@ -32,6 +33,8 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
+_OPAQUE = ((False, 300_000), (True, 3_000_000))
+"""(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth."""
 
 
 @dataclass(slots=True)
@@ -149,6 +152,8 @@ def _by_solver(
         conditions = [*assumptions, apply("!=", one, other)]
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
         outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
+        if outcome is None and _unequal_products(conditions, meaning, limits):
+            continue
         if outcome is None or isinstance(outcome, GaveUp):
             outcome = solve(conditions, meaning, limits)
         if isinstance(outcome, GaveUp):
@@ -157,6 +162,21 @@ def _by_solver(
             refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
             return refuted if refuted is not None else Unknown("the solver's counterexample does not evaluate to one")
     return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+def _unequal_products(conditions: Sequence[Expr], meaning: Meaning, limits: Limits) -> bool:
+    """Whether the conditions exclude one another by laws of products alone."""
+    from rfactor.prover.smt import Unsat, solve
+
+    for spread, rlimit in _OPAQUE:
+        if limits.rlimit < rlimit // 10 or (spread and meaning is Meaning.WRAP and conditions[-1].args[0].type.is_int):
+            return False
+        opaque = without_products(conditions, meaning, spread=spread)
+        if opaque is None:
+            return False
+        if isinstance(solve(opaque, meaning, limits.at_most(rlimit=rlimit)), Unsat):
+            return True
+    return False
 
 
 def _only_adds(exprs: Sequence[Expr]) -> bool:
