@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
@@ -34,7 +34,10 @@ _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=",
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
 _OPAQUE = ((False, 300_000), (True, 3_000_000))
-"""(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth."""
+"""(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth.
+
+The second is not tried on machine integers, whose products have no order.
+"""
 
 
 @dataclass(slots=True)
@@ -168,8 +171,9 @@ def _unequal_products(conditions: Sequence[Expr], meaning: Meaning, limits: Limi
     """Whether the conditions exclude one another by laws of products alone."""
     from rfactor.prover.smt import Unsat, solve
 
+    bits = meaning is Meaning.WRAP and any(v.type.is_int for condition in conditions for v in variables(condition))
     for spread, rlimit in _OPAQUE:
-        if limits.rlimit < rlimit // 10 or (spread and meaning is Meaning.WRAP and conditions[-1].args[0].type.is_int):
+        if limits.rlimit < rlimit // 10 or (spread and bits):
             return False
         opaque = without_products(conditions, meaning, spread=spread)
         if opaque is None:

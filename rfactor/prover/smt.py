@@ -66,9 +66,8 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     if seconds is not None:
         solver.set("timeout", max(1, int(seconds * 1000)))
     try:
-        for condition in conditions:
-            solver.add(terms.term(condition))
-        solver.add(*terms.ranges)
+        for condition in [*map(terms.term, conditions), *terms.ranges]:
+            z3.Z3_solver_assert(context.ref(), solver.solver, condition.ast)
         answer = solver.check()
     except _NoTerm as error:
         return GaveUp(str(error))
@@ -146,7 +145,7 @@ class Terms:
             raise _NoTerm(f"{expr} is not an expression of its arguments alone")
         args = [self.term(arg) for arg in expr.args]
         if expr.op == "select":
-            return z3.If(*args, self.context)
+            return _if(*args)
         if expr.op == "cast":
             return self.cast(expr, args[0])
         operand = expr.args[0].type
@@ -262,7 +261,7 @@ class LinearTerms(Terms):
             return self.divided(expr, args[0], int(args[1].value))
         if expr.op in ("min", "max", "select"):
             parts = tuple(map(self.term, args))
-            chosen = z3.If(*parts, self.context) if expr.op == "select" else _EXACT[expr.op](*parts)
+            chosen = _if(*parts) if expr.op == "select" else _EXACT[expr.op](*parts)
             return self.atom(expr, chosen, low, high)
         description = (expr.op, type_, *(arg.type for arg in args))
         return self.atom(expr, self.uninterpreted(type_, description, args), low, high)
@@ -305,8 +304,34 @@ class LinearTerms(Terms):
         return term
 
 
+# Terms are made by the C interface: its Python one looks at the sort and context of every operand anew, which takes
+# longer than most answers. Operands have the same sort here, because they have the same type.
+
+
+def _formula(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: z3.BoolRef(make(a.ctx.ref(), a.ast, b.ast), a.ctx)
+
+
+def _formula_of_many(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: z3.BoolRef(make(a.ctx.ref(), 2, (z3.Ast * 2)(a.ast, b.ast)), a.ctx)
+
+
+def _number_of_many(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: z3.ArithRef(make(a.ctx.ref(), 2, (z3.Ast * 2)(a.ast, b.ast)), a.ctx)
+
+
+def _not(a: Any) -> Any:
+    return z3.BoolRef(z3.Z3_mk_not(a.ctx.ref(), a.ast), a.ctx)
+
+
 def _if(condition: Any, true: Any, false: Any) -> Any:
-    return z3.If(condition, true, false, condition.ctx)
+    kind = next(kind for kind in (z3.ArithRef, z3.BitVecRef, z3.BoolRef) if isinstance(true, kind))
+    return kind(z3.Z3_mk_ite(true.ctx.ref(), condition.ast, true.ast, false.ast), true.ctx)
+
+
+_and, _or = _formula_of_many(z3.Z3_mk_and), _formula_of_many(z3.Z3_mk_or)
+_differ = _formula_of_many(z3.Z3_mk_distinct)
+_same, _below, _at_most = _formula(z3.Z3_mk_eq), _formula(z3.Z3_mk_lt), _formula(z3.Z3_mk_le)
 
 
 def _less(signed: bool, a: Any, b: Any) -> Any:
@@ -369,30 +394,28 @@ _WRAP: dict[str, Callable[..., Any]] = {
 """Operations on bit-vectors; the first argument says whether the type is signed."""
 
 _EXACT: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
+    "+": _number_of_many(z3.Z3_mk_add),
+    "-": _number_of_many(z3.Z3_mk_sub),
+    "*": _number_of_many(z3.Z3_mk_mul),
     "/": lambda a, b: a / b,
     "//": lambda a, b: _if(b == 0, b, a / b),
     "%": lambda a, b: _if(b == 0, b, a % b),
-    "min": lambda a, b: _if(a < b, a, b),
-    "max": lambda a, b: _if(a < b, b, a),
+    "min": lambda a, b: _if(_below(a, b), a, b),
+    "max": lambda a, b: _if(_below(a, b), b, a),
     "neg": lambda a: -a,
     "abs": lambda a: _if(a < 0, -a, a),
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
+    "<": _below,
+    "<=": _at_most,
+    ">": lambda a, b: _below(b, a),
+    ">=": lambda a, b: _at_most(b, a),
+    "==": _same,
+    "!=": _differ,
 }
 """Operations on unbounded integers and reals that have a faithful term."""
 
 _BOOL: dict[str, Callable[..., Any]] = {
-    "and": lambda a, b: z3.And(a, b), "&": lambda a, b: z3.And(a, b), "min": lambda a, b: z3.And(a, b),
-    "or": lambda a, b: z3.Or(a, b), "|": lambda a, b: z3.Or(a, b), "max": lambda a, b: z3.Or(a, b),
-    "^": lambda a, b: z3.Xor(a, b), "!=": lambda a, b: a != b, "==": lambda a, b: a == b,
-    "not": lambda a: z3.Not(a), "~": lambda a: z3.Not(a),
-    "<": lambda a, b: z3.And(z3.Not(a), b), "<=": lambda a, b: z3.Or(z3.Not(a), b),
-    ">": lambda a, b: z3.And(a, z3.Not(b)), ">=": lambda a, b: z3.Or(a, z3.Not(b)),
+    "and": _and, "&": _and, "min": _and, "or": _or, "|": _or, "max": _or,
+    "^": _differ, "!=": _differ, "==": _same, "not": _not, "~": _not,
+    "<": lambda a, b: _and(_not(a), b), "<=": lambda a, b: _or(_not(a), b),
+    ">": lambda a, b: _and(a, _not(b)), ">=": lambda a, b: _or(a, _not(b)),
 }  # fmt: skip
