@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from rfactor.ir.expr import Expr
+from rfactor.ir.canonical import canonical
+from rfactor.ir.expr import Expr, names
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -64,6 +65,11 @@ class Lifter:
         return found
 
     def search(self, update: Update, depth: int) -> Discharged | None:
+        plain = _plainly(update)
+        if plain != update:
+            found = self.search(plain, depth)
+            again = None if found is None else discharge(replace(found.claim, update=update), self.solver.limits)
+            return again if isinstance(again, Discharged) else None
         groups = subgraphs(update)
         if len(groups) > 1:
             product = self.product(update, groups, depth)
@@ -121,6 +127,15 @@ class Lifter:
         claim = Claim(update, lift=_side_by_side(update, actions), invariant=invariant, assumes=assumes)
         result = discharge(claim, self.solver.limits)
         return result if isinstance(result, Discharged) else None
+
+
+def _plainly(update: Update) -> Update:
+    """The update with its components in canonical form where that shows that one depends on less than it says.
+
+    `select(a == x0, x0, a)` only remembers `a`.
+    """
+    forms = [(e, canonical(e)) for e in update.components]
+    return replace(update, components=tuple(form if names(form) < names(e) else e for e, form in forms))
 
 
 def _tidied(claim: Claim) -> Claim:

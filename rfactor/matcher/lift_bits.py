@@ -1,12 +1,15 @@
 """Liftings of steps that shift or rotate by a fixed amount, mask and mix in data: `(x << 8) | a`, rotate-xor hashes.
 
-x -> (shift(x, n) & m) ^ v is closed under composition: amounts add up, masks and data are shifted along.
+x -> (shift(x, n) & m) ^ v is closed under composition: amounts add up, masks and data are shifted along. Any other step
+that maps exclusive ors to exclusive ors (shift registers, checksums, xorshift) is a matrix of bits and a vector: the
+images of the single bits, a word each, and that of 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -42,8 +45,11 @@ def claims(update: Update) -> Iterator[Claim]:
     if not used & {"<<", ">>", "*"} or not used & {"<<", ">>", "^", "|", "&", "~"}:
         return
     columns = _columns(update, type_)
-    move = None if columns is None else _move(columns, type_.bits)
-    if columns is None or move is None:
+    if columns is None:
+        return
+    move = _move(columns, type_.bits)
+    if move is None:
+        yield Claim(update, lift=_matrix(update, type_, columns))
         return
     whole = _moved_mask(move, type_.bits)
     masked = any(_union(row) != whole for row in columns)
@@ -112,6 +118,38 @@ def _moved_mask(move: _Move, bits: int) -> int:
     if move.kind == "rotate":
         return full
     return full << move.by & full if move.kind == "left" else full >> move.by
+
+
+def _matrix(update: Update, type_: Type, columns: list[list[int]]) -> Lift:
+    """State: the image of each bit, less that of 0, and the image of 0."""
+    own = parse_type(f"u{type_.bits}")
+    numbers = range(type_.bits)
+    (nothing,) = run_from(update, (Const(type_, 0),))
+    nothing = cast(own, nothing)
+    fixed = all(row == columns[0] for row in columns)
+
+    def image(j: int) -> Expr:
+        if fixed:
+            return Const(own, columns[0][j])
+        (moved,) = run_from(update, (Const(type_, type_.wrap(1 << j)),))
+        return tidy(apply("^", cast(own, moved), nothing))
+
+    def through(value: Expr) -> Expr:
+        """A vector times the second's matrix."""
+        bits = (apply("&", apply(">>", value, Const(own, i)), Const(own, 1)) for i in numbers)
+        terms = [apply("*", bit, Var(own, f"y{i}")) for i, bit in zip(numbers, bits, strict=True)]
+        return reduce(lambda a, b: apply("^", a, b), terms)
+
+    wide = (own,) * (type_.bits + 1)
+    data = (*map(image, numbers), tidy(nothing))
+    offset = Var(own, f"y{type_.bits}")
+    operator = (
+        *(through(Var(own, f"x{i}")) for i in numbers),
+        apply("^", through(Var(own, f"x{type_.bits}")), offset),
+    )
+    identity = (*(Const(own, 1 << i) for i in numbers), Const(own, 0))
+    applied = cast(type_, apply("^", through(cast(own, Var(type_, "x0"))), offset))
+    return Lift(wide, data, operator, identity, (applied,))
 
 
 def _lifting(update: Update, type_: Type, move: _Move, masked: bool) -> Lift:

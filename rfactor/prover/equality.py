@@ -17,6 +17,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, variables,
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
+from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import ranges_without_overflow
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
@@ -112,6 +113,8 @@ def _prove_equal(
     if equal_by_cutting(left, right, assumptions):
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
+        return proven("bits")
+    if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
         return proven("bits")
     method = prove_by_cases(left, right, meaning, assumptions, limits)
     if method is not None:
