@@ -208,5 +208,20 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     return 1 if any(found.values()) else 0
 
 
+@table.command()
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to make.")
+@_JSON
+def merge(files: tuple[Path, ...], out: Path, as_json: bool) -> None:
+    """One table from several that were made apart. Of a type and semantics in several, the first one's rows count."""
+    from rfactor.table.merge import merge as run
+
+    meta = run(out, [_open(file) for file in files])
+    if as_json:
+        click.echo(json.dumps(meta, sort_keys=True))
+    else:
+        click.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB, digest {meta['digest']}")
+
+
 def _line(row: dict[str, Any]) -> str:
     return f"{','.join(row['types'])} {row['semantics']}: {', '.join(row['operator'])} (identity {row['identity']})"

@@ -24,17 +24,15 @@ from rfactor.ir.widthless import canonical_at, twin
 from rfactor.native.lanes import LEAVES, domain_of
 from rfactor.native.programs import values
 from rfactor.prover.cases import prove_by_cases
-from rfactor.prover.equality import prove_equal
+from rfactor.prover.equality import equal_by_products, prove_equal
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 from rfactor.table.mirror import turned
 
-LIMITS = Limits(rlimit=1_000_000, cases=1500)
-"""Deterministic bounds on each proof."""
-BITS = replace(LIMITS, rlimit=500_000)
-"""The same for machine integers: of them nothing was seen that more would decide."""
+LIMITS = Limits(rlimit=500_000, cases=1500)
+"""Deterministic bounds on each proof: twice as much decides a few in a hundred more, of those that multiply."""
 QUICK = Limits(rlimit=200_000, cases=100)
 """Of the first attempt: most of what can be proved takes less."""
 
@@ -94,28 +92,45 @@ def by_cases(
 def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
     """Whether the tuples are equal: by cases, as reals, by all that the prover knows; cheap first."""
     decision = by_cases(left, right, meaning)
-    most = BITS if meaning is Meaning.WRAP and left[0].type.is_int else LIMITS
-    for limits in (QUICK, most):
-        if isinstance(decision.verdict, Proven):
+    if isinstance(decision.verdict, Proven):
+        return decision
+    decision = as_reals(left, right, meaning, _uncased(QUICK))
+    if isinstance(decision.verdict, Proven):
+        return decision
+    decision = Decision(prove_equal(left, right, meaning=meaning, limits=_uncased(QUICK)))
+    if not isinstance(decision.verdict, Unknown):
+        return decision
+    cases = by_cases(left, right, meaning, LIMITS)
+    if isinstance(cases.verdict, Proven):
+        return cases
+    if left[0].type.is_float or meaning is Meaning.MATH:
+        # On polynomials over the reals the solver's limits do not hold it back, and what it decides it decides soon.
+        began = time.perf_counter()
+        if equal_by_products(left, right, meaning, LIMITS):
+            return Decision(Proven("smt", (time.perf_counter() - began) * 1000))
+        if left[0].type.is_float:
             return decision
-        rest = replace(limits, cases=0)
-        # What reals decide they decide soon; on polynomials over them the solver's limits do not hold it back.
-        decision = _OPEN if meaning is Meaning.MATH and limits is most else _as_reals(left, right, meaning, rest)
-        if not isinstance(decision.verdict, Proven):
-            decision = Decision(prove_equal(left, right, meaning=meaning, limits=rest))
-        if not isinstance(decision.verdict, Unknown) or limits is most:
-            return decision
-        decision = by_cases(left, right, meaning, most)
-    return decision
+    elif isinstance((reals := as_reals(left, right, meaning, _uncased(LIMITS))).verdict, Proven):
+        return reals
+    return Decision(prove_equal(left, right, meaning=meaning, limits=_uncased(LIMITS)))
+
+
+def _uncased(limits: Limits) -> Limits:
+    return replace(limits, cases=0)
 
 
 def regrouped(op: Operator) -> Decision:
     """Whether op(op(x, y), z) = op(x, op(y, z))."""
+    return equal(*sides(op), op.meaning)
+
+
+def sides(op: Operator) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """op(op(x, y), z) and op(x, op(y, z))."""
     x, y, z = map(op.operands, "xyz")
-    return equal(op(op(x, y), z), op(x, op(y, z)), op.meaning)
+    return op(op(x, y), z), op(x, op(y, z))
 
 
-def _as_reals(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> Decision:
+def as_reals(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> Decision:
     """Whether tuples of integers are equal as reals, or on the circle."""
     if not left[0].type.is_int:
         return _OPEN
@@ -202,13 +217,22 @@ _BOTH = 6
 """Values tried as a two-sided identity that fit the samples on both sides."""
 
 
+_OPEN_ENDS = 3
+"""Values that neither fail nor are proved, after which no more are tried."""
+
+
 def _one_sided(op: Operator, choices: Sequence[tuple[str, ...]], side: Side) -> tuple[tuple[str, ...], Decision] | None:
     """The first of the choices that is an identity by cases, or else by whatever proof."""
     for decide in (by_cases, equal):
+        left = _OPEN_ENDS
         for texts in choices:
             decision = _identity(op, _expressions(texts, op), side, decide)
             if isinstance(decision.verdict, Proven):
                 return texts, decision
+            if decide is equal and isinstance(decision.verdict, Unknown):
+                left -= 1
+                if not left:
+                    break
     return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rfactor.enumerate.groups import Group
 from rfactor.enumerate.laws import Laws, identity_of, laws_of, operator, regrouped
 from rfactor.enumerate.laws import components as components_of
-from rfactor.enumerate.trees import REVERSED, SWAPPED, leaf_counts, renamed
+from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
 from rfactor.ir.expr import Expr, Op, Var, leaves, names
 from rfactor.ir.printer import show
 from rfactor.ir.types import SCALARS, Type
@@ -174,10 +174,6 @@ def _associative(group: Group, programs: Sequence[np.ndarray], wanted: list[Type
     free = group.is_width_free or not _multiplies(programs)
     for type_ in dict.fromkeys((wanted[-1], wanted[0], *wanted)):
         decision = regrouped(operator(programs, type_, group.meaning))
-        if isinstance(decision.verdict, Unknown) and group.is_width_free:
-            # The mirror is as associative, and what the prover meets first may be easier there.
-            back = regrouped(operator([renamed(p[None], REVERSED)[0] for p in programs], type_, group.meaning))
-            decision = back if isinstance(back.verdict, Proven) else decision
         if type_ == wanted[-1] and (
             group.is_width_free or (isinstance(decision.verdict, Proven) and (decision.width_free or free))
         ):

@@ -25,6 +25,7 @@ from rfactor.enumerate.units import Unit, needs_identity, search, units
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BY_NAME, SCALARS
 from rfactor.native.programs import WIDTH
+from rfactor.table.merge import simplest_first
 from rfactor.table.rules import LARGEST_CHOICE_WITH_ROW
 from rfactor.table.write import Writer
 
@@ -280,17 +281,7 @@ def _assemble(
                 ("kept", int(bool(outcome.rows))),
             ):
                 count[stage] = count.get(stage, 0) + number
-    order = {group.meaning.value: 0 for group in own}
-    rows.sort(
-        key=lambda row: (
-            row["components"],
-            row["leaves"],
-            len(row["operator"]),
-            row["operator"],
-            row["types"],
-            order.get(row["semantics"], 0),
-        )
-    )
+    rows.sort(key=simplest_first)
     return rows, undecided, counts
 
 

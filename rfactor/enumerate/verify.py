@@ -12,13 +12,15 @@ from typing import Any, Literal
 import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
-from rfactor.enumerate.laws import Decision, equal, regrouped
+from rfactor.enumerate.laws import Decision, as_reals, equal, regrouped, sides
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import I64, Type
 from rfactor.native.exhaustion import failing_triple
+from rfactor.prover.equality import prove_equal
 from rfactor.prover.infinity import Undefined, without_infinities
+from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown
 from rfactor.table.mirror import mirrored
@@ -123,7 +125,7 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     if row.right_identity is not None:
         found.append(_checked(row, "right_identity", _identity(op, row.right_identity, "right")))
     if row.commutative:
-        found.append(_checked(row, "commutative", equal(op(x, y), op(y, x), row.meaning)))
+        found.append(_checked(row, "commutative", _patiently(op(x, y), op(y, x), row.meaning)))
     elif row.commutative is False:
         found.append(_never_commutes(row, op) if "rule" in row.column("proofs") else _witness(row, op))
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
@@ -136,8 +138,26 @@ def _associative(row: Row, op: Operator) -> Decision:
     forth = regrouped(op)
     if not isinstance(forth.verdict, Unknown):
         return forth
-    back = regrouped(Operator(mirrored(row.column("operator"), row.types, row.column("types")), op.types, op.meaning))
+    turned = Operator(mirrored(row.column("operator"), row.types, row.column("types")), op.types, op.meaning)
+    back = regrouped(turned)
+    if isinstance(back.verdict, Proven):
+        return back
+    forth = _patiently(*sides(op), op.meaning)
+    back = _patiently(*sides(turned), op.meaning) if isinstance(forth.verdict, Unknown) else forth
     return back if isinstance(back.verdict, Proven) else forth
+
+
+_PATIENT = Limits(rlimit=5_000_000, cases=4000)
+"""Of what stays open within the limits of the generator: it may have been another one that made the table."""
+
+
+def _patiently(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
+    decision = equal(left, right, meaning)
+    if isinstance(decision.verdict, Unknown):
+        decision = as_reals(left, right, meaning, _PATIENT)
+    if isinstance(decision.verdict, Unknown):
+        decision = Decision(prove_equal(left, right, meaning=meaning, limits=_PATIENT))
+    return decision
 
 
 def equality(operator: Operator, row: Row) -> str | None:
@@ -163,7 +183,7 @@ def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"])
         result = tuple(without_infinities(part) for part in (op(e, other) if side == "left" else op(other, e)))
     except Undefined as error:
         return Decision(Unknown(str(error)))
-    return equal(result, other, op.meaning)
+    return _patiently(result, other, op.meaning)
 
 
 def _witness(row: Row, op: Operator) -> Checked:

@@ -94,6 +94,7 @@ class Lifter:
             lambda: lift_bits.claims(update),
             lambda: lift_table.claims(update),
             lambda: lift_modular.claims(update),
+            lambda: lift_modular.settled(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
         ]
         for family in families:

@@ -2,20 +2,85 @@
 
 Remainders may be left out inside a remainder by the same modulus, if nothing wraps or the modulus is a power of two. A
 run of at least one step is then x -> (x*m + v) % modulus.
+
+Where a step from anywhere may wrap, one from a remainder may not: `(x*31 + u32(byte)) % 1009`, the sums of Adler and
+Fletcher. A run is then its first data, for the first step, and how the others act without their remainders, by the
+inner update's own action, whose states may be reduced as it is made of sums and products alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, names
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, walk
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, choose, nought
+from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, marked, nought, operands
 from rfactor.matcher.semiring import OFFSET, affine, semirings
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Lift
+
+
+def settled(update: Update, inner: Inner) -> Iterator[Claim]:
+    """The claim for machine integers that all end in a remainder by one literal."""
+    parts = [_remainder(e) if isinstance(e, Op) else None for e in update.components]
+    if update.meaning is not Meaning.WRAP or None in parts or not all(t.is_int for t in update.types):
+        return
+    moduli = {part[1] for part in parts if part is not None}
+    (modulus, *others) = moduli
+    if others or not isinstance(modulus, Const) or modulus.value < 2:
+        return
+    plain = replace(update, components=tuple(_without(p[0], modulus) for p in parts if p is not None))
+    action = inner(plain)
+    if action is None or action.invariant or action.assumes or {*action.types} != {modulus.type}:
+        return
+    if not all(map(_is_polynomial, _every(action))):
+        return
+    lift = _settled(update, action, modulus)
+    states = operands("y", lift.types)[-len(action.types) :]
+    largest = Const(modulus.type, int(modulus.value) - 1)
+    below = [apply("<=", state, largest) for state in states]
+    above = [apply("<=", nought(state.type), state) for state in states if state.type.is_signed]
+    yield Claim(update, lift=lift, invariant=(*below, *above))
+
+
+def _every(action: Action) -> Iterator[Expr]:
+    for exprs in (action.operator, action.identity, action.apply):
+        yield from exprs
+
+
+def _is_polynomial(expr: Expr) -> bool:
+    return expr.type.is_int and all(not isinstance(n, Op) or n.op in ("+", "-", "*", "neg") for n in walk(expr))
+
+
+def _settled(update: Update, action: Action, modulus: Const) -> Lift:
+    """State: whether there was an element, its data, and the inner action of those after it, reduced."""
+    data = update.data
+    wide = (BOOL, *(v.type for v in data), *action.types)
+    cut = 1 + len(data)
+    first, second = operands("x", wide), operands("y", wide)
+    some, start, run = first[0], first[1:cut], first[cut:]
+    more, next_start, next_run = second[0], second[1:cut], second[cut:]
+
+    def reduced(exprs: Sequence[Expr]) -> Exprs:
+        return tuple(tidy(apply("%", e, modulus)) for e in exprs)
+
+    later = {v.name: datum for v, datum in zip(data, next_start, strict=True)}
+    step = reduced(action.combine(run, reduced(marked(action.data, later))))
+    through = reduced(action.combine(step, next_run))
+    operator = (
+        apply("or", some, more),
+        *(choose(some, a, b) for a, b in zip(start, next_start, strict=True)),
+        *(choose(some, choose(more, both, a), b) for both, a, b in zip(through, run, next_run, strict=True)),
+    )
+    x = update.accumulators
+    after = reduced(action.act(marked(update.components, later), next_run))
+    applied = tuple(choose(more, new, old) for new, old in zip(after, x, strict=True))
+    identity = reduced(action.identity)
+    empty = (FALSE, *(nought(v.type) for v in data), *identity)
+    return Lift(wide, (TRUE, *data, *identity), operator, empty, applied)
 
 
 def claims(update: Update) -> Iterator[Claim]:

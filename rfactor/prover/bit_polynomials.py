@@ -1,9 +1,9 @@
 """Claims about single bits: every bit of a value as a polynomial over GF(2) in the bits of the variables.
 
 Every function of bits has exactly one such polynomial without powers (its algebraic normal form, Zhegalkin 1927), so
-two values are equal for all variables exactly if their polynomials are. Read are bitwise operations, shifts by literals,
-choices by a bit, products with a bit, casts between integers, and comparisons of few bits; sums are not, whose carries
-have long polynomials. This is what linear maps of bits are made of: shift registers, checksums, xorshift.
+two values are equal for all variables exactly if their polynomials are. Read are bitwise operations, shifts by
+literals, choices by a bit, products with a bit, casts between integers, comparisons of few bits; sums are not, whose
+carries have long polynomials. This is what linear maps of bits are made of: shift registers, checksums, xorshift.
 """
 
 from __future__ import annotations

@@ -8,35 +8,87 @@ Saturation through a wider type is the common case: the solver is quick on it th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, rebuild, walk
 from rfactor.ir.types import Type
 
 Interval = tuple[int, int]
 
 
-def ranges_without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> tuple[Expr, ...] | None:
-    """The ranges of the variables as conditions, if nothing in `exprs` or the assumptions can overflow; else None."""
-    known: dict[Expr, Interval] = {}
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """A claim about machine integers as one about unbounded ones."""
+
+    exprs: tuple[Expr, ...]
+    assumptions: tuple[Expr, ...]
+    ranges: tuple[Expr, ...]
+    """The ranges of the variables, as conditions."""
+
+
+def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbounded | None:
+    """The same expressions over unbounded integers, if nothing in them or the assumptions can overflow; else None.
+
+    A remainder by a literal of what may overflow is some number below it: a variable, the same for the same remainder.
+    """
+    reader = _Reader()
     for expr in (*exprs, *assumptions):
         for node in walk(expr):
             if isinstance(node, Var) and node.type.is_int:
-                known[node] = (int(node.type.min), int(node.type.max))
+                reader.intervals[node] = (int(node.type.min), int(node.type.max))
     for claim in (*assumptions, *assumptions):  # twice, for bounds that come through another variable
-        _narrow(claim, known)
+        _narrow(claim, reader.intervals)
+    try:
+        images = tuple(map(reader.image, exprs))
+        assumed = tuple(map(reader.image, assumptions))
+    except _MayOverflow:
+        return None
     conditions: list[Expr] = []
-    for var, (low, high) in list(known.items()):
-        conditions += [apply("<=", Const(var.type, low), var), apply("<=", var, Const(var.type, high))]
-    for expr in (*exprs, *assumptions):
-        for node in walk(expr):
-            if node.type.is_float:
-                return None
-            if node.type.is_int and node not in known:
-                interval = _interval(node, known)
-                if interval is None or not _fits(interval, node.type):
-                    return None
-                known[node] = interval
-    return tuple(conditions)
+    for var, (low, high) in reader.intervals.items():
+        if isinstance(var, Var):
+            conditions += [apply("<=", Const(var.type, low), var), apply("<=", var, Const(var.type, high))]
+    return Unbounded(images, assumed, tuple(conditions))
+
+
+class _MayOverflow(Exception):
+    """A part that may not fit its type, or that is not read."""
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.intervals: dict[Expr, Interval] = {}
+        self.images: dict[Expr, Expr] = {}
+        self.remainders: dict[Expr, Var] = {}
+
+    def image(self, expr: Expr) -> Expr:
+        found = self.images.get(expr)
+        if found is None:
+            found = self.images[expr] = self.made(expr)
+        return found
+
+    def made(self, expr: Expr) -> Expr:
+        if expr.type.is_float:
+            raise _MayOverflow
+        try:
+            args = tuple(map(self.image, expr.children))
+        except _MayOverflow:
+            return self.remainder(expr)
+        image = rebuild(expr, args) if args else expr
+        if expr.type.is_int and image not in self.intervals:
+            interval = _interval(image, self.intervals)
+            if interval is None or not _fits(interval, expr.type):
+                raise _MayOverflow
+            self.intervals[image] = interval
+        return image
+
+    def remainder(self, expr: Expr) -> Expr:
+        """A variable for a remainder of what may overflow."""
+        if not (isinstance(expr, Op) and expr.op == "%" and isinstance(expr.args[1], Const) and expr.args[1].value > 0):
+            raise _MayOverflow
+        var = Var(expr.type, f"remainder {len(self.remainders)}")
+        self.remainders[expr] = var
+        self.intervals[var] = (0, int(expr.args[1].value) - 1)
+        return var
 
 
 def _fits(interval: Interval, type_: Type) -> bool:

@@ -6,6 +6,7 @@ of a small domain, the solver.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, variables, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
 from rfactor.prover.bit_polynomials import equal_as_bits
-from rfactor.prover.bounded import ranges_without_overflow
+from rfactor.prover.bounded import Unbounded, without_overflow
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
@@ -34,7 +36,7 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
-_OPAQUE = ((False, 300_000), (True, 3_000_000))
+_OPAQUE = ((False, 500_000), (True, 3_000_000))
 """(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth.
 
 The second is not tried on machine integers, whose products have no order.
@@ -127,19 +129,52 @@ def _prove_equal(
     if refuted is not None:
         return refuted
     if meaning is Meaning.WRAP:
-        ranges = ranges_without_overflow([*left, *right], assumptions)
-        if ranges:
-            method = prove_by_cases(left, right, Meaning.MATH, assumptions, limits)
-            if method is not None:
-                return proven(method)
-            exact = _by_solver(left, right, Meaning.MATH, (*assumptions, *ranges), limits, start)
-            if isinstance(exact, Proven):
-                return exact
+        method = _without_overflow(left, right, assumptions, limits)
+        if method is not None:
+            return proven(method)
     verdict = _by_solver(left, right, meaning, assumptions, limits, start)
     if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
         found = _exhaust(left, right, meaning, assumptions)
         return proven("exhaustive") if found is None else found
     return verdict
+
+
+_FLAGS = 4
+"""Most truth values of variables of which every choice is a claim of its own."""
+
+
+def _without_overflow(
+    left: tuple[Expr, ...], right: tuple[Expr, ...], assumptions: tuple[Expr, ...], limits: Limits
+) -> Method | None:
+    """A proof over unbounded integers, where nothing can overflow.
+
+    Where there are remainders, one for each choice of truth values: under a choice less may overflow.
+    """
+    flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
+    remainders = any(isinstance(n, Op) and n.op == "%" for e in (*left, *right) for n in walk(e))
+    if not remainders or not 0 < len(flags) <= _FLAGS:
+        unbounded = without_overflow([*left, *right], assumptions)
+        return None if unbounded is None or not unbounded.ranges else _over_integers(unbounded, len(left), limits)
+    methods: list[Method] = []
+    for values in itertools.product((True, False), repeat=len(flags)):
+        chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
+        case = [simplify(substitute(e, chosen)) for e in (*left, *right)]
+        unbounded = without_overflow(case, [substitute(e, chosen) for e in assumptions])
+        method = None if unbounded is None else _over_integers(unbounded, len(left), limits)
+        if method is None:
+            return None
+        methods.append(method)
+    return max(methods, key=("normal_form", "order", "smt").index)
+
+
+def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None:
+    sides = claim.exprs[:half], claim.exprs[half:]
+    method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits)
+    if method is None:
+        known = (*claim.assumptions, *claim.ranges)
+        solved = _by_solver(*sides, Meaning.MATH, known, limits, time.perf_counter())
+        method = solved.method if isinstance(solved, Proven) else None
+    return method
 
 
 def _by_solver(
@@ -168,6 +203,12 @@ def _by_solver(
             refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
             return refuted if refuted is not None else Unknown("the solver's counterexample does not evaluate to one")
     return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+def equal_by_products(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> bool:
+    """Whether left = right by linear arithmetic and a few laws of products: no more is tried."""
+    pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
+    return all(a.type == b.type and _unequal_products([apply("!=", a, b)], meaning, limits) for a, b in pairs)
 
 
 def _unequal_products(conditions: Sequence[Expr], meaning: Meaning, limits: Limits) -> bool:
