@@ -20,6 +20,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, marked, nought, operands
 from rfactor.matcher.semiring import OFFSET, affine, semirings
 from rfactor.matcher.terms import tidy
+from rfactor.prover.bounded import without_overflow
 from rfactor.prover.claim import Claim, Lift
 
 
@@ -32,6 +33,10 @@ def settled(update: Update, inner: Inner) -> Iterator[Claim]:
     (modulus, *others) = moduli
     if others or not isinstance(modulus, Const) or modulus.value < 2:
         return
+    nearby = [apply("<=", x, Const(x.type, int(modulus.value) - 1)) for x in update.accumulators]
+    nearby += [apply("<=", nought(x.type), x) for x in update.accumulators]
+    if without_overflow([part[0] for part in parts if part is not None], nearby) is None:
+        return  # a step from a remainder may wrap too
     plain = replace(update, components=tuple(_without(p[0], modulus) for p in parts if p is not None))
     action = inner(plain)
     if action is None or action.invariant or action.assumes or {*action.types} != {modulus.type}:
