@@ -103,15 +103,15 @@ def equal(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> 
     cases = by_cases(left, right, meaning, LIMITS)
     if isinstance(cases.verdict, Proven):
         return cases
-    if left[0].type.is_float or meaning is Meaning.MATH:
-        # On polynomials over the reals the solver's limits do not hold it back, and what it decides it decides soon.
+    # On polynomials over the reals the solver's limits do not hold it back, and what it decides it decides soon.
+    if left[0].type.is_float:
         began = time.perf_counter()
-        if equal_by_products(left, right, meaning, LIMITS):
-            return Decision(Proven("smt", (time.perf_counter() - began) * 1000))
-        if left[0].type.is_float:
-            return decision
-    elif isinstance((reals := as_reals(left, right, meaning, _uncased(LIMITS))).verdict, Proven):
-        return reals
+        proved = equal_by_products(left, right, meaning, LIMITS)
+        return Decision(Proven("smt", (time.perf_counter() - began) * 1000)) if proved else decision
+    if meaning is Meaning.WRAP:
+        reals = as_reals(left, right, meaning, _uncased(LIMITS))
+        if isinstance(reals.verdict, Proven):
+            return reals
     return Decision(prove_equal(left, right, meaning=meaning, limits=_uncased(LIMITS)))
 
 

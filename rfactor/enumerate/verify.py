@@ -142,8 +142,8 @@ def _associative(row: Row, op: Operator) -> Decision:
     back = regrouped(turned)
     if isinstance(back.verdict, Proven):
         return back
-    forth = _patiently(*sides(op), op.meaning)
-    back = _patiently(*sides(turned), op.meaning) if isinstance(forth.verdict, Unknown) else forth
+    forth = _longer(*sides(op), op.meaning)
+    back = _longer(*sides(turned), op.meaning) if isinstance(forth.verdict, Unknown) else forth
     return back if isinstance(back.verdict, Proven) else forth
 
 
@@ -153,11 +153,14 @@ _PATIENT = Limits(rlimit=5_000_000, cases=4000)
 
 def _patiently(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
     decision = equal(left, right, meaning)
-    if isinstance(decision.verdict, Unknown):
-        decision = as_reals(left, right, meaning, _PATIENT)
-    if isinstance(decision.verdict, Unknown):
-        decision = Decision(prove_equal(left, right, meaning=meaning, limits=_PATIENT))
-    return decision
+    return _longer(left, right, meaning) if isinstance(decision.verdict, Unknown) else decision
+
+
+def _longer(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning) -> Decision:
+    decision = as_reals(left, right, meaning, _PATIENT)
+    if isinstance(decision.verdict, Proven):
+        return decision
+    return Decision(prove_equal(left, right, meaning=meaning, limits=_PATIENT))
 
 
 def equality(operator: Operator, row: Row) -> str | None:

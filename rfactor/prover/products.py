@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, conjunction, rebuild, select, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, conjunction, rewrite, select, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 
@@ -54,18 +54,13 @@ class _Products:
         """(product, one part, the other part)"""
 
     def image(self, expr: Expr) -> Expr:
-        found = self.images.get(expr)
-        if found is None:
-            found = self.images[expr] = self.made(expr)
-        return found
+        """`expr` with an opaque term for each product."""
+        return rewrite(expr, self.images, self.opened)
 
-    def made(self, expr: Expr) -> Expr:
-        if not isinstance(expr, Op | Call):
-            return expr
-        args = tuple(map(self.image, expr.args))
+    def opened(self, expr: Expr) -> Expr:
         if isinstance(expr, Op) and expr.op == "*" and not expr.type.is_bool:
-            return self.product(expr.type, args)
-        return rebuild(expr, args)
+            return self.product(expr.type, expr.args)
+        return expr
 
     def product(self, type_: Type, values: Sequence[Expr]) -> Expr:
         """The product of images as an image: literals stay in front."""
