@@ -7,7 +7,7 @@ in object arrays. With `floats="real"`, floats are `Fraction`s, or ±inf as Pyth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -35,8 +35,18 @@ def evaluate(expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WR
     Arrays have the variable's dtype, or hold Python integers, `Fraction`s and floats where the meaning is unbounded or
     real. Calls of functions and images are not evaluated here: `KeyError`.
     """
-    with np.errstate(all="ignore"):
-        return _Evaluator(env, meaning, floats).visit(expr)
+    return next(evaluate_all((expr,), env, meaning, floats))
+
+
+def evaluate_all(
+    exprs: Sequence[Expr], env: Mapping[str, Array], meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee"
+) -> Iterator[Array]:
+    """The values of several expressions as `evaluate` gives them; what they share is computed once, each when asked."""
+    evaluator = _Evaluator(env, meaning, floats)
+    for expr in exprs:
+        with np.errstate(all="ignore"):
+            value = evaluator.visit(expr)
+        yield value
 
 
 def evaluate_scalar(expr: Expr, env: Mapping[str, Value], meaning: Meaning = Meaning.WRAP) -> Value:
@@ -289,29 +299,37 @@ def _greatest(a: Any, b: Any) -> Any:
     return a if a != a or (b == b and a >= b) else b
 
 
-_BOXED: dict[str, Callable[..., Any]] = {
+_BOXED_REAL: dict[str, Callable[..., Any]] = {
     "+": _real_plus, "-": lambda a, b: _real_plus(a, -b), "*": _real_times, "/": _real_divide,
     "min": _least, "max": _greatest, "neg": lambda a: -a, "abs": abs,
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
 }  # fmt: skip
 _BOXED_INTEGER: dict[str, Callable[..., Any]] = {
-    **_BOXED,
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
     "//": lambda a, b: 0 if b == 0 else (a - a % abs(b)) // b,
     "%": lambda a, b: 0 if b == 0 else a % abs(b),
-    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
     "<<": _unbounded_shift, ">>": lambda a, b: _unbounded_shift(a, -b),
 }  # fmt: skip
 
 
+_OF_INTEGERS: dict[str, Callable[..., Any]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "neg": np.negative, "abs": np.abs,
+    "min": np.minimum, "max": np.maximum, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
+"""Operations on Python integers in arrays, which NumPy calls one by one."""
+
+
 def _boxed(op: str, type: Type, args: list[Array]) -> Array:
     """An operation on object arrays of unbounded integers or extended reals."""
+    if type.is_int and op in _OF_INTEGERS:
+        result: Array = _OF_INTEGERS[op](*(arg if arg.dtype == object else arg.astype(object) for arg in args))
+        return result
     rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
     if op == "~":
         top = type.max if type.code == "uint" else -1
         return _objects([top - value for (value,) in rows])
-    function = (_BOXED if type.is_float else _BOXED_INTEGER)[op]
+    function = (_BOXED_REAL if type.is_float else _BOXED_INTEGER)[op]
     values = [function(*row) for row in rows]
     if op in ("<", "<=", ">", ">=", "==", "!="):
         return np.array(values, dtype=bool)

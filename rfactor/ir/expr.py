@@ -8,10 +8,10 @@ over the same names, so that adding an operation is adding a row to each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeVar
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.types import BOOL, Type
@@ -72,6 +72,9 @@ INTRINSICS: dict[str, int] = {
 """Functions of floats, by name, with their arity. Each is a function of its arguments alone."""
 
 
+_E = TypeVar("_E", bound="Expr")
+
+
 class Expr:
     """An expression. Subclasses: `Const`, `Var`, `Op`, `Call`, and in loop nests `Load`, `Ramp`,
     `Broadcast`, `AnyLane`."""
@@ -103,14 +106,20 @@ class Expr:
             return True
         if not isinstance(other, Expr):
             return NotImplemented
+        if self._hash != other._hash or type(self) is not type(other) or self._label() != other._label():
+            return False
+        if not self.children:
+            return True
         pairs: list[tuple[Expr, Expr]] = [(self, other)]
         while pairs:
             a, b = pairs.pop()
-            if a is b:
-                continue
-            if a._hash != b._hash or type(a) is not type(b) or a._label() != b._label():
-                return False
-            pairs.extend(zip(a.children, b.children, strict=True))
+            for one, two in zip(a.children, b.children, strict=True):
+                if one is two:
+                    continue
+                if one._hash != two._hash or type(one) is not type(two) or one._label() != two._label():
+                    return False
+                if one.children:
+                    pairs.append((one, two))
         if isinstance(self, Op | Call):
             # Equal operands may be the same: then the next comparison with either is short.
             _set(other, "args", self.args)
@@ -133,6 +142,16 @@ class Expr:
 
 
 _set = object.__setattr__
+_MOST_HELD = 1 << 16
+"""Constants, variables, and operations, that are held so that equal ones are the same object, before all are let go."""
+
+
+def _held(held: dict[tuple[object, ...], _E], key: tuple[object, ...], expr: _E) -> _E:
+    """The expression, from now on the one with this key: equality is then mostly identity."""
+    if len(held) >= _MOST_HELD:
+        held.clear()
+    held[key] = expr
+    return expr
 
 
 class Const(Expr):
@@ -141,19 +160,20 @@ class Const(Expr):
     __slots__ = ("value",)
     value: Value
 
-    def __init__(self, type: Type, value: Value) -> None:
-        if type.is_float:
-            value = float(value)
-        elif type.is_bool:
-            value = bool(value)
-        else:
-            value = int(value)
-            if not type.min <= value <= type.max:
-                raise TypeMismatch(f"{value} does not fit {type}, whose range is {type.min} to {type.max}")
+    def __new__(cls, type: Type, value: Value) -> Const:
+        value = float(value) if type.is_float else bool(value) if type.is_bool else int(value)
+        key = (type, repr(value) if type.is_float else value)  # the sign of a zero tells constants apart
+        known = _CONSTANTS.get(key)
+        if known is not None:
+            return known
+        if type.is_int and not type.min <= value <= type.max:
+            raise TypeMismatch(f"{value} does not fit {type}, whose range is {type.min} to {type.max}")
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "value", value)
         # The sign of a zero and NaN are told apart: folding must not confuse them.
         _set(self, "_hash", hash(("const", type, repr(value) if type.is_float else value)))
+        return _held(_CONSTANTS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.value)
@@ -169,10 +189,16 @@ class Var(Expr):
     __slots__ = ("name",)
     name: str
 
-    def __init__(self, type: Type, name: str) -> None:
+    def __new__(cls, type: Type, name: str) -> Var:
+        key = (type, name)
+        known = _VARS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "name", name)
         _set(self, "_hash", hash(("var", type, name)))
+        return _held(_VARS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.name)
@@ -187,11 +213,17 @@ class Op(Expr):
     op: str
     args: tuple[Expr, ...]
 
-    def __init__(self, type: Type, op: str, args: tuple[Expr, ...]) -> None:
+    def __new__(cls, type: Type, op: str, args: tuple[Expr, ...]) -> Op:
+        key = (op, type, args)
+        known = _OPS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "op", op)
         _set(self, "args", args)
-        _set(self, "_hash", hash((op, type, args)))
+        _set(self, "_hash", hash(key))
+        return _held(_OPS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.op, self.args)
@@ -202,6 +234,11 @@ class Op(Expr):
     @property
     def children(self) -> tuple[Expr, ...]:
         return self.args
+
+
+_CONSTANTS: dict[tuple[object, ...], Const] = {}
+_VARS: dict[tuple[object, ...], Var] = {}
+_OPS: dict[tuple[object, ...], Op] = {}
 
 
 class Call(Expr):
@@ -308,6 +345,12 @@ def intrinsic(name: str, *args: Expr) -> Call:
     return Call(args[0].type, name, args)
 
 
+MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""The relation that holds of the operands exchanged."""
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+"""The relation that holds where this one does not; NaN aside."""
+
+
 def zero(type: Type) -> Const:
     return Const(type, 0)
 
@@ -325,7 +368,10 @@ def conjunction(*conditions: Expr) -> Expr:
 
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     """`expr` with other operands of the same types; the very same object if nothing changed."""
-    if all(new is old for new, old in zip(children, expr.children, strict=True)):
+    for new, old in zip(children, expr.children, strict=True):
+        if new is not old:
+            break
+    else:
         return expr
     if isinstance(expr, Op):
         return Op(expr.type, expr.op, children)
@@ -339,6 +385,12 @@ def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) ->
 
     Without recursion, so that expressions may be as deep as a program makes them.
     """
+    if not any(known.children for known in memo):
+        for node in walk(expr):
+            if node not in memo:
+                children = node.children
+                memo[node] = rule(rebuild(node, tuple([memo[child] for child in children])) if children else node)
+        return memo[expr]
     stack = [expr]
     while stack:
         node = stack[-1]
@@ -380,7 +432,7 @@ def walk(expr: Expr) -> Iterable[Expr]:
     try:
         return expr._nodes
     except AttributeError:
-        nodes = tuple(_walked(expr))
+        nodes = _walked(expr)
         if len(nodes) <= _REMEMBERED:
             _set(expr, "_nodes", nodes)
         return nodes
@@ -390,21 +442,24 @@ _REMEMBERED = 256
 """Most nodes of an expression that are kept in order with it."""
 
 
-def _walked(expr: Expr) -> Iterator[Expr]:
-    seen: set[Expr] = set()
+def _walked(expr: Expr) -> tuple[Expr, ...]:
+    seen: dict[Expr, None] = {}
     stack = [expr]
     while stack:
-        node = stack[-1]
+        node = stack.pop()
         if node in seen:
-            stack.pop()
+            continue
+        known = getattr(node, "_nodes", None)
+        if known is not None:
+            seen.update(dict.fromkeys(known))
             continue
         waiting = [child for child in node.children if child not in seen]
         if waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        seen.add(node)
-        yield node
+            stack.append(node)
+            stack += waiting[::-1]
+        else:
+            seen[node] = None
+    return tuple(seen)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 
 from rfactor.ir.expr import Expr, Op, Var, leaves, substitute, walk
@@ -44,9 +44,7 @@ class Shelves:
     """The rows of a table by what they are written with, so that few are compared with an update."""
 
     table: Table
-    shelves: dict[tuple[tuple[Type, ...], str, str, int], Mapping[_Writing, Sequence[Row]]] = field(
-        default_factory=dict
-    )
+    shelves: dict[tuple[tuple[Type, ...], str, str, int], _Shelf] = field(default_factory=dict)
 
     def rows(
         self, update: Update, roots: str, used: frozenset[str], accumulators: Sequence[int], size: int
@@ -55,25 +53,34 @@ class Shelves:
 
         Only those of at most `size` leaves: a wildcard stands for at least one.
         """
-        key = (update.types, roots, update.meaning.value, size)
-        shelf = self.shelves.get(key)
-        if shelf is None:
-            sorted_: dict[_Writing, list[Row]] = {}
-            for row in self.table.subtable(update.types, roots, update.meaning, leaves=size):
+        wanted = tuple(accumulators)
+        for large in range(1, size + 1):
+            for written, rows in self.shelf(update, roots, large).get(wanted, {}).items():
+                if written <= used:
+                    yield from rows
+
+    def shelf(self, update: Update, roots: str, large: int) -> _Shelf:
+        """The rows with these roots and so many leaves that a reduction can start from."""
+        key = (update.types, roots, update.meaning.value, large)
+        found = self.shelves.get(key)
+        if found is None:
+            found = self.shelves[key] = {}
+            for row in self.table.subtable(update.types, roots, update.meaning, leaves=large):
                 if row.identity_kind in ("two-sided", "left"):
                     text = row.column("operator")
-                    written = frozenset(_SIGNS.get(word, word) for word in _WORD.findall(text))
-                    counts = tuple(text.count(f"x{i}") for i in range(len(update.types)))
-                    sorted_.setdefault((counts, written), []).append(row)
-            shelf = self.shelves[key] = sorted_
-        wanted = tuple(accumulators)
-        for (counts, written), rows in shelf.items():
-            if counts == wanted and written <= used:
-                yield from rows
+                    counts = tuple([text.count(f"x{i}") for i in range(len(update.types))])
+                    found.setdefault(counts, {}).setdefault(_written(text), []).append(row)
+        return found
 
 
-_Writing = tuple[tuple[int, ...], frozenset[str]]
-"""How often each accumulator is written (a wildcard never stands for one), and the operations."""
+@lru_cache(maxsize=1 << 16)
+def _written(operator: str) -> frozenset[str]:
+    """The operations in the text of an operator; `-` is `+`."""
+    return frozenset([_SIGNS.get(word, word) for word in _WORD.findall(operator)])
+
+
+_Shelf = dict[tuple[int, ...], dict[frozenset[str], list[Row]]]
+"""Rows by how often each accumulator is written (a wildcard never stands for one), and by their operations."""
 
 
 @cache

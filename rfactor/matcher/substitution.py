@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rfactor.ir.evaluate import evaluate
+from rfactor.ir.evaluate import evaluate, evaluate_all
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -126,9 +126,8 @@ class Samples:
         """The values at the points, some names having other values; None where an infinity has none."""
         env = self.env if instead is None else self.env | dict(instead)
         try:
-            return [
-                np.broadcast_to(evaluate(without_infinities(e), env, self.update.meaning), (_POINTS,)) for e in exprs
-            ]
+            finite = [without_infinities(e) for e in exprs]
+            return [np.broadcast_to(value, (_POINTS,)) for value in evaluate_all(finite, env, self.update.meaning)]
         except (Undefined, KeyError):
             return None
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, names, rebuild, substitute, transform
+from rfactor.ir.expr import MIRRORED, OPERATIONS, Const, Expr, Op, names, rebuild, substitute, transform
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.simplify import simplify, simplify_real
 from rfactor.ir.update import Update
@@ -122,8 +122,8 @@ def _literals_right(node: Expr) -> Expr | None:
         return None
     a, b = node.args
     if isinstance(a, Const) and not isinstance(b, Const):
-        if node.op in _MIRRORED:
-            return simplify(Op(node.type, _MIRRORED[node.op], (b, a)))
+        if node.op in MIRRORED:
+            return simplify(Op(node.type, MIRRORED[node.op], (b, a)))
         if OPERATIONS[node.op].commutative:
             a, b = b, a
     neutral = isinstance(b, Const) and (
@@ -136,6 +136,3 @@ def _literals_right(node: Expr) -> Expr | None:
     if neutral:
         return a
     return None if (a, b) == node.args else Op(node.type, node.op, (a, b))
-
-
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

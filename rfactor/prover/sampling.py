@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir.evaluate import dtype_of, evaluate, to_value
+from rfactor.ir.evaluate import dtype_of, evaluate, evaluate_all, to_value
 from rfactor.ir.expr import Const, Expr, Value, Var, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -21,6 +21,8 @@ Point = Mapping[str, Array]
 TOLERANCE = 1e-7
 """Relative difference above which sampled reals, computed in double precision, are taken to differ."""
 _COLUMNS = 48
+_FEW = 1 << 14
+"""Points up to which all intermediate values are kept at once."""
 _MIXED = 256
 """Samples from which on small values of one variable stand beside boundaries of another."""
 
@@ -162,13 +164,15 @@ def refute_at(
     count: int,
 ) -> Refuted | None:
     """The first of the given points where left != right although the assumptions hold, or None."""
+    pairs = [(one, other) for one, other in zip(left, right, strict=True) if one != other]
+    exprs = [*assumptions, *(e for pair in pairs for e in pair)]
+    # Of many points not all that the expressions share is kept.
+    values = evaluate_all(exprs, env, meaning) if count <= _FEW else (evaluate(e, env, meaning) for e in exprs)
     allowed = np.ones(count, dtype=bool)
-    for claim in assumptions:
-        allowed = allowed & evaluate(claim, env, meaning).astype(bool)
-    for one, other in zip(left, right, strict=True):
-        if one == other:
-            continue
-        bad = differs(evaluate(one, env, meaning), evaluate(other, env, meaning)) & allowed
+    for _ in assumptions:
+        allowed = allowed & next(values).astype(bool)
+    for _ in pairs:
+        bad = differs(next(values), next(values)) & allowed
         if bad.any():
             row = int(np.argmax(bad))
             refuted = at_point(left, right, meaning, {name: to_value(v[row]) for name, v in env.items()}, assumptions)
@@ -199,9 +203,10 @@ def at_point(
         else:
             boxed = np.array([bool(value)])
         env[var.name] = boxed
-    if not all(bool(evaluate(claim, env, meaning, "real")[0]) for claim in assumptions):
+    found = evaluate_all([*assumptions, *left, *right], env, meaning, "real")
+    if not all(bool(next(found)[0]) for _ in assumptions):
         return None
-    values = [[_plain(evaluate(e, env, meaning, "real")[0]) for e in side] for side in (left, right)]
+    values = [[_plain(next(found)[0]) for _ in side] for side in (left, right)]
     if any(value != value for side in values for value in side):
         return None  # a quotient by zero, or what double precision does not hold: nothing is said of it
     if all(_agree(a, b) for a, b in zip(*values, strict=True)):

@@ -25,6 +25,21 @@ def test_equality_is_structural_and_hashes_agree():
     assert Const(F32, float("nan")) == Const(F32, float("nan"))
 
 
+def test_equal_expressions_are_one_object_while_they_are_held(monkeypatch):
+    total = apply("+", x, y)
+    assert apply("+", x, y) is total
+    assert pickle.loads(pickle.dumps(total)) is total
+    assert Const(F32, 0.0) is not Const(F32, -0.0)
+    assert apply("+", Var(F32, "f"), Const(F32, 0.0)) is not apply("+", Var(F32, "f"), Const(F32, -0.0))
+    assert Const(I32, 1) is not Const(BOOL, True)
+    assert Const(I32, True).value == 1
+    monkeypatch.setattr("rfactor.ir.expr._MOST_HELD", 0)  # all are let go with the next one
+    apply("-", x, Const(I32, 1_234_567))
+    again = apply("+", x, y)
+    assert again is not total
+    assert again == total
+
+
 def test_expressions_cannot_be_changed_and_survive_pickling():
     total = apply("+", x, y)
     with pytest.raises(AttributeError):

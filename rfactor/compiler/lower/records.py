@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import Expr, Op, names, substitute
+from rfactor.ir.expr import MIRRORED, OPPOSITE, Expr, Op, names, substitute
 from rfactor.ir.loopnest import Allocate, AnyLane, Block, For, If, Let, Load, Produce, Stmt, Store, block
 
 _MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def records(stmt: Stmt) -> Stmt:
@@ -104,11 +102,11 @@ def _is_record(change: Expr, best: Load, value: Expr) -> bool:
     negated = False
     while isinstance(change, Op) and change.op == "not":
         negated, change = not negated, change.args[0]
-    if not (isinstance(change, Op) and change.op in _OPPOSITE and best in change.args):
+    if not (isinstance(change, Op) and change.op in OPPOSITE and best in change.args):
         return False
     here = change.args[0] if change.args[1] == best else change.args[1]
-    relation = change.op if here == change.args[0] else _MIRRORED[change.op]
-    relation = _OPPOSITE[relation] if negated else relation
+    relation = change.op if here == change.args[0] else MIRRORED[change.op]
+    relation = OPPOSITE[relation] if negated else relation
     wanted = "min" if relation in ("<", "<=") else "max"
     if not isinstance(value, Op):
         return False
