@@ -88,7 +88,7 @@ class _Cases(Values):
     def excluded(self, state: State) -> bool:
         """Whether arithmetic on the reals or the unbounded integers leaves nothing of this branch."""
         facts = [
-            (self.nodes[low], self.nodes[high], strict)
+            (self.nodes[domain, low], self.nodes[domain, high], strict)
             for domain, order in state.orders.items()
             if domain[1] == 0
             for low, edges in order.above.items()
@@ -98,7 +98,7 @@ class _Cases(Values):
             return False
         self.asked += 1
         facts += functions.signs_of_logarithms(self)
-        return contradict(facts, self.infinite, self.limits)
+        return contradict(facts, self.infinite)
 
     def branches(self, split: Split, state: State) -> list[State]:
         result = []
@@ -142,15 +142,16 @@ class _Cases(Values):
 
     def by_equalities(self, value: Polynomial, ring: Ring, type_: Type, state: State) -> Polynomial | None:
         """`value` with an atom replaced by what this case says it equals; None if nothing changes it."""
-        order = state.orders.get(self.domain(type_))
+        domain = self.domain(type_)
+        order = state.orders.get(domain)
         if order is None:
             return None
         found: list[tuple[int, Polynomial]] = []
         for node in list(order.above):
-            atom = single_atom(self.nodes[node]) if node in self.nodes else None
+            atom = single_atom(self.nodes[domain, node]) if (domain, node) in self.nodes else None
             if atom is None or atom not in functions.spoken_of(self, value):
                 continue
-            equal = [self.nodes[other] for other in order.equals(node)]
+            equal = [self.nodes[domain, other] for other in order.equals(node)]
             alike = {atom, *(other for image in equal if (other := single_atom(image)) is not None)}
             for image in equal:
                 single = single_atom(image)

@@ -311,7 +311,11 @@ def _right_side(ledger: _Ledger, op: Operator) -> Failed | None:
     if e is None:
         return None
     x = op.operands("x")
-    for condition in _at(claim.invariant, e):
+    try:
+        at_e = [without_infinities(condition) for condition in _at(claim.invariant, e)]
+    except Undefined:
+        return None
+    for condition in at_e:
         if not isinstance(holds(condition, meaning=op.meaning, limits=ledger.limits), Proven):
             return None
     holds_right = ledger.settled("right_identity") or isinstance(ledger.equal("right_identity", op(x, e), x), Proven)

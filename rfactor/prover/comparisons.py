@@ -65,7 +65,8 @@ class Comparisons:
         self.meaning = meaning
         self.atoms: dict[Hashable, int] = {}
         self.described: list[Hashable] = []
-        self.nodes: dict[Hashable, Polynomial] = {}
+        self.nodes: dict[tuple[Domain, Hashable], Polynomial] = {}
+        """A constant is another polynomial in each domain: -7 is 2^32 - 7 among 32 bits."""
         self.infinite: set[int] = set()
         self.roots: dict[int, Polynomial] = {}
 
@@ -149,7 +150,7 @@ class Comparisons:
         node: Hashable = key(value) if number is None else ("constant", number)
         if node in order.above:
             return node
-        self.nodes[node] = value
+        self.nodes[self.domain(type_), node] = value
         known = [other for other in order.above if isinstance(other, tuple)]
         order.above[node] = {}
         if number is not None:

@@ -125,3 +125,20 @@ def test_a_constant_of_two_types_is_one_number(types: tuple[Type, Type], meaning
     right = parse_expr("u8(1)", names)
     assert prove_by_cases((left,), (right,), meaning, (), Limits(cases=200)) is None
     assert not isinstance(prove_equal((left,), (right,), meaning=meaning), Proven)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "names"),
+    [
+        ("select(f == -1, select(n > i8(-1), f, 255), 255)", "f32(255)", {"f": F32, "n": I8}),
+        (
+            "select(f > -7 and n > -7 and f < 12346 and f > 12345, f32(1), f32(0))",
+            "f32(0)",
+            {"f": F32, "n": I32},
+        ),
+    ],
+)
+def test_a_constant_of_two_rings_is_two_polynomials(left: str, right: str, names: dict[str, Type]) -> None:
+    # -1 of i8 is 255 among polynomials modulo 2^8, -7 of i32 is 2^32 - 7: neither is what the float is.
+    sides = (parse_expr(left, names),), (parse_expr(right, names),)
+    assert prove_by_cases(*sides, Meaning.WRAP, (), Limits(cases=400)) is None
