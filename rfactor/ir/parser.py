@@ -89,6 +89,8 @@ class _Parser:
         cell = self.names.get(name)
         if cell is None:
             type_ = self.declared.get(name)
+            if type_ is None and name in ("true", "false"):
+                raise self.error(f"{name!r} would be a datum of that name; write {name.capitalize()}", node)
             if type_ is None and self.closed:
                 known = ", ".join(self.declared) or "none"
                 raise self.error(f"unknown name {name!r}; names here are {known}", node)

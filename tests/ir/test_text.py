@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfactor.errors import ParseError
-from rfactor.ir.expr import Const, Op, apply, variables
+from rfactor.ir.expr import Const, Op, Var, apply, variables
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show, show_tuple
 from rfactor.ir.types import BOOL, BY_NAME, F32, I8, I32, SCALARS, U8
@@ -104,6 +104,12 @@ def test_what_is_not_in_the_language_is_refused_with_a_reason(text, says):
 def test_unknown_names_are_listed_against_the_known_ones():
     with pytest.raises(ParseError, match="unknown name 'z'; names here are x0, y0"):
         parse_tuple("x0 + z", {"x0": I32, "y0": I32})
+
+
+def test_the_truth_values_of_other_languages_are_no_data_unless_they_are_declared():
+    with pytest.raises(ParseError, match="write False"):
+        parse_update("select(x > a, false, x0)", BOOL)
+    assert parse_update("x or true", BOOL, {"true": BOOL}).data == (Var(BOOL, "true"),)
 
 
 def test_floats_print_shortest_and_infinities_by_name():
