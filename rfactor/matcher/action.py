@@ -62,7 +62,8 @@ def of(proved: Discharged) -> Action | None:
     fits = all(e.type == type_ for e, type_ in zip(claim.identity, claim.update.types, strict=True))
     if proved.identity_kind != "two-sided" or not fits:
         return flagged(claim.update.types, claim.operator, claim.data)
-    return Action(claim.update.types, claim.data, claim.operator, claim.identity, claim.operator)
+    own = (claim.invariant, claim.assumes)
+    return Action(claim.update.types, claim.data, claim.operator, claim.identity, claim.operator, *own)
 
 
 def flagged(types: tuple[Type, ...], operator: Exprs, data: Exprs) -> Action:

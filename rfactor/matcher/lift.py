@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from rfactor.ir.canonical import canonical
 from rfactor.ir.expr import Expr, names
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher import (
@@ -18,15 +19,19 @@ from rfactor.matcher import (
     lift_control,
     lift_modular,
     lift_neighbour,
+    lift_payload,
+    lift_reader,
     lift_reset,
     lift_settle,
     lift_table,
+    lift_threshold,
     tropical,
 )
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.recall import Likeness
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
+from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
 from rfactor.prover.infinity import has_infinity
 
@@ -69,7 +74,8 @@ class Lifter:
         if plain != update:
             found = self.search(plain, depth)
             again = None if found is None else discharge(replace(found.claim, update=update), self.solver.limits)
-            return again if isinstance(again, Discharged) else None
+            if isinstance(again, Discharged):
+                return again
         groups = subgraphs(update)
         if len(groups) > 1:
             product = self.product(update, groups, depth)
@@ -95,6 +101,9 @@ class Lifter:
             lambda: lift_table.claims(update),
             lambda: lift_modular.claims(update),
             lambda: lift_modular.settled(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_threshold.claims(update),
+            lambda: lift_payload.claims(update),
+            lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
         ]
         for family in families:
@@ -143,8 +152,14 @@ def _tidied(claim: Claim) -> Claim:
     """The claim with the lifting's expressions simplified."""
     assert claim.lift is not None
 
+    def plainer(expr: Expr) -> Expr:
+        plain = expr if has_infinity(expr) else tidy(expr)
+        # Sums of literals may leave the type, where integers are unbounded.
+        wraps = plain != expr and claim.update.meaning is Meaning.MATH
+        return expr if wraps and sampling.refute((expr,), (plain,), Meaning.MATH) is not None else plain
+
     def tidied(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(e if has_infinity(e) else tidy(e) for e in exprs)
+        return tuple(map(plainer, exprs))
 
     lift = claim.lift
     return replace(

@@ -1,0 +1,204 @@
+"""Liftings of flags that every step must pass, or one may: balanced brackets, did it ever exceed, is it sorted.
+
+`x1 and (x0 + a >= 0)` beside `x0 + a` asks of x0 that it is at least what each step asks, less what was added before:
+all steps of a run together ask for the greatest. So they do where x0 is a maximum or a minimum, except that a step
+there may be passed, or failed, whatever x0 was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+
+from rfactor.ir.expr import (
+    MIRRORED,
+    OPPOSITE,
+    Const,
+    Expr,
+    Op,
+    Var,
+    apply,
+    conjunction,
+    const,
+    names,
+    substitute,
+    transform,
+)
+from rfactor.ir.linear import linear
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, Type
+from rfactor.ir.update import Update
+from rfactor.matcher.action import TRUE, choose
+from rfactor.matcher.terms import accumulator_names, chain, free_of
+from rfactor.prover.claim import Claim, Lift
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
+
+
+def _as_logic(node: Expr) -> Expr | None:
+    """A choice with a truth value as a branch, by `and` and `or`."""
+    if not isinstance(node, Op) or node.op != "select" or not node.type.is_bool:
+        return None
+    condition, true, false = node.args
+    return choose(apply("not", condition), false, true) if false == TRUE else choose(condition, true, false)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What one step asks of the number: relations with thresholds, and conditions on the data alone."""
+
+    thresholds: dict[str, Expr] = field(default_factory=dict)
+    free: list[Expr] = field(default_factory=list)
+
+
+def claims(update: Update) -> Iterator[Claim]:
+    """The claims for a number that is added to, or an extremum, and a flag that compares it."""
+    if len(update.types) != 2:
+        return
+    for number, flag in ((0, 1), (1, 0)):
+        type_ = update.types[number]
+        if not update.types[flag].is_bool or type_.is_bool or f"x{flag}" in names(update.components[number]):
+            continue
+        for op in ("+", "max", "min"):
+            if op == "+" and type_.is_int and update.meaning is Meaning.WRAP:
+                continue  # sums that wrap keep no order
+            lift = _Reader(update, number, flag, op).lift()
+            if lift is not None:
+                yield Claim(update, lift=lift)
+
+
+class _Reader:
+    def __init__(self, update: Update, number: int, flag: int, op: str) -> None:
+        self.update, self.number, self.flag, self.op = update, number, flag, op
+        self.type: Type = update.types[number]
+        self.x, self.f = update.accumulators[number], update.accumulators[flag]
+        self.free = free_of(accumulator_names(update))
+
+    def lift(self) -> Lift | None:
+        added = self.operand(self.update.components[self.number])
+        found = self.condition()
+        if added is None or found is None:
+            return None
+        asked, all_ = found
+        if not asked.thresholds:
+            return None
+        relations = list(asked.thresholds)
+        # What does not depend on the number: the data alone, or one extremum against another.
+        decides = bool(asked.free) or any(self.fails(r) for r in relations)
+        types = (self.type, *(self.type for _ in relations), *([BOOL] if decides else []))
+        first, second = ([Var(t, f"{v}{i}") for i, t in zip(range(len(types)), types, strict=True)] for v in "xy")
+        operator: list[Expr] = [apply(self.op, first[0], second[0])]
+        passed: list[Expr] = [first[-1], second[-1]] if decides else []
+        for relation, one, other in zip(relations, first[1:], second[1:], strict=False):
+            asks = other if self.op != "+" else apply("-", other, first[0])
+            stronger: Expr = apply("max" if relation[0] == ">" else "min", one, asks)
+            if self.fails(relation):
+                passed.append(apply(relation, first[0], other))
+            elif self.op != "+":
+                stronger = choose(apply(relation, first[0], other), one, stronger)
+            operator.append(stronger)
+        if decides:
+            operator.append(conjunction(*passed))
+        data = [added, *asked.thresholds.values(), *([conjunction(*asked.free)] if decides else [])]
+        identity = [self.nothing(self.op), *(self.least_asked(r) for r in relations), *([TRUE] if decides else [])]
+        kept = [apply(r, self.x, y) for r, y in zip(relations, second[1:], strict=False)]
+        held = conjunction(*kept, *([second[-1]] if decides else []))
+        applied = {
+            self.number: apply(self.op, self.x, second[0]),
+            self.flag: apply("and", self.f, held) if all_ else apply("or", self.f, apply("not", held)),
+        }
+        return Lift(types, tuple(data), tuple(operator), tuple(identity), (applied[0], applied[1]))
+
+    def fails(self, relation: str) -> bool:
+        """Whether the extremum alone may fail the relation, whatever the number was; else it may alone pass it."""
+        return (self.op, relation[0]) in (("max", "<"), ("min", ">"))
+
+    def nothing(self, op: str) -> Expr:
+        """What leaves the number as it is."""
+        return const(self.type, 0) if op == "+" else self.end(lowest=op == "max")
+
+    def least_asked(self, relation: str) -> Expr:
+        """A threshold that every number passes, strict relations aside."""
+        return self.end(lowest=relation[0] == ">")
+
+    def end(self, *, lowest: bool) -> Expr:
+        if self.type.is_int and self.update.meaning is Meaning.MATH:
+            return MINUS_INFINITY if lowest else INFINITY
+        return Const(self.type, self.type.min if lowest else self.type.max)
+
+    def without(self, expr: Expr) -> Expr:
+        """`expr` where the number is 0."""
+        return simplify(substitute(expr, {self.x.name: const(self.type, 0)}))
+
+    def operand(self, component: Expr) -> Expr | None:
+        """h of `x + h`, `max(x, h)` or `min(x, h)`."""
+        if self.op == "+":  # whether it is that, the step's proof says
+            return self.without(component) if self.x.name in names(component) else None
+        if not isinstance(component, Op) or component.op != self.op:
+            return None
+        parts = [part for part in chain(self.op, component) if part != self.x]
+        if len(parts) + 1 != len(chain(self.op, component)) or not all(map(self.free, parts)):
+            return None
+        return reduce(lambda a, b: apply(self.op, a, b), parts)
+
+    def condition(self) -> tuple[_Asked, bool] | None:
+        """What a step asks, and whether all steps must be passed (`and`), or one failed is what counts (`or`)."""
+        component = transform(self.update.components[self.flag], _as_logic)
+        for op in ("and", "or"):
+            parts = chain(op, component) if isinstance(component, Op) and component.op == op else []
+            rest = [part for part in parts if part != self.f]
+            if len(rest) + 1 == len(parts) and not any(self.f.name in names(part) for part in rest):
+                asked = _Asked()
+                if all(self.ask(part, asked, op == "and") for part in rest):
+                    return asked, op == "and"
+        return None
+
+    def ask(self, expr: Expr, asked: _Asked, positive: bool) -> bool:
+        """Enter what `expr`, or what is not it, asks; whether it could be read."""
+        if self.free(expr):
+            asked.free.append(expr if positive else apply("not", expr))
+            return True
+        if not isinstance(expr, Op):
+            return False
+        if expr.op == "not":
+            return self.ask(expr.args[0], asked, not positive)
+        if expr.op == ("and" if positive else "or"):
+            return all(self.ask(part, asked, positive) for part in expr.args)
+        if expr.op not in OPPOSITE or expr.args[0].type != self.type:
+            return False
+        relation = expr.op if positive else OPPOSITE[expr.op]
+        left, right = expr.args
+        if self.free(left):
+            left, right, relation = right, left, MIRRORED[relation]
+        # max(a, b) <= c asks that of both.
+        if isinstance(left, Op) and left.op in ("min", "max") and self.free(right):
+            if (left.op == "max") != (relation[0] == "<"):
+                return False
+            return all(self.ask(apply(relation, part, right), asked, True) for part in left.args)
+        return self.threshold(relation, left, right, asked)
+
+    def threshold(self, relation: str, left: Expr, right: Expr, asked: _Asked) -> bool:
+        """Enter `x relation t` for a comparison that is that."""
+        if left == self.x and self.free(right):
+            bound = right
+        elif self.type.is_int and self.update.meaning is Meaning.WRAP:
+            return False
+        else:
+            # The literals stay as they are: their sum may be no value of the type.
+            terms, _ = linear(apply("-", left, right))
+            factor = terms.pop(self.x, 0)
+            if factor not in (1, -1) or not all(map(self.free, terms)):
+                return False
+            low, high = (self.without(side) for side in ((left, right) if factor == 1 else (right, left)))
+            bound = apply("-", high, low)
+            relation = relation if factor == 1 else MIRRORED[relation]
+        if len(relation) == 1 and self.type.is_int and self.update.meaning is Meaning.WRAP:
+            # No strict relation is passed by every number of the type.
+            asked.free.append(apply("!=", bound, self.end(lowest=relation == "<")))
+            bound = apply("-" if relation == "<" else "+", bound, const(self.type, 1))
+            relation += "="
+        if relation in asked.thresholds:
+            bound = apply("max" if relation[0] == ">" else "min", asked.thresholds[relation], bound)
+        asked.thresholds[relation] = bound
+        return True
