@@ -26,6 +26,10 @@ def _open(file: Path | None) -> Table:
     return open_table(file)
 
 
+_SHOWN = 8
+"""Spellings of a row that are printed."""
+
+
 @click.group()
 def table() -> None:
     """Look into a table of operators (the shipped one unless FILE is named), or prove it again."""
@@ -43,7 +47,8 @@ def stats(file: Path | None, as_json: bool) -> None:
         click.echo(json.dumps(found, sort_keys=True))
         return
     click.echo(
-        f"{found['rows']} rows, {found['choices']} operators of the rule `choice`, {found['mirrors']} mirrors; "
+        f"{found['rows']} rows, {found['choices']} operators of the rule `choice`, {found['mirrors']} mirrors, "
+        f"{found['spellings']} other spellings; "
         f"{found['classes']} classes, {found['undecided']} claims undecided"
     )
     leaves = sorted({o["leaves"] for o in found["operators"]})
@@ -75,8 +80,9 @@ def show(row: int, file: Path | None, as_json: bool) -> int:
         scope, columns = source[row]
     except KeyError:
         raise Error(f"{source.path} has no row {row}") from None
+    others = source.spellings.get(row, ())
     if as_json:
-        columns["proofs"] = json.loads(columns["proofs"])
+        columns |= {"proofs": json.loads(columns["proofs"]), "spellings": [operator for operator, _ in others]}
         click.echo(json.dumps(columns))
         return 0
     click.echo(columns["operator"])
@@ -91,6 +97,10 @@ def show(row: int, file: Path | None, as_json: bool) -> int:
     click.echo(f"  class        {columns['class']}, {columns['leaves']} leaves, root {columns['root']}")
     for proof in json.loads(columns["proofs"]):
         click.echo(f"  {proof['claim'].replace('_', ' '):15} {_how(proof)}")
+    for operator, method in others[:_SHOWN]:
+        click.echo(f"  also written    {operator} (the same by {method})")
+    if len(others) > _SHOWN:
+        click.echo(f"  and in {len(others) - _SHOWN} more ways; --json lists them")
     return 0
 
 

@@ -71,7 +71,7 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
     widest = wanted[-1]
     programs = _oriented(programs, widest)
     components = components_of(programs, widest)
-    open_ = _open(components)
+    open_ = open_components(components)
     ends = dict.fromkeys((wanted[-1], wanted[0])) if not group.is_width_free else {widest: None}
     found = {type_: identity_of(group, programs, type_, seed) for type_ in ends}
     if need_identity and all(identity.kind == "none" for identity in found.values()):
@@ -139,7 +139,7 @@ def _oriented(programs: tuple[np.ndarray, ...], type_: Type) -> tuple[np.ndarray
     return programs if texts[0] <= texts[1] else exchanged
 
 
-def _open(components: tuple[Expr, ...]) -> tuple[bool, ...]:
+def open_components(components: tuple[Expr, ...]) -> tuple[bool, ...]:
     """Which components are only moved: chosen between by selects, and never operated on, compared, or mixed with k."""
     if len(components) == 1:
         return (False,)
@@ -200,4 +200,4 @@ def _undecided(group: Group, type_: Type, components: tuple[Expr, ...], reason: 
     }
 
 
-__all__ = ["Outcome", "mirror_row", "prove"]
+__all__ = ["Outcome", "mirror_row", "open_components", "prove"]

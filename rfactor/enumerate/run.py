@@ -1,4 +1,4 @@
-"""The offline run: search units, then proof units, then the table. Every finished unit is in the file."""
+"""The offline run: units that search, prove and spell, then the table. Every finished unit is in the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import logging
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,14 @@ from rfactor.enumerate.groups import Group, groups
 from rfactor.enumerate.laws import LIMITS
 from rfactor.enumerate.points import Family
 from rfactor.enumerate.prove import Outcome, mirror_row, prove
+from rfactor.enumerate.spellings import MOST_LEAVES, spellings
 from rfactor.enumerate.units import Unit, needs_identity, search, units
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BY_NAME, SCALARS
 from rfactor.native.programs import WIDTH
 from rfactor.table.merge import simplest_first
 from rfactor.table.rules import LARGEST_CHOICE_WITH_ROW
+from rfactor.table.scope import parse_scope
 from rfactor.table.write import Writer
 
 LOG = logging.getLogger("rfactor.enumerate")
@@ -64,7 +66,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 6
+GENERATOR = 7
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 
@@ -103,12 +105,14 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
         for number, batch in zip(range(1 << 20), _batches(merged[group.name]), strict=False)
     ]
     outcomes = _finish(writer, backend, "prove", proofs, run_proof, progress)
-    proved = time.perf_counter()
     rows, undecided, counts = _assemble(own, searches, results, proofs, outcomes)
+    spelled = _finish(writer, backend, "spell", list(_spelling_units(own, rows, parameters)), run_spelling, progress)
+    proved = time.perf_counter()
     choices = [row for row in rows if is_held_by_rule(row)]
     writer.complete(
         [row for row in rows if not is_held_by_rule(row)],
         [{**row, "method": _identity_method(row)} for row in choices],
+        [spelling for found in spelled.values() for spelling in found],
         undecided,
         {
             "counts": counts,
@@ -283,6 +287,36 @@ def _assemble(
                 count[stage] = count.get(stage, 0) + number
     rows.sort(key=simplest_first)
     return rows, undecided, counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    group: Group
+    rows: list[dict[str, Any]]
+    most: int
+    seed: int
+
+
+def run_spelling(task: _Spelling) -> bytes:
+    """Lists the spellings of rows; as packed JSON."""
+    return _pack(spellings(task.group, task.rows, task.most, task.seed))
+
+
+def _spelling_units(
+    own: Sequence[Group], rows: Sequence[Mapping[str, Any]], parameters: Parameters
+) -> Iterator[tuple[str, _Spelling]]:
+    for group in own:
+        for components in parameters.components:
+            most = min(MOST_LEAVES, parameters.max_leaves[components - 1])
+            short = [
+                {name: row[name] for name in ("class", "types", "components", "operator")}
+                for row in rows
+                if row["components"] == components
+                and 1 < row["leaves"] <= most
+                and row["semantics"] == group.meaning.value
+                and set(parse_scope(row["types"]).types) <= set(group.types)
+            ]
+            yield f"spell {group.name} {components}", _Spelling(group, short, most, parameters.seed)
 
 
 __all__ = ["Family", "Parameters", "generate", "ordered_types"]

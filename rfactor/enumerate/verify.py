@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
 from rfactor.enumerate.laws import Decision, as_reals, equal, regrouped, sides
+from rfactor.enumerate.prove import open_components
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
@@ -23,7 +24,7 @@ from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown
-from rfactor.table.mirror import mirrored
+from rfactor.table.mirror import mirrored, spelled
 from rfactor.table.row import Row
 from rfactor.table.rules import CHOICE, is_choice
 from rfactor.table.schema import OPERATORS
@@ -81,18 +82,21 @@ class _Task:
 
 
 @lru_cache(maxsize=1)
-def _stored(path: Path) -> dict[int, tuple[Any, ...]]:
-    return {values[0]: values for values in open_table(path).stored()}
+def _stored(path: Path) -> tuple[dict[int, tuple[Any, ...]], Mapping[int, Sequence[tuple[str, str]]]]:
+    table = open_table(path)
+    return {values[0]: values for values in table.stored()}, table.spellings
 
 
 def check_rows(task: _Task) -> list[Checked]:
     """Every claim of the rows of a task, at every type."""
-    held = _stored(task.path)
+    held, spellings = _stored(task.path)
     checks: list[Checked] = []
     for number in task.rows:
         scope = parse_scope(held[number][_COLUMNS.index("types")])
         for type_ in scope.types:
-            checks += check_row(Row(held[number], _representative(scope, type_)), exhaustive=task.exhaustive)
+            row = Row(held[number], _representative(scope, type_))
+            checks += check_row(row, exhaustive=task.exhaustive)
+            checks += [check_spelling(row, operator) for operator, _ in spellings.get(number, ())]
     return checks
 
 
@@ -131,6 +135,19 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
         found += exhausted(row)
     return found
+
+
+def check_spelling(row: Row, operator: str) -> Checked:
+    """Whether an operator written differently is that of the row."""
+    other = Operator(spelled(row, operator).components, row.types, row.meaning)
+    scope = parse_scope(row.column("types"))
+    if any(
+        moved and not is_moved for moved, is_moved in zip(scope.open, open_components(other.components), strict=True)
+    ):
+        return _checked(row, f"spelling {operator}", Decision(Unknown("a component of any type is computed with")))
+    x, y = map(other.operands, "xy")
+    own = Operator(row.components, row.types, row.meaning)
+    return _checked(row, f"spelling {operator}", _patiently(other(x, y), own(x, y), row.meaning))
 
 
 def _associative(row: Row, op: Operator) -> Decision:

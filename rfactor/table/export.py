@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from rfactor.table.mirror import mirror
+from rfactor.table.mirror import mirror, spelled
 from rfactor.table.row import Row
 from rfactor.table.rules import CHOICE
 from rfactor.table.schema import OPERATORS
@@ -20,14 +20,16 @@ def exported(table: Table) -> Iterator[dict[str, Any]]:
     """Every operator for every tuple of types that it is held for, by a row or by a rule, in the order of the table.
 
     Keys: `types` (a list), `operator` and `identity` (a list with one expression a component; the identity null for
-    kinds `right` and `none`), `identity_kind`, `commutative`, `semantics`, `leaves`, `root`, `class`.
+    kinds `right` and `none`), `identity_kind`, `commutative`, `semantics`, `leaves`, `root`, `class`. Other
+    spellings of a row follow it, with its class.
     """
     for values in table.stored():
         members = list(parse_scope(values[_COLUMNS.index("types")]).members())
         row = Row(values, members[0])
-        for held in (row, mirror(row)) if row.identity_kind == "left" else (row,):
-            for types in members:
-                yield as_object(held.at(types))
+        for own in (row, *(spelled(row, operator) for operator, _ in table.spellings.get(row.id, ()))):
+            for held in (own, mirror(own)) if row.identity_kind == "left" else (own,):
+                for types in members:
+                    yield as_object(held.at(types))
 
 
 def as_object(row: Row) -> dict[str, Any]:
@@ -63,6 +65,7 @@ def statistics(table: Table) -> dict[str, Any]:
         "rows": len(stored) - chosen,
         "choices": chosen,
         "mirrors": mirrors,
+        "spellings": sum(map(len, table.spellings.values())),
         "classes": len(set(columns["class"])) + mirrors,
         "operators": [
             {"type": type_, "semantics": semantics, "components": components, "leaves": leaves, "count": count}

@@ -26,6 +26,7 @@ def merge(path: Path, tables: Sequence[Table]) -> dict[str, Any]:
     """
     covered: Covered = set()
     rows: list[dict[str, Any]] = []
+    spellings: list[dict[str, Any]] = []
     undecided: list[dict[str, Any]] = []
     counts: dict[str, Any] = {}
     seconds: dict[str, float] = {}
@@ -37,6 +38,11 @@ def merge(path: Path, tables: Sequence[Table]) -> dict[str, Any]:
         found = list(_rows(table, covered, klass))
         klass = max([klass, *(row["class"] for row in found)]) + 1  # the next number is that of a mirror
         rows += found
+        spellings += [
+            {"class": row["class"], "types": row["types"], "operator": operator, "method": method}
+            for row in found
+            for operator, method in table.spellings.get(row["id"], ())
+        ]
         undecided += _undecided(table, covered)
         counts |= {group: count for group, count in table.meta["counts"].items() if group not in counts}
         for stage, time in table.meta["seconds"].items():
@@ -50,6 +56,7 @@ def merge(path: Path, tables: Sequence[Table]) -> dict[str, Any]:
         writer.complete(
             [row for row in rows if not row["choice"]],
             [row for row in rows if row["choice"]],
+            spellings,
             undecided,
             {"counts": counts, "versions": tables[0].meta["versions"], "seconds": seconds},
         )

@@ -1,4 +1,4 @@
-"""The rule `mirror`: an operator of kind `left` with its operands exchanged is one of kind `right`."""
+"""Rows made from rows: an operator with its operands exchanged (the rule `mirror`), and written differently."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ def mirror(row: Row) -> Row:
         "identity_kind": "right",
         "class": row.klass + 1,
         "proofs": json.dumps([mirrored_proof(proof) for proof in json.loads(row.column("proofs"))]),
+    }
+    return Row(tuple(changed.get(name, row.column(name)) for name in OPERATORS), row.types)
+
+
+def spelled(row: Row, operator: str) -> Row:
+    """The row with its operator written differently."""
+    written = Row(tuple(operator if name == "operator" else row.column(name) for name in OPERATORS), row.types)
+    changed = {
+        "operator": operator,
+        "leaves": sum(map(leaves, written.components)),
+        "root": ",".join(map(root, written.components)),
     }
     return Row(tuple(changed.get(name, row.column(name)) for name in OPERATORS), row.types)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 APPLICATION = 0x7266_6163
 """SQLite `application_id` of operator tables ("rfac")."""
-VERSION = 2
+VERSION = 3
 """SQLite `user_version`: the layout below. Files of another version are refused."""
 
 OPERATORS = {
@@ -37,6 +37,12 @@ CHOICES = {
     "print": int,
     "method": str,  # of the proof of the identity
 }
+SPELLINGS = {
+    "id": int,
+    "row": int,  # of `operators`
+    "operator": str,  # the same function, in canonical form
+    "method": str,  # of the proof that it is
+}
 RULES = {"rule": str, "statement": str, "note": str}
 UNDECIDED = {
     "types": str,
@@ -61,6 +67,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "operators": OPERATORS,
     "proofs": PROOFS,
     "choices": CHOICES,
+    "spellings": SPELLINGS,
     "rules": RULES,
     "undecided": UNDECIDED,
     "subtables": SUBTABLES,
@@ -68,4 +75,5 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 HASHED = tuple(column for column in OPERATORS if column not in ("id", "ms"))
 """What digests cover of a row: everything but the time and the number; its proofs as text."""
+HASHED_SPELLINGS = ("row", "operator", "method")
 HASHED_CHOICES = ("operator", "identity", "class", "print", "method")

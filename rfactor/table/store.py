@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,15 @@ from rfactor.ir.types import Type
 from rfactor.table.prints import fingerprint, kinds
 from rfactor.table.row import Row
 from rfactor.table.rules import CHOICE
-from rfactor.table.schema import APPLICATION, HASHED, HASHED_CHOICES, OPERATORS, VERSION
+from rfactor.table.schema import (
+    APPLICATION,
+    HASHED,
+    HASHED_CHOICES,
+    HASHED_SPELLINGS,
+    OPERATORS,
+    SPELLINGS,
+    VERSION,
+)
 from rfactor.table.scope import Scope, parse_scope
 
 _COLUMNS = tuple(OPERATORS)
@@ -32,15 +40,15 @@ class Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = _connect(path)
-        self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int], Sequence[Row]] = {}
+        self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int | None], Sequence[Row]] = {}
         self._raw: dict[tuple[str, str, str, int], list[tuple[Any, ...]]] = {}
 
     def subtable(
-        self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP, *, leaves: int = LARGEST
+        self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP, *, leaves: int | None = None
     ) -> Sequence[Row]:
         """The rows for these types whose components have these root nodes (joined by commas), simplest first.
 
-        Only those of at most so many leaves. Raises `TableError` if the stored rows are not the ones that were written.
+        Of so many leaves, or of all. Raises `TableError` if the stored rows are not the ones that were written.
         """
         key = (types, root, meaning, leaves)
         found = self._subtables.get(key)
@@ -48,7 +56,7 @@ class Table:
             rows = [
                 Row(values, types)
                 for scope, shelf in self._shelves(root, _stored(types, meaning))
-                if shelf[3] <= leaves and scope.holds(types)
+                if leaves in (None, shelf[3]) and scope.holds(types)
                 for values in self._load(*shelf)
             ]
             rows.sort(key=lambda row: (row.leaves, row.id))
@@ -145,6 +153,18 @@ class Table:
         with _refusing(self.path):
             found = self._connection.execute(f"SELECT {', '.join(names)} FROM subtables ORDER BY id").fetchall()
         return [dict(zip(names, values, strict=True)) for values in found]
+
+    @cached_property
+    def spellings(self) -> Mapping[int, Sequence[tuple[str, str]]]:
+        """By the number of a row its other spellings, smallest first, each with the method that proved it the row's."""
+        with _refusing(self.path):
+            found = self._connection.execute(f"SELECT {', '.join(SPELLINGS)} FROM spellings ORDER BY id").fetchall()
+            if digest_of(found, HASHED_SPELLINGS, SPELLINGS) != self.meta["digest of spellings"]:
+                raise TableError(f"{self.path} is damaged: its spellings were altered")
+        held: dict[int, list[tuple[str, str]]] = {}
+        for _, row, operator, method in found:
+            held.setdefault(row, []).append((operator, method))
+        return held
 
     def undecided(self) -> list[tuple[Any, ...]]:
         """(types, leaves, operator, semantics, claim, reason) of what no method decided."""

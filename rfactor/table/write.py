@@ -13,7 +13,17 @@ import sqlite_utils
 
 from rfactor.errors import TableError
 from rfactor.table.rules import CHOICE, STATEMENTS
-from rfactor.table.schema import APPLICATION, CHOICES, HASHED, HASHED_CHOICES, OPERATORS, TABLES, VERSION
+from rfactor.table.schema import (
+    APPLICATION,
+    CHOICES,
+    HASHED,
+    HASHED_CHOICES,
+    HASHED_SPELLINGS,
+    OPERATORS,
+    SPELLINGS,
+    TABLES,
+    VERSION,
+)
 from rfactor.table.store import digest_of
 
 CHECKPOINTS = {"unit": str, "result": bytes}
@@ -93,14 +103,18 @@ class Writer:
         self,
         rows: Iterable[Mapping[str, Any]],
         choices: Iterable[Mapping[str, Any]],
+        spellings: Iterable[Mapping[str, Any]],
         undecided: Iterable[Mapping[str, Any]],
         meta: Mapping[str, Any],
     ) -> None:
-        """Writes the rows, in order, and drops the checkpoints, all in one transaction."""
+        """Writes the rows, in order, and drops the checkpoints, all in one transaction.
+
+        A spelling says by `class` and `types` which row it is of.
+        """
         connection = self.database.conn
         connection.execute("BEGIN")
         try:
-            for name in ("operators", "proofs", "choices", "rules", "undecided", "subtables"):
+            for name in ("operators", "proofs", "choices", "spellings", "rules", "undecided", "subtables"):
                 self.database.execute(f"DELETE FROM {name}")
             number = itertools.count(1)
             stored = [[next(number), *(row[name] for name in tuple(OPERATORS)[1:])] for row in rows]
@@ -113,8 +127,14 @@ class Writer:
                 digest = digest_of(own, HASHED_CHOICES, CHOICES)
                 shelves.append([shelf, types, CHOICE, semantics, leaves, len(own), digest])
                 chosen += own
-            parts = ("operators", "choices")
-            whole = digest_of([(digest_of(stored), digest_of(chosen, HASHED_CHOICES, CHOICES))], parts, parts)
+            spelled = list(_spelled(stored, spellings))
+            parts = ("operators", "choices", "spellings")
+            digests = (
+                digest_of(stored),
+                digest_of(chosen, HASHED_CHOICES, CHOICES),
+                digest_of(spelled, HASHED_SPELLINGS, SPELLINGS),
+            )
+            whole = digest_of([digests], parts, parts)
             claims = {
                 text: at for at, text in zip(itertools.count(1), sorted({row[_PROOFS] for row in stored}), strict=False)
             }
@@ -123,13 +143,19 @@ class Writer:
             _insert(connection, "operators", stored)
             _insert(connection, "proofs", [[at, text] for text, at in claims.items()])
             _insert(connection, "choices", chosen)
+            _insert(connection, "spellings", spelled)
             _insert(connection, "rules", [[rule, *texts] for rule, texts in STATEMENTS.items()])
             _insert(connection, "undecided", [[row[name] for name in TABLES["undecided"]] for row in undecided])
             _insert(connection, "subtables", shelves)
             values = {
                 **meta,
                 "digest": whole,
-                "digest covers": {"operators": list(HASHED), "choices": list(HASHED_CHOICES)},
+                "digest of spellings": digests[-1],
+                "digest covers": {
+                    "operators": list(HASHED),
+                    "choices": list(HASHED_CHOICES),
+                    "spellings": list(HASHED_SPELLINGS),
+                },
                 "complete": True,
             }
             for name, value in values.items():
@@ -152,7 +178,7 @@ class Writer:
         self.database.conn.close()
 
 
-_KEYS = {"operators": "id", "proofs": "id", "choices": "id", "subtables": "id", "meta": "key"}
+_KEYS = {"operators": "id", "proofs": "id", "choices": "id", "spellings": "id", "subtables": "id", "meta": "key"}
 
 
 _PROOFS = list(OPERATORS).index("proofs")
@@ -166,6 +192,15 @@ def _subtables(rows: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
         groups.setdefault(tuple(row[at] for at in _SHELF), []).append(row)
     for number, (key, group) in zip(itertools.count(1), groups.items(), strict=False):
         yield [number, *key, len(group), digest_of(group)]
+
+
+def _spelled(rows: Sequence[Sequence[Any]], spellings: Iterable[Mapping[str, Any]]) -> Iterator[list[Any]]:
+    """The spellings of rows, in the order of these, as rows of `spellings`."""
+    named = [list(OPERATORS).index(name) for name in ("class", "types")]
+    numbers = {tuple(row[at] for at in named): row[0] for row in rows}
+    ordered = sorted(spellings, key=lambda one: numbers[one["class"], one["types"]])
+    for number, one in zip(itertools.count(1), ordered, strict=False):
+        yield [number, numbers[one["class"], one["types"]], one["operator"], one["method"]]
 
 
 def _by_shelf(choices: Iterable[Mapping[str, Any]]) -> Iterable[tuple[tuple[Any, ...], list[Mapping[str, Any]]]]:

@@ -223,6 +223,6 @@ def test_no_operator_is_there_twice(table: Table):
 
 
 def test_export_expands_scopes(table: Table):
-    first = list(itertools.islice(exported(table), 400))
+    first = list(itertools.islice(exported(table), 4000))
     assert {tuple(row["types"]) for row in first} >= {(t.name,) for t in SCALARS}
     assert all(len(row["operator"]) == len(row["types"]) for row in first)
