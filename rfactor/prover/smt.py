@@ -56,9 +56,8 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     """
     if limits.expired:
         return GaveUp("the time limit was reached")
-    # A context of its own makes the answer a function of the query alone, and costs 10 ms.
-    deterministic = limits.seconds is None and limits.until is None
-    context = z3.Context() if deterministic else z3.main_ctx()
+    # A context of its own makes the answer a function of the query alone, and costs 2 ms.
+    context = z3.Context()
     terms = LinearTerms(context, meaning) if linear and meaning is Meaning.WRAP else Terms(context, meaning)
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", limits.rlimit)
