@@ -7,7 +7,7 @@ there may be passed, or failed, whatever x0 was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -31,6 +31,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import TRUE, choose
+from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, chain, free_of
 from rfactor.prover.claim import Claim, Lift
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
@@ -53,19 +54,37 @@ class _Asked:
 
 
 def claims(update: Update) -> Iterator[Claim]:
-    """The claims for a number that is added to, or an extremum, and a flag that compares it."""
-    if len(update.types) != 2:
+    """The claims for a number that is added to, or an extremum, and flags that compare it."""
+    flags = [i for i, type_ in zip(range(len(update.types)), update.types, strict=True) if type_.is_bool]
+    numbers = [i for i in range(len(update.types)) if i not in flags]
+    if len(numbers) != 1 or not flags or names(update.components[numbers[0]]) & {f"x{i}" for i in flags}:
         return
-    for number, flag in ((0, 1), (1, 0)):
-        type_ = update.types[number]
-        if not update.types[flag].is_bool or type_.is_bool or f"x{flag}" in names(update.components[number]):
-            continue
-        for op in ("+", "max", "min"):
-            if op == "+" and type_.is_int and update.meaning is Meaning.WRAP:
-                continue  # sums that wrap keep no order
-            lift = _Reader(update, number, flag, op).lift()
-            if lift is not None:
-                yield Claim(update, lift=lift)
+    type_ = update.types[numbers[0]]
+    for op in ("+", "max", "min"):
+        if op == "+" and type_.is_int and update.meaning is Meaning.WRAP:
+            continue  # sums that wrap keep no order
+        lifts = [lift for flag in flags if (lift := _Reader(update, numbers[0], flag, op).lift()) is not None]
+        if len(lifts) == len(flags):
+            yield Claim(update, lift=_together(lifts, [*numbers, *flags]))
+
+
+def _together(lifts: Sequence[Lift], order: Sequence[int]) -> Lift:
+    """Liftings of one number with a flag each, whose first component is the number's, as one.
+
+    `order`: which components of the update the number and the flags are.
+    """
+    types = [lifts[0].types[0]]
+    data, operator, identity = ([part[0]] for part in (lifts[0].data, lifts[0].operator, lifts[0].identity))
+    applied = {order[0]: lifts[0].apply[0]}
+    for flag, lift in zip(order[1:], lifts, strict=True):
+        places = {0: 0} | {i: len(types) - 1 + i for i in range(1, len(lift.types))}
+        right: dict[str, Expr] = {f"y{i}": Var(t, f"y{places[i]}") for i, t in zip(places, lift.types, strict=True)}
+        applied[flag] = substitute(lift.apply[1], right)
+        operator += [renumbered(e, places) for e in lift.operator[1:]]
+        types += lift.types[1:]
+        data += lift.data[1:]
+        identity += lift.identity[1:]
+    return Lift(tuple(types), tuple(data), tuple(operator), tuple(identity), tuple(applied[i] for i in sorted(applied)))
 
 
 class _Reader:
@@ -76,6 +95,7 @@ class _Reader:
         self.free = free_of(accumulator_names(update))
 
     def lift(self) -> Lift | None:
+        """The lifting of the number and the flag, in this order."""
         added = self.operand(self.update.components[self.number])
         found = self.condition()
         if added is None or found is None:
@@ -104,11 +124,9 @@ class _Reader:
         identity = [self.nothing(self.op), *(self.least_asked(r) for r in relations), *([TRUE] if decides else [])]
         kept = [apply(r, self.x, y) for r, y in zip(relations, second[1:], strict=False)]
         held = conjunction(*kept, *([second[-1]] if decides else []))
-        applied = {
-            self.number: apply(self.op, self.x, second[0]),
-            self.flag: apply("and", self.f, held) if all_ else apply("or", self.f, apply("not", held)),
-        }
-        return Lift(types, tuple(data), tuple(operator), tuple(identity), (applied[0], applied[1]))
+        number = apply(self.op, self.x, second[0])
+        flag = apply("and", self.f, held) if all_ else apply("or", self.f, apply("not", held))
+        return Lift(types, tuple(data), tuple(operator), tuple(identity), (number, flag))
 
     def fails(self, relation: str) -> bool:
         """Whether the extremum alone may fail the relation, whatever the number was; else it may alone pass it."""
