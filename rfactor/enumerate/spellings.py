@@ -38,6 +38,8 @@ _POINTS = 96
 def spellings(group: Group, rows: Sequence[Mapping[str, Any]], most: int, seed: int) -> list[dict[str, Any]]:
     """Spellings of at most `most` leaves of the rows of a group that have as many components each.
 
+    The group is of machine integers or truth values, whose operators stay among the values that a proof speaks of.
+
     Keys: `class` and `types` of the row, `operator`, `method` of the proof that it is the row's function.
     """
     if not rows:
@@ -67,20 +69,10 @@ def _parsed(text: str, type_: Type, count: int) -> tuple[Expr, ...]:
 
 def _values(group: Group, components: Sequence[Expr], points: np.ndarray) -> list[bytes]:
     """What each component is at the points, as the kernels have it."""
-    type_, dtype = group.types[-1], group.domain.dtype
-    own: Any = bool if type_.is_bool else object if group.domain.floating and type_.is_int else dtype
-    env = {name: _typed(points[i], own) for name, i in zip(LEAVES, range(len(LEAVES)), strict=True)}
+    own = np.dtype(bool) if group.types[-1].is_bool else group.domain.dtype
+    env = {name: row.astype(own) for name, row in zip(LEAVES, points, strict=True)}
     found = [np.broadcast_to(evaluate(e, env, group.meaning), points.shape[1]) for e in components]
-    return [_bytes(part.astype(dtype)) for part in found]
-
-
-def _typed(row: np.ndarray, dtype: Any) -> np.ndarray:
-    return np.array([int(v) for v in row], object) if dtype is object else row.astype(dtype)
-
-
-def _bytes(row: np.ndarray) -> bytes:
-    """Equal for equal values: of two zeros the sign does not count."""
-    return (row + 0 if row.dtype.kind == "f" else row).tobytes()
+    return [part.astype(group.domain.dtype).tobytes() for part in found]
 
 
 def _alike(
@@ -98,7 +90,7 @@ def _alike(
             made = values(group.domain, programs, points)
             constant = (made == made[:, :1]).all(axis=1) & (size > 1)
             for program, row, skipped in zip(programs, made, constant.tolist(), strict=True):
-                key = _bytes(row)
+                key = row.tobytes()
                 if skipped:
                     continue
                 if key not in functions:
