@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from rfactor.enumerate.points import samples
+from rfactor.enumerate.points import many, samples
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.native.lanes import domain_of
@@ -59,64 +59,72 @@ def _guesses(components: int, type_: Type, signed: bool) -> tuple[Guess, ...]:
     return tuple(simple) + tuple(_linear(f, o) for o in offsets for f in factors)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """All choices of an identity with the samples they are tried on."""
-
-    texts: tuple[tuple[str, ...], ...]
-    lanes: dict[Side, np.ndarray]
-    """(5, choices * samples)."""
+Choice = tuple[Guess, ...]
+"""A guess a component."""
 
 
 @lru_cache(maxsize=32)
-def _trial(type_: Type, meaning: Meaning, components: int, seed: int) -> _Trial:
-    domain = domain_of(type_, meaning)
-    unbounded = domain.floating
-    points = samples(type_, domain, (5, _SAMPLES), (seed, 5, type_.bits))
-    low: Any = -np.inf if unbounded else type_.min
-    high: Any = np.inf if unbounded else type_.max
-    if unbounded and type_.code == "uint":
-        low = 0
-    single = _guesses(components, type_, type_.is_signed or (unbounded and type_.code != "uint"))
-    choices = [
+def _choices(type_: Type, meaning: Meaning, components: int) -> tuple[Choice, ...]:
+    """What an identity may be, simplest first."""
+    unbounded = domain_of(type_, meaning).floating
+    natural = unbounded and type_.code == "uint"
+    single = _guesses(components, type_, type_.is_signed or (unbounded and not natural))
+    return tuple(
         choice
         for choice in itertools.product(single, repeat=components)
-        if not (unbounded and type_.code == "uint" and any(_is_negative(guess.text) for guess in choice))
-    ]
-    # Computed modulo 2^64 and then reduced to the type's width.
-    constant = points[4] if unbounded else points[4].astype(np.int64)
-    if not unbounded:
-        low, high = (np.array(int(v) % (1 << 64), np.uint64).view(np.int64) for v in (low, high))
-    with np.errstate(over="ignore", invalid="ignore"):
-        table = [np.stack([g.value(constant, low, high) for g in choice]).astype(domain.dtype) for choice in choices]
-    lanes: dict[Side, np.ndarray] = {}
-    for side, own in _SIDES:
-        lanes[side] = np.tile(points, len(choices))
-        for component in range(components):
-            lanes[side][own + component] = np.concatenate([t[component] for t in table])
-    return _Trial(tuple(tuple(guess.text for guess in choice) for choice in choices), lanes)
+        if not (natural and any(_is_negative(guess.text) for guess in choice))
+    )
 
 
-_SIDES: tuple[tuple[Side, int], ...] = (("left", 0), ("right", 2))
-
-
-def fits(
-    type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], side: Side, seed: int
-) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
-    """((n, choices) whether a choice is an identity on samples, the choices), simplest first.
-
-    `programs` are the components of n operators, (n, 16) each. A choice has a text a component, over k; MIN and MAX
-    are the ends of the type, and the infinities of unbounded integers and reals.
-    """
+def _lanes(type_: Type, meaning: Meaning, points: np.ndarray, choices: Sequence[Choice], own: int) -> np.ndarray:
+    """(5, choices * samples): the sample points (5, samples) with each choice at rows `own` and the next."""
     domain = domain_of(type_, meaning)
-    trial = _trial(type_, meaning, len(programs), seed)
-    lanes = trial.lanes[side]
-    other = 2 if side == "left" else 0
+    low: Any = -np.inf if domain.floating else type_.min
+    high: Any = np.inf if domain.floating else type_.max
+    constant = points[4]
+    if domain.floating and type_.code == "uint":
+        low = 0
+    if not domain.floating:
+        # Computed modulo 2^64 and then reduced to the type's width.
+        constant = constant.astype(np.int64)
+        low, high = (np.array(int(v) % (1 << 64), np.uint64).view(np.int64) for v in (low, high))
+    lanes = np.tile(points, len(choices))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for component in range(len(choices[0])):
+            parts = [choice[component].value(constant, low, high) for choice in choices]
+            lanes[own + component] = np.concatenate(parts).astype(domain.dtype)
+    return lanes
+
+
+@lru_cache(maxsize=32)
+def _trial(type_: Type, meaning: Meaning, components: int, side: Side, seed: int) -> np.ndarray:
+    """All choices on few samples, as lanes."""
+    points = samples(type_, domain_of(type_, meaning), (5, _SAMPLES), (seed, 5, type_.bits))
+    return _lanes(type_, meaning, points, _choices(type_, meaning, components), _ROWS[side])
+
+
+_SIDES: tuple[Side, Side] = ("left", "right")
+_ROWS: dict[Side, int] = {"left": 0, "right": 2}
+"""The first operand's, or the second's, first row among the leaves."""
+
+
+def fits(type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], side: Side, seed: int) -> np.ndarray:
+    """(n, choices): whether a choice is an identity on samples; `programs` are the components of n operators."""
+    lanes = _trial(type_, meaning, len(programs), side, seed)
+    good = _agrees(type_, meaning, programs, lanes, side)
+    fitting: np.ndarray = np.all(good.reshape(len(good), -1, _SAMPLES), axis=2)
+    return fitting
+
+
+def _agrees(
+    type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], lanes: np.ndarray, side: Side
+) -> np.ndarray:
+    """(n, samples): where each operator gives its other operand."""
+    other = _ROWS["right" if side == "left" else "left"]
     good = np.ones((len(programs[0]), lanes.shape[1]), bool)
     for component, program in zip(range(len(programs)), programs, strict=True):
-        good &= values(domain, program, lanes) == lanes[other + component]
-    fitting: np.ndarray = np.all(good.reshape(len(good), len(trial.texts), _SAMPLES), axis=2)
-    return fitting, trial.texts
+        good &= values(domain_of(type_, meaning), program, lanes) == lanes[other + component]
+    return good
 
 
 def has_guess(type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int) -> np.ndarray:
@@ -124,8 +132,8 @@ def has_guess(type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], s
     found = np.zeros(len(programs[0]), bool)
     for start in range(0, len(found), _BATCH):
         part = tuple(p[start : start + _BATCH] for p in programs)
-        for side, _ in _SIDES:
-            found[start : start + _BATCH] |= fits(type_, meaning, part, side, seed)[0].any(axis=1)
+        for side in _SIDES:
+            found[start : start + _BATCH] |= fits(type_, meaning, part, side, seed).any(axis=1)
     return found
 
 
@@ -136,12 +144,21 @@ def guesses(
     type_: Type, meaning: Meaning, programs: tuple[np.ndarray, ...], seed: int
 ) -> Iterator[tuple[Side, tuple[str, ...]]]:
     """Sides and values of identities of one operator that fit the samples, the simplest first, left ones before right
-    ones.
+    ones. A value has a text a component, over k; MIN and MAX are the ends of the type, and the infinities of unbounded
+    integers and reals.
     """
-    for side, _ in _SIDES:
-        good, texts = fits(type_, meaning, tuple(p[None] for p in programs), side, seed)
-        for index in np.flatnonzero(good[0]):
-            yield side, texts[index]
+    single = tuple(p[None] for p in programs)
+    points = many(type_, domain_of(type_, meaning), 5, _MANY, (seed, 8, type_.bits))
+    for side in _SIDES:
+        for index in np.flatnonzero(fits(type_, meaning, single, side, seed)[0]):
+            choice = _choices(type_, meaning, len(programs))[index]
+            lanes = _lanes(type_, meaning, points, [choice], _ROWS[side])
+            if _agrees(type_, meaning, single, lanes, side).all():
+                yield side, tuple(guess.text for guess in choice)
+
+
+_MANY = 4096
+"""Samples on which a guess is tried that fits few: a solver takes a thousand times longer to refute it."""
 
 
 def _is_negative(text: str) -> bool:

@@ -161,3 +161,32 @@ def samples(type: Type, domain: Domain, shape: tuple[int, int], seed: tuple[int,
         found = mixed(domain, shape, rng).astype(domain.dtype)
     found.flags.writeable = False
     return found
+
+
+@lru_cache(maxsize=32)
+def many(type: Type, domain: Domain, rows: int, count: int, seed: tuple[int, ...]) -> np.ndarray:
+    """More samples (rows, count), not to be written to: a third of them near the fractions of the range, independently.
+
+    A multiple of such a value is small: an equation of a few values and their small multiples has its solutions there.
+    """
+    found = samples(type, domain, (rows, count), seed)
+    if type.is_bool:
+        return found
+    if domain.floating:
+        # Times the factors of a guess they stay exact in products of many.
+        return np.clip(found, -13, 13)
+    span = 1 << domain.bits
+    parts = [span * a // d for d in range(1, _DENOMINATORS + 1) for a in range(d)]
+    near = sorted({(part + e) % span for part in parts for e in range(-4, 5)})
+    fractions = np.array(near, np.uint64).astype(domain.dtype)
+    rng = np.random.default_rng(seed)
+    mixed = found.copy()
+    chosen = rng.integers(0, 3, mixed.shape) == 0
+    mixed[chosen] = fractions[rng.integers(0, len(fractions), int(chosen.sum()))]
+    # Of the last row every one occurs, if there is room.
+    mixed[-1, : len(fractions)] = fractions[:count]
+    mixed.flags.writeable = False
+    return mixed
+
+
+_DENOMINATORS = 12

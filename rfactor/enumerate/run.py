@@ -66,7 +66,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 8
+GENERATOR = 9
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 
@@ -106,8 +106,9 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
     ]
     outcomes = _finish(writer, backend, "prove", proofs, run_proof, progress)
     rows, undecided, counts = _assemble(own, searches, results, proofs, outcomes)
-    spelled = _finish(writer, backend, "spell", list(_spelling_units(own, rows, parameters)), run_spelling, progress)
     proved = time.perf_counter()
+    spelled = _finish(writer, backend, "spell", list(_spelling_units(own, rows, parameters)), run_spelling, progress)
+    finished = time.perf_counter()
     choices = [row for row in rows if is_held_by_rule(row)]
     writer.complete(
         [row for row in rows if not is_held_by_rule(row)],
@@ -117,7 +118,14 @@ def _generate(writer: Writer, parameters: Parameters, backend: Backend, progress
         {
             "counts": counts,
             "versions": _versions(),
-            "seconds": {"search": round(searched - began, 1), "prove": round(proved - searched, 1)},
+            "seconds": {
+                stage: round(seconds, 1)
+                for stage, seconds in (
+                    ("search", searched - began),
+                    ("prove", proved - searched),
+                    ("spell", finished - proved),
+                )
+            },
         },
     )
     LOG.info("%d rows, %d of them by rule, %d undecided", len(rows), len(choices), len(undecided))

@@ -59,6 +59,7 @@ class _Settled:
 
 
 _SETTLED = _Settled({})
+Tuple = tuple[Expr, ...]
 
 
 def prove_equal(
@@ -190,12 +191,12 @@ def _by_solver(
     for one, other in zip(left, right, strict=True):
         if one.type != other.type:
             return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
-        conditions = [*assumptions, apply("!=", one, other)]
+        conditions = (*assumptions, apply("!=", one, other))
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
         outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
         if outcome is None and _unequal_products(conditions, meaning, limits):
             continue
-        if outcome is None or isinstance(outcome, GaveUp):
+        if outcome is None or (isinstance(outcome, GaveUp) and (limits.rlimit > _LINEAR or _has_integers(conditions))):
             outcome = solve(conditions, meaning, limits)
         if isinstance(outcome, GaveUp):
             return Unknown(outcome.reason)
@@ -208,23 +209,40 @@ def _by_solver(
 def equal_by_products(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> bool:
     """Whether left = right by linear arithmetic and a few laws of products: no more is tried."""
     pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
-    return all(a.type == b.type and _unequal_products([apply("!=", a, b)], meaning, limits) for a, b in pairs)
+    return all(a.type == b.type and _unequal_products((apply("!=", a, b),), meaning, limits) for a, b in pairs)
 
 
-def _unequal_products(conditions: Sequence[Expr], meaning: Meaning, limits: Limits) -> bool:
+def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bool:
     """Whether the conditions exclude one another by laws of products alone."""
-    from rfactor.prover.smt import Unsat, solve
+    from rfactor.prover.smt import Sat, Unsat, solve
 
-    bits = meaning is Meaning.WRAP and any(v.type.is_int for condition in conditions for v in variables(condition))
+    bits = meaning is Meaning.WRAP and _has_integers(conditions)
     for spread, rlimit in _OPAQUE:
         if limits.rlimit < rlimit // 10 or (spread and bits):
             return False
+        if (conditions, meaning, spread) in _MODELLED:
+            continue
         opaque = without_products(conditions, meaning, spread=spread)
         if opaque is None:
             return False
-        if isinstance(solve(opaque, meaning, limits.at_most(rlimit=rlimit)), Unsat):
+        outcome = solve(opaque, meaning, limits.at_most(rlimit=rlimit))
+        if isinstance(outcome, Unsat):
             return True
+        if isinstance(outcome, Sat):
+            # More resources find the same.
+            _MODELLED[conditions, meaning, spread] = None
+            if len(_MODELLED) > _MOST_MODELLED:
+                del _MODELLED[next(iter(_MODELLED))]
     return False
+
+
+_MODELLED: dict[tuple[Tuple, Meaning, bool], None] = {}
+"""Conditions that the laws of products allow, the oldest forgotten first."""
+_MOST_MODELLED = 64
+
+
+def _has_integers(exprs: Sequence[Expr]) -> bool:
+    return any(v.type.is_int for expr in exprs for v in variables(expr))
 
 
 def _only_adds(exprs: Sequence[Expr]) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from rfactor.enumerate.classes import WHOLE, Classes, Share
 from rfactor.enumerate.filters import fingerprints
 from rfactor.enumerate.groups import Group, groups
-from rfactor.enumerate.identity import fits
+from rfactor.enumerate.identity import fits, guesses
 from rfactor.enumerate.pairs import transposed
 from rfactor.enumerate.points import INTEGER, SIGNED, UNSIGNED, samples
 from rfactor.enumerate.trees import REVERSED, expression, renamed
@@ -163,11 +163,25 @@ def test_as_many_have_a_left_identity_as_a_right_one(type_: Type):
         classes.grow()
     triples = samples(type_, group.domain, (7, 4096), (3,))
     chosen = classes.programs[associative(group.domain, [classes.programs], triples)]
-    kinds = [fits(type_, Meaning.WRAP, (chosen,), side, 0)[0].any(axis=1) for side in ("left", "right")]
+    kinds = [fits(type_, Meaning.WRAP, (chosen,), side, 0).any(axis=1) for side in ("left", "right")]
     left, right = kinds[0] & ~kinds[1], kinds[1] & ~kinds[0]
     assert left.sum() == right.sum() > 5
     mirrored = fingerprints(group, (chosen[left],), 0, turned=True)
     assert set(mirrored.tolist()) == set(fingerprints(group, (chosen[right],), 0).tolist())
+
+
+def test_a_guess_that_fits_few_samples_is_tried_on_values_near_fractions_of_the_range():
+    # select(min(x, k) == min(2x, max(x, k)), x, y): at k = 2^32 * 2/3 the value 2k + 1 is chosen, so it is no identity.
+    x, y, k, least, most = 0, 2, 4, CODE["min"], CODE["max"]
+    (program,) = as_programs([(x, k, least, x, x, CODE["+"], x, k, most, least, x, y, CODE["=="])])
+    found = dict.fromkeys(guesses(I32, Meaning.WRAP, (program,), 0))
+    assert ("left", ("k * 2 + 1",)) not in found
+    assert fits(I32, Meaning.WRAP, (program[None],), "left", 0).sum() > len(found)
+    third = -1431655766
+    chosen = {"x0": I32.wrap(third * 2 + 1), "y0": 7, "k": third}
+    env = {name: np.array([value], np.int32) for name, value in chosen.items()}
+    tree = expression(program, (I32,), I32)
+    assert evaluate(tree, env, Meaning.WRAP)[0] != 7
 
 
 def test_families_of_bounded_samples_never_overflow():
