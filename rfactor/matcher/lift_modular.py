@@ -25,9 +25,9 @@ from rfactor.prover.claim import Claim, Lift
 
 
 def settled(update: Update, inner: Inner) -> Iterator[Claim]:
-    """The claim for machine integers that all end in a remainder by one literal."""
+    """The claim for integers that all end in a remainder by one literal."""
     parts = [_remainder(e) if isinstance(e, Op) else None for e in update.components]
-    if update.meaning is not Meaning.WRAP or None in parts or not all(t.is_int for t in update.types):
+    if None in parts or not all(t.is_int for t in update.types):
         return
     moduli = {part[1] for part in parts if part is not None}
     (modulus, *others) = moduli
@@ -35,7 +35,8 @@ def settled(update: Update, inner: Inner) -> Iterator[Claim]:
         return
     nearby = [apply("<=", x, Const(x.type, int(modulus.value) - 1)) for x in update.accumulators]
     nearby += [apply("<=", nought(x.type), x) for x in update.accumulators]
-    if without_overflow([part[0] for part in parts if part is not None], nearby) is None:
+    wraps = update.meaning is Meaning.WRAP
+    if wraps and without_overflow([part[0] for part in parts if part is not None], nearby) is None:
         return  # a step from a remainder may wrap too
     plain = replace(update, components=tuple(_without(p[0], modulus) for p in parts if p is not None))
     action = inner(plain)
