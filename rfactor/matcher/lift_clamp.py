@@ -6,18 +6,19 @@ within the span of the narrow type: what is beyond clamps every x alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type, parse_type
+from rfactor.ir.types import BOOL, Type, parse_type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import bind
+from rfactor.matcher.action import FALSE, TRUE, bind, choose, nought, operands
 from rfactor.matcher.terms import accumulator_names, free_of, run_from, tidy
+from rfactor.matcher.tropical import extremal
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
-from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, is_infinite
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, has_infinity, is_infinite
 
 _WIDEST = 64
 """Bits of the widest integer."""
@@ -40,8 +41,12 @@ def claims(update: Update) -> Iterator[Claim]:
     yield from _saturating(update)
     if not (type_.is_float or (type_.is_int and update.meaning is Meaning.MATH)):
         return
-    step = _Reader(update, type_).read(update.components[0])
+    reader = _Reader(update, type_)
+    step = reader.read(extremal(update.components[0], reader.free))
     if step is None or is_infinite(step.high) or is_infinite(step.low):
+        return
+    if type_.is_int and (has_infinity(step.high) or has_infinity(step.low)):
+        yield Claim(update, lift=_open(step, type_))
         return
     add, high, low = (Var(type_, f"x{i}") for i in range(3))
     more, top, bottom = (Var(type_, f"y{i}") for i in range(3))
@@ -51,9 +56,51 @@ def claims(update: Update) -> Iterator[Claim]:
         apply("max", apply("min", apply("+", low, more), top), bottom),
     )
     applied = apply("max", apply("min", apply("+", Var(type_, "x0"), more), top), bottom)
-    data = tuple(tidy(part) for part in (step.add, step.high, step.low))
+    data = tuple(_tidied(part) for part in (step.add, step.high, step.low))
     identity = (const(type_, 0), _infinity(type_, True), _infinity(type_, False))
     yield Claim(update, lift=Lift((type_,) * 3, data, operator, identity, (applied,)))
+
+
+def _tidied(part: Expr) -> Expr:
+    return part if has_infinity(part) else tidy(part)
+
+
+def _open(step: _Step, type_: Type) -> Lift:
+    """The lifting for integers some of which are not clamped on both sides: a flag says whether an end is there.
+
+    State: what is added; whether there is a greatest value, and it; whether there is a least one, and it.
+    """
+    types = (type_, BOOL, type_, BOOL, type_)
+    add, has_high, high, has_low, low = operands("x", types)
+    more, has_top, top, has_bottom, bottom = operands("y", types)
+
+    def clamped(value: Expr) -> Expr:
+        return choose(has_top, apply("min", value, top), value)
+
+    above, below = apply("+", high, more), clamped(apply("+", low, more))
+    operator = (
+        apply("+", add, more),
+        apply("or", has_high, has_top),
+        choose(has_high, clamped(above), top),
+        apply("or", has_low, has_bottom),
+        choose(has_low, choose(has_bottom, apply("max", below, bottom), below), bottom),
+    )
+    value = clamped(apply("+", Var(type_, "x0"), more))
+    applied = choose(has_bottom, apply("max", value, bottom), value)
+    ends = [part for end in (step.high, step.low) for part in _present(end, type_)]
+    nothing = nought(type_)
+    return Lift(types, (tidy(step.add), *ends), operator, (nothing, FALSE, nothing, FALSE, nothing), (applied,))
+
+
+def _present(end: Expr, type_: Type) -> tuple[Expr, Expr]:
+    """Whether an end is there, and its value, by choices."""
+    if is_infinite(end):
+        return FALSE, nought(type_)
+    if isinstance(end, Op) and end.op == "select" and has_infinity(end):
+        condition, true, false = end.args
+        (first, a), (second, b) = _present(true, type_), _present(false, type_)
+        return tidy(choose(condition, first, second)), tidy(choose(condition, a, b))
+    return TRUE, tidy(end)
 
 
 def _saturating(update: Update) -> Iterator[Claim]:
@@ -126,8 +173,10 @@ class _Reader:
     def read(self, expr: Expr) -> _Step | None:
         if expr == self.x:
             return _Step(const(self.type, 0), _infinity(self.type, True), _infinity(self.type, False))
-        if not isinstance(expr, Op) or expr.op not in ("+", "-", "min", "max"):
+        if not isinstance(expr, Op) or expr.op not in ("+", "-", "min", "max", "select"):
             return None
+        if expr.op == "select":
+            return self.choice(*expr.args)
         first, second = expr.args
         if expr.op != "-" and self.free(first):
             first, second = second, first
@@ -140,12 +189,38 @@ class _Reader:
             return _Step(step.add, _extremum("min", step.high, second), _extremum("min", step.low, second))
         if expr.op == "max":
             return _Step(step.add, step.high, _extremum("max", step.low, second))
-        return _Step(*(p if is_infinite(p) else apply(expr.op, p, second) for p in (step.add, step.high, step.low)))
+        return _Step(*(_moved(p, expr.op, second) for p in (step.add, step.high, step.low)))
+
+    def choice(self, condition: Expr, true: Expr, false: Expr) -> _Step | None:
+        """Steps that data choose between."""
+        first, second = (self.read(branch) if self.free(condition) else None for branch in (true, false))
+        if first is None or second is None:
+            return None
+        return _Step(
+            choose(condition, first.add, second.add),
+            choose(condition, first.high, second.high),
+            choose(condition, first.low, second.low),
+        )
 
 
-def _extremum(op: str, a: Expr, b: Expr) -> Expr:
-    """min or max where `a` may be infinite."""
-    if is_infinite(a):
-        positive = a in (INFINITY,) or str(a) == "inf"
-        return b if positive == (op == "min") else a
-    return apply(op, a, b)
+def _branches(end: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
+    """An end of which data choose whether it is infinite, changed branch by branch; None if it is no such choice."""
+    if isinstance(end, Op) and end.op == "select" and has_infinity(end):
+        condition, true, false = end.args
+        return choose(condition, change(true), change(false))
+    return None
+
+
+def _moved(end: Expr, op: str, by: Expr) -> Expr:
+    """A sum or difference where the end may be infinite."""
+    if is_infinite(end):
+        return end
+    return _branches(end, lambda branch: _moved(branch, op, by)) or apply(op, end, by)
+
+
+def _extremum(op: str, end: Expr, other: Expr) -> Expr:
+    """min or max where the end may be infinite."""
+    if is_infinite(end):
+        positive = end in (INFINITY,) or str(end) == "inf"
+        return other if positive == (op == "min") else end
+    return _branches(end, lambda branch: _extremum(op, branch, other)) or apply(op, end, other)

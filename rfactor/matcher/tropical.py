@@ -40,9 +40,11 @@ def claims(update: Update) -> Iterator[Claim]:
     for signs in itertools.islice(_signs(len(update.types)), 1 if type_.code == "uint" else None):
         turned = _turned(shaped, signs)
         rows = None if turned is None else affine(turned, ring)
-        lift = None if rows is None else _lifting(rows, ring)
-        if lift is not None:
-            yield Claim(update, lift=replace(lift, apply=_turned_back(lift.apply, update, signs)))
+        found = None if rows is None else _lifting(rows, ring)
+        if found is not None:
+            lift, invariant = found
+            turned_back = replace(lift, apply=_turned_back(lift.apply, update, signs))
+            yield Claim(update, lift=turned_back, invariant=invariant)
 
 
 def _signs(count: int) -> Iterator[tuple[int, ...]]:
@@ -79,10 +81,13 @@ def extremal(expr: Expr, free: Callable[[Expr], bool]) -> Expr:
         low, high = condition.args if condition.op[0] == "<" else condition.args[::-1]
         if low.type != node.type:
             return None
-        compared, chosen = linear(apply("-", high, low)), linear(apply("-", true, false))
-        if compared == chosen:
+        # Of integers, low < high says that high - low - 1 >= 0, low <= high that high - low + 1 > 0.
+        slack = 0 if not node.type.is_int else -1 if len(condition.op) == 1 else 1
+        terms, constant = linear(apply("-", high, low))
+        alike = [(terms, constant), (terms, constant + slack)]
+        if linear(apply("-", true, false)) in alike:
             return apply("max", true, false)
-        return apply("min", true, false) if linear(apply("-", low, high)) == chosen else None
+        return apply("min", true, false) if linear(apply("-", false, true)) in alike else None
 
     return transform(expr, rule)
 
@@ -156,11 +161,11 @@ def _turned_back(applied: tuple[Expr, ...], update: Update, signs: tuple[int, ..
 # Entries that may be left out.
 
 
-def _lifting(rows: list[Row], ring: Semiring) -> Lift | None:
-    """The plain lifting; for integers, with flags where data leave entries out."""
+def _lifting(rows: list[Row], ring: Semiring) -> tuple[Lift, tuple[Expr, ...]] | None:
+    """The plain lifting; for integers, with flags where data leave entries out. Also what is always true of flags."""
     plain = lifting(rows, ring)
     if plain is not None or ring.type.is_float:
-        return plain
+        return None if plain is None else (plain, ())
     size = len(rows)
     entries = {
         (i, size if j == OFFSET else j): entry
@@ -178,7 +183,8 @@ class _Flagged:
     entries: dict[Cell, Expr]
     pattern: Pattern
 
-    def lift(self) -> Lift:
+    def lift(self) -> tuple[Lift, tuple[Expr, ...]]:
+        """The lifting, and that no row without an offset is empty."""
         count = len(set(self.pattern.cells.values()))
         example = {number: cell for cell, number in reversed(list(self.pattern.cells.items()))}
         data = {n: present(self.entries.get(example[n], self.ring.zero), self.ring) for n in range(count)}
@@ -212,7 +218,14 @@ class _Flagged:
         shown = [p for n in range(count) for p in parts(n, data[n])]
         one, nothing = (TRUE, self.ring.one), (FALSE, nought(self.ring.type))
         unit = [p for n in range(count) for p in parts(n, one if len(set(example[n])) == 1 else nothing)]
-        return Lift(tuple(types), tuple(shown), tuple(operator), tuple(unit), tuple(self.applied(y)))
+        rows = [[self.known((i, j), y) for j in range(self.size + 1)] for i in range(self.size)]
+        flags = [[entry[0] for entry in row if entry is not None] for row in rows]
+        invariant = [
+            reduce(partial(apply, "or"), own)
+            for own, row in zip(flags, rows, strict=True)
+            if row[self.size] is None and TRUE not in own
+        ]
+        return Lift(tuple(types), tuple(shown), tuple(operator), tuple(unit), tuple(self.applied(y))), tuple(invariant)
 
     def composed(self, at: Cell, flagged: set[int]) -> Maybe:
         """An entry of the product where the flags of these parameters are open."""
