@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
@@ -41,6 +41,10 @@ def claims(update: Update) -> Iterator[Claim]:
     (type_, *more) = update.types
     if more or not type_.is_int or update.meaning is not Meaning.WRAP:
         return
+    counted = _counted(update, type_)
+    if counted is not None:
+        yield counted
+        return
     used = {node.op for node in walk(update.components[0]) if isinstance(node, Op)}
     if not used & {"<<", ">>", "*"} or not used & {"<<", ">>", "^", "|", "&", "~"}:
         return
@@ -56,6 +60,28 @@ def claims(update: Update) -> Iterator[Claim]:
     lift = _lifting(update, type_, move, masked)
     top = Const(lift.types[0], type_.bits - (move.kind == "rotate"))
     yield Claim(update, lift=lift, invariant=(apply("<=", Var(lift.types[0], "y0"), top),))
+
+
+def _counted(update: Update, type_: Type) -> Claim | None:
+    """The claim for a state that is only shifted, or divided by a power of two: the amounts add up."""
+    (x,) = update.accumulators
+    step = update.components[0]
+    if not isinstance(step, Op) or step.op not in ("<<", ">>", "//") or step.args[0] != x:
+        return None
+    op, by = step.op, step.args[1]
+    if isinstance(by, Const):
+        value = int(by.value)
+        if value < 1 or (op == "//" and value & (value - 1)):
+            return None
+        by = Const(type_, min(value if op != "//" else value.bit_length() - 1, type_.bits))
+    elif op == "//" or type_.is_signed or x.name in names(by):
+        return None  # a negative amount moves the other way
+    most = Const(type_, type_.bits)
+    first, second = Var(type_, "x0"), Var(type_, "y0")
+    operator = apply("min", apply("+", first, second), most)
+    applied = apply("<<" if op == "<<" else ">>", x, second)
+    lift = Lift((type_,), (tidy(apply("min", by, most)),), (operator,), (Const(type_, 0),), (applied,))
+    return Claim(update, lift=lift, invariant=(apply("<=", Const(type_, 0), second), apply("<=", second, most)))
 
 
 def _columns(update: Update, type_: Type) -> list[list[int]] | None:
