@@ -37,6 +37,7 @@ _RUNS = ((150, 0), (60, 220))
 _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _PROOF = 2_000_000, 2.0, 200
 """Resource units, seconds and cases for the proof that a list of pairs covers every e."""
 
@@ -85,8 +86,15 @@ class _Table:
     second: sampling.Array
     good: sampling.Array
     """(pairs, rows): the two end alike from e and not from a probe."""
-    which: sampling.Array
-    """(pairs, rows): the first such probe."""
+    ends: Sequence[sampling.Array]
+    """Of each probe, (runs, rows): numbers of the final states."""
+
+    def which(self, pair: int) -> sampling.Array:
+        """(rows,): the first probe that tells the two runs apart, where some does."""
+        i, j = self.first[pair], self.second[pair]
+        apart = np.stack([ends[i] != ends[j] for ends in self.ends])
+        found: sampling.Array = np.argmax(apart, axis=0)
+        return found
 
 
 class _Search:
@@ -128,7 +136,7 @@ class _Search:
             claim: Expr | None = None
             for pair in chosen:
                 i, j = int(table.first[pair]), int(table.second[pair])
-                for number in sorted({int(n) for n in table.which[pair][table.good[pair]]}):
+                for number in sorted({int(n) for n in table.which(pair)[table.good[pair]]}):
                     applies = self.applies(self.runs[i], self.runs[j], self.probes[number])
                     claim = applies if claim is None else apply("or", claim, applies)
             assert claim is not None
@@ -160,16 +168,13 @@ class _Search:
         same = ends[first] == ends[second]
         if not same.any(axis=0).all():
             return None
-        apart = np.zeros_like(same)
-        which = np.zeros(same.shape, dtype=np.int16)
-        for number, probe in enumerate(self.probes):
-            ends = self.ends(probe)
-            different = ends[first] != ends[second]
-            which[different & ~apart] = number
-            apart |= different
-            if not (same & ~apart).any():
-                break
-        return _Table(first, second, same & apart, which)
+        ends_of = [self.ends(probe) for probe in self.probes]
+        # Where runs end from all probes together, as one number: equal numbers may be chance, and tell nothing apart.
+        together = np.zeros(ends.shape, dtype=np.uint64)
+        for ends in ends_of:
+            together = (together + ends.astype(np.uint64) + np.uint64(1)) * _ODD
+            together ^= together >> np.uint64(29)
+        return _Table(first, second, same & (together[first] != together[second]), ends_of)
 
     def value(self, term: Expr) -> sampling.Array:
         """The values of an expression in e at the sampled e."""
@@ -230,8 +235,9 @@ class _Search:
         """The first pair and sampled e at which exact values show what was proved."""
         for pair in chosen:
             runs = (self.runs[int(table.first[pair])], self.runs[int(table.second[pair])])
+            which = table.which(pair)
             for row in np.flatnonzero(table.good[pair]).tolist():
-                probe = self.probes[int(table.which[pair, row])]
+                probe = self.probes[int(which[row])]
                 e, x = ([self.at(part, row) for part in state] for state in (self.e, probe))
                 one, other = ([{name: self.at(t, row) for name, t in datum.items()} for datum in run] for run in runs)
                 found = told(self.whole, e, x, (one, other), self.held, proof)
