@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rfactor.ir.expr import Expr, Var, substitute
+from rfactor.ir.expr import Expr, Var, conjunction, substitute
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -271,19 +272,25 @@ def _keeps_invariant(ledger: _Ledger, op: Operator, on_y: Tuple) -> Failed | Non
     later = _at(claim.invariant, apply_update(claim.update, y))
     proof: Proven | None = None
     for conditions, assumptions in ((first, ()), (later, on_y)):
-        for condition in conditions:
-            verdict = holds(
-                condition,
-                meaning=op.meaning,
-                assumptions=(*assumptions, *claim.assumes),
-                limits=ledger.limits,
-            )
-            if not isinstance(verdict, Proven):
-                return Failed("invariant", verdict)
-            proof = verdict if proof is None else Proven(verdict.method, proof.ms + verdict.ms)
+        verdict = _hold(conditions, op.meaning, (*assumptions, *claim.assumes), ledger.limits)
+        if not isinstance(verdict, Proven):
+            return Failed("invariant", verdict)
+        proof = verdict if proof is None else Proven(verdict.method, proof.ms + verdict.ms)
     if proof is not None:
         ledger.proofs["invariant"] = proof
     return None
+
+
+def _hold(conditions: Tuple, meaning: Meaning, assumptions: Tuple, limits: Limits) -> Verdict:
+    """Whether all conditions hold where the assumptions do: together, for the cases are the same, else one by one."""
+    verdict = holds(conjunction(*conditions), meaning=meaning, assumptions=assumptions, limits=limits)
+    if len(conditions) == 1 or not isinstance(verdict, Unknown):
+        return verdict
+    for condition in conditions:
+        verdict = holds(condition, meaning=meaning, assumptions=assumptions, limits=limits)
+        if not isinstance(verdict, Proven):
+            return verdict
+    return verdict
 
 
 def _by_induction(ledger: _Ledger, op: Operator) -> Failed | None:
@@ -392,11 +399,10 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
             (_at(claim.invariant, e), ()),
             (_at(claim.invariant, op(s, t)), on_s + on_t),
         ):
-            for condition in conditions:
-                verdict = holds(condition, meaning=op.meaning, assumptions=assumptions, limits=ledger.limits)
-                if not isinstance(verdict, Proven):
-                    return Failed("invariant", verdict)
-                ledger.proofs["invariant"] = verdict
+            verdict = _hold(conditions, op.meaning, assumptions, ledger.limits)
+            if not isinstance(verdict, Proven):
+                return Failed("invariant", verdict)
+            ledger.proofs["invariant"] = verdict
     for name, left, right, assumptions in obligations:
         failure = _needs(ledger.equal(name, left, right, assumptions), name)
         if failure is not None:
