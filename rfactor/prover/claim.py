@@ -17,7 +17,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.prover import defined
+from rfactor.prover import defined, sampling
 from rfactor.prover.commuting import commutes
 from rfactor.prover.equality import holds, prove_equal
 from rfactor.prover.infinity import Undefined, calculated_with, has_infinity, without_infinities, writable
@@ -393,6 +393,12 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
         ("left_identity", op(e, s), s, on_s),
         ("action", apply_to(apply_to(x, s), t), apply_to(x, op(s, t)), on_s + on_t),
     ]
+    # What is wrong is mostly the action, and a sample shows it before the rest is proved.
+    *_, (_, left, right, assumptions) = obligations
+    if not any(map(has_infinity, (*left, *right))) and not defined.conditions((*left, *right)):
+        refuted = sampling.refute(left, right, op.meaning, assumptions)
+        if refuted is not None:
+            return Failed("action", refuted)
     if claim.invariant:
         for conditions, assumptions in (
             (_at(claim.invariant, lift.data), claim.assumes),
