@@ -17,9 +17,11 @@ from rfactor.matcher import (
     lift_bits,
     lift_clamp,
     lift_control,
+    lift_difference,
     lift_modular,
     lift_neighbour,
     lift_payload,
+    lift_polynomial,
     lift_reader,
     lift_reset,
     lift_settle,
@@ -95,6 +97,7 @@ class Lifter:
             lambda: guard.lifted(update, inner) if depth < _DEEPEST else (),
             lambda: lift_control.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_affine.claims(update),
+            lambda: lift_polynomial.claims(update),
             lambda: tropical.claims(update),
             lambda: lift_clamp.claims(update),
             lambda: lift_bits.claims(update),
@@ -105,6 +108,7 @@ class Lifter:
             lambda: lift_payload.claims(update),
             lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
+            lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
         ]
         for family in families:
             for claim in family():
