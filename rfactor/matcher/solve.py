@@ -23,6 +23,7 @@ from rfactor.matcher import (
     primitives,
     replay,
     rescaled,
+    saturating,
     selection,
     substitution,
 )
@@ -227,6 +228,7 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
 def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
     """What needs a search, and ends with the limits."""
     return [
+        ("saturating", saturating.claims),
         ("selection", selection.claims),
         ("replay", replay.claims),
         ("substitution", partial(substitution.claims, limits=limits)),
