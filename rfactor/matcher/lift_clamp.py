@@ -7,10 +7,11 @@ within the span of the narrow type: what is beyond clamps every x alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, substitute, transform
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, bind, choose, nought, operands
@@ -26,11 +27,12 @@ _WIDEST = 64
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """x -> max(min(x + add, high), low)."""
+    """x -> max(min(scale * x + add, high), low)."""
 
     add: Expr
     high: Expr
     low: Expr
+    scale: Expr
 
 
 def claims(update: Update) -> Iterator[Claim]:
@@ -43,10 +45,16 @@ def claims(update: Update) -> Iterator[Claim]:
         return
     reader = _Reader(update, type_)
     step = reader.read(extremal(update.components[0], reader.free))
-    if step is None or is_infinite(step.high) or is_infinite(step.low):
+    if step is None:
+        return
+    if step.scale != const(type_, 1):
+        invariant = apply("<=", nought(type_), Var(type_, "y0"))
+        yield Claim(update, lift=pruned(_flagged(step, type_)), invariant=(invariant,))
+        return
+    if is_infinite(step.high) or is_infinite(step.low):
         return
     if type_.is_int and (has_infinity(step.high) or has_infinity(step.low)):
-        yield Claim(update, lift=_open(step, type_))
+        yield Claim(update, lift=pruned(_flagged(step, type_)))
         return
     add, high, low = (Var(type_, f"x{i}") for i in range(3))
     more, top, bottom = (Var(type_, f"y{i}") for i in range(3))
@@ -65,31 +73,84 @@ def _tidied(part: Expr) -> Expr:
     return part if has_infinity(part) else tidy(part)
 
 
-def _open(step: _Step, type_: Type) -> Lift:
-    """The lifting for integers some of which are not clamped on both sides: a flag says whether an end is there.
+def _flagged(step: _Step, type_: Type) -> Lift:
+    """The lifting where an end may be missing: a flag says whether it is there.
 
-    State: what is added; whether there is a greatest value, and it; whether there is a least one, and it.
+    State: the scale; what is added; whether there is a greatest value, and it; whether there is a least one, and it.
+    A flag, not an infinity: a scale that has shrunk to 0 times an infinity is no number.
     """
-    types = (type_, BOOL, type_, BOOL, type_)
-    add, has_high, high, has_low, low = operands("x", types)
-    more, has_top, top, has_bottom, bottom = operands("y", types)
+    types = (type_, type_, BOOL, type_, BOOL, type_)
+    scale, add, has_high, high, has_low, low = operands("x", types)
+    times, more, has_top, top, has_bottom, bottom = operands("y", types)
+
+    def moved(value: Expr) -> Expr:
+        return apply("+", apply("*", value, times), more)
 
     def clamped(value: Expr) -> Expr:
         return choose(has_top, apply("min", value, top), value)
 
-    above, below = apply("+", high, more), clamped(apply("+", low, more))
+    below = clamped(moved(low))
     operator = (
-        apply("+", add, more),
+        apply("*", scale, times),
+        moved(add),
         apply("or", has_high, has_top),
-        choose(has_high, clamped(above), top),
+        choose(has_high, clamped(moved(high)), top),
         apply("or", has_low, has_bottom),
         choose(has_low, choose(has_bottom, apply("max", below, bottom), below), bottom),
     )
-    value = clamped(apply("+", Var(type_, "x0"), more))
+    value = clamped(moved(Var(type_, "x0")))
     applied = choose(has_bottom, apply("max", value, bottom), value)
     ends = [part for end in (step.high, step.low) for part in _present(end, type_)]
-    nothing = nought(type_)
-    return Lift(types, (tidy(step.add), *ends), operator, (nothing, FALSE, nothing, FALSE, nothing), (applied,))
+    one, nothing = const(type_, 1), nought(type_)
+    identity = (one, nothing, FALSE, nothing, FALSE, nothing)
+    return Lift(types, (tidy(step.scale), tidy(step.add), *ends), operator, identity, (applied,))
+
+
+def pruned(lift: Lift) -> Lift:
+    """A lifting without the components that are what the identity has in every run."""
+    fixed = {
+        i: unit
+        for i, (datum, unit) in enumerate(zip(lift.data, lift.identity, strict=True))
+        if datum == unit and isinstance(unit, Const)
+    }
+    while True:
+        values: dict[str, Expr] = {f"{letter}{i}": unit for letter in "xy" for i, unit in fixed.items()}
+        kept = {i: unit for i, unit in fixed.items() if _settled(lift.operator[i], values) == unit}
+        if kept == fixed:
+            break
+        fixed = kept
+    left = [i for i in range(len(lift.types)) if i not in fixed]
+    for new, old in enumerate(left):
+        values |= {f"{letter}{old}": Var(lift.types[old], f"{letter}{new}") for letter in "xy"}
+    on_data = {name: value for name, value in values.items() if name.startswith("y")}
+
+    def chosen(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(exprs[i] for i in left)
+
+    return Lift(
+        chosen(lift.types),  # type: ignore[arg-type]
+        chosen(lift.data),
+        tuple(tidy(_settled(part, values)) for part in chosen(lift.operator)),
+        chosen(lift.identity),
+        tuple(tidy(_settled(part, on_data)) for part in lift.apply),
+    )
+
+
+def _settled(expr: Expr, values: dict[str, Expr]) -> Expr:
+    """`expr` with the values put in; a product with 0 is 0, for numbers are finite here."""
+
+    def rule(node: Expr) -> Expr | None:
+        return next((arg for arg in node.children if _is_zero(arg)), None) if _is_product(node) else None
+
+    return simplify_real(transform(substitute(expr, values), rule))
+
+
+def _is_product(node: Expr) -> bool:
+    return isinstance(node, Op) and node.op == "*"
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and not expr.type.is_bool and expr.value == 0
 
 
 def _present(end: Expr, type_: Type) -> tuple[Expr, Expr]:
@@ -122,7 +183,7 @@ def _saturating(update: Update) -> Iterator[Claim]:
         return
     low, high = Const(wide, narrow.min), Const(wide, narrow.max)
     span = int(narrow.max) - int(narrow.min) + 1
-    if step is None or is_infinite(step.high) or is_infinite(step.low):
+    if step is None or step.scale != Const(wide, 1) or is_infinite(step.high) or is_infinite(step.low):
         return
     added, top, bottom = (Var(wide, f"x{i}") for i in range(3))
     more, new_top, new_bottom = (Var(wide, f"y{i}") for i in range(3))
@@ -153,7 +214,7 @@ def _by_meaning(update: Update, wide: Type) -> _Step | None:
     """A sum kept within the narrow type by choices: what is added to 0 is what is added to any x."""
     (narrow,) = update.types
     (nothing,) = run_from(update, (Const(narrow, 0),))
-    step = _Step(cast(wide, nothing), Const(wide, narrow.max), Const(wide, narrow.min))
+    step = _Step(cast(wide, nothing), Const(wide, narrow.max), Const(wide, narrow.min), Const(wide, 1))
     total = apply("+", cast(wide, update.accumulators[0]), step.add)
     meant = cast(narrow, apply("max", apply("min", total, step.high), step.low))
     return step if sampling.refute(update.components, (meant,), update.meaning) is None else None
@@ -172,13 +233,14 @@ class _Reader:
 
     def read(self, expr: Expr) -> _Step | None:
         if expr == self.x:
-            return _Step(const(self.type, 0), _infinity(self.type, True), _infinity(self.type, False))
-        if not isinstance(expr, Op) or expr.op not in ("+", "-", "min", "max", "select"):
+            one = const(self.type, 1)
+            return _Step(const(self.type, 0), _infinity(self.type, True), _infinity(self.type, False), one)
+        if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "/", "min", "max", "select"):
             return None
         if expr.op == "select":
             return self.choice(*expr.args)
         first, second = expr.args
-        if expr.op != "-" and self.free(first):
+        if expr.op not in ("-", "/") and self.free(first):
             first, second = second, first
         if not self.free(second):
             return None
@@ -186,10 +248,15 @@ class _Reader:
         if step is None:
             return None
         if expr.op == "min":
-            return _Step(step.add, _extremum("min", step.high, second), _extremum("min", step.low, second))
+            high, low = (_extremum("min", end, second) for end in (step.high, step.low))
+            return replace(step, high=high, low=low)
         if expr.op == "max":
-            return _Step(step.add, step.high, _extremum("max", step.low, second))
-        return _Step(*(_moved(p, expr.op, second) for p in (step.add, step.high, step.low)))
+            return replace(step, low=_extremum("max", step.low, second))
+        scales = expr.op in ("*", "/")
+        if scales and not (isinstance(second, Const) and 0 < second.value < float("inf")):
+            return None
+        add, high, low = (_moved(part, expr.op, second) for part in (step.add, step.high, step.low))
+        return _Step(add, high, low, apply(expr.op, step.scale, second) if scales else step.scale)
 
     def choice(self, condition: Expr, true: Expr, false: Expr) -> _Step | None:
         """Steps that data choose between."""
@@ -200,6 +267,7 @@ class _Reader:
             choose(condition, first.add, second.add),
             choose(condition, first.high, second.high),
             choose(condition, first.low, second.low),
+            choose(condition, first.scale, second.scale),
         )
 
 
