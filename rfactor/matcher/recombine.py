@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph
+from rfactor.ir.meaning import Meaning
 from rfactor.matcher.answer import IdentityKind, ProofRecord
 from rfactor.matcher.solve import Solution, renumbered
+from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.limits import Limits
 
 _WEAKER: tuple[IdentityKind, ...] = ("two-sided", "left", "right", "none")
 
@@ -29,8 +33,14 @@ class Combined:
     """Whether every group was answered by the table."""
 
 
+_FEW = Limits(cases=200)
+"""Of the proof that two groups say the same of a component in other words."""
+
+
 def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combined | None:
     """One operator from those of the groups, or None where groups disagree on a component they share.
+
+    They agree if operator, identity and data are the same functions: what one group proves of them serves the other.
 
     The identity is as weak as the weakest group's; the whole commutes if all groups do, and does not if one does not.
     """
@@ -51,7 +61,9 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
             e = None if claim.identity is None else claim.identity[at]
             if operator[component] is None:
                 operator[component], identity[component], data[component] = own, e, claim.data[at]
-            elif (operator[component], identity[component]) != (own, e):
+                continue
+            known = (operator[component], identity[component], data[component])
+            if not all(map(partial(_agree, claim.update.meaning), known, (own, e, claim.data[at]))):
                 return None
         invariant |= {renumbered(condition, numbers): None for condition in claim.invariant}
         assumes |= dict.fromkeys(claim.assumes)
@@ -70,6 +82,13 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
         _proofs(solutions, kind, commutative),
         all(solution.tier == "table" for _, solution in solutions),
     )
+
+
+def _agree(meaning: Meaning, one: Expr | None, other: Expr | None) -> bool:
+    """Whether two expressions are shown to be the same function; or neither is there."""
+    if one is None or other is None or one == other:
+        return one == other
+    return one.type == other.type and prove_by_cases((one,), (other,), meaning, (), _FEW) is not None
 
 
 def _proofs(

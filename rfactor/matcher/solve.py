@@ -16,6 +16,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher import (
     carry,
     conjugate,
+    coupled,
     generalized,
     guard,
     moments,
@@ -105,6 +106,9 @@ class Solver:
         if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
         best = self.better(best, self.first_proved("guard", guard.claims(update, self.proved)))
+        if best is not None and best.proved.identity_kind == "two-sided":
+            return best
+        best = self.better(best, self.first_proved("coupled", coupled.claims(update, self.proved)))
         if best is not None and best.proved.identity_kind == "two-sided":
             return best
         parts = cycles(update)
