@@ -174,7 +174,8 @@ def many(type: Type, domain: Domain, rows: int, count: int, seed: tuple[int, ...
         return found
     if domain.floating:
         # Times the factors of a guess they stay exact in products of many.
-        return np.clip(found, -13, 13)
+        clipped: np.ndarray = np.clip(found, -13, 13)
+        return clipped
     span = 1 << domain.bits
     parts = [span * a // d for d in range(1, _DENOMINATORS + 1) for a in range(d)]
     near = sorted({(part + e) % span for part in parts for e in range(-4, 5)})

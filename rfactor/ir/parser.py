@@ -26,6 +26,18 @@ _BINARY: dict[type[ast.operator], str] = {
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
+_OTHERS: dict[type[ast.operator], str] = {
+    ast.Pow: "a power is written as a product, x * x, or with pow for floats",
+    ast.MatMult: "a product is written *",
+}
+_MEANT = {
+    "maximum": "max", "fmax": "max", "amax": "max", "minimum": "min", "fmin": "min", "amin": "min",
+    "where": "select", "clip": "clamp", "fabs": "abs", "absolute": "abs", "int": "i32", "float": "f32", "double": "f64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
+}  # fmt: skip
+"""What functions of other libraries are called here."""
+_ASSIGNMENT = re.compile(r"\s*[\w, ]+?\s*(\*\*|//|<<|>>|[-+*/%&|^])?=(?!=)\s*(.*)", re.DOTALL)
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "~", ast.Not: "not"}
 _CONSTANT_NAMES = {"inf": float("inf"), "nan": float("nan")}
 _MAX_LENGTH, _MAX_DEPTH = 100_000, 400
@@ -123,7 +135,7 @@ class _Parser:
         def build() -> Expr:
             type_ = self.resolve(cell)
             if isinstance(number, float) and not type_.is_float:
-                raise self.error(f"{number} is a float where {type_} is needed", node)
+                raise self.error(f"{number} is a float where {type_} is needed; the type of names may be f32", node)
             if type_.is_bool:
                 raise self.error(f"{number} is a number where bool is needed; write True or False", node)
             try:
@@ -168,7 +180,7 @@ class _Parser:
                 return named, lambda: Var(self.resolve(named), full)
             case ast.BinOp(left=left, op=op, right=right):
                 if type(op) not in _BINARY:
-                    raise self.error(f"{type(op).__name__} is not an operation of the language", node)
+                    raise self.error(_OTHERS.get(type(op), f"{type(op).__name__} is not an operation"), node)
                 return self.same(node, _BINARY[type(op)], (left, right))
             case ast.BoolOp(op=op, values=values):
                 builds = [self.condition(value) for value in values]
@@ -180,6 +192,8 @@ class _Parser:
                 return self.select(node, test, body, orelse)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args)
+            case ast.Call(func=ast.Attribute(attr=name), keywords=[]):
+                raise self.error(f"a call is of a name, as in {_MEANT.get(name, name)}(…)", node)
             case ast.Call():
                 raise self.error("a call is of a name, without keywords", node)
             case ast.Tuple():
@@ -212,7 +226,7 @@ class _Parser:
         words: list[str] = []
         for i, op in zip(range(len(ops)), ops, strict=True):
             if type(op) not in _COMPARE:
-                raise self.error(f"{type(op).__name__} is not a comparison of the language", node)
+                raise self.error(f"comparisons are {', '.join(_COMPARE.values())}", node)
             words.append(_COMPARE[type(op)])
             self.unify(parts[i][0], parts[i + 1][0], node)
 
@@ -244,7 +258,7 @@ class _Parser:
 
         if name in ("min", "max"):
             if len(args) < 2:
-                raise self.error(f"{name} takes two arguments or more", node)
+                raise self.error(f"{name} takes two arguments or more, as in {name}(x, a)", node)
             return self.same(node, name, args)
         if name == "abs":
             need(1)
@@ -266,6 +280,8 @@ class _Parser:
             need(INTRINSICS[name])
             cell, build = self.same_call(node, name, args)
             return cell, build
+        if name in _MEANT:
+            raise self.error(f"unknown function {name!r}; write {_MEANT[name]}(…)", node)
         functions = ", ".join(["min", "max", "abs", "clamp", "select", *INTRINSICS, *BY_NAME])
         raise self.error(f"unknown function {name!r}; functions are {functions}", node)
 
@@ -277,7 +293,7 @@ class _Parser:
         def build() -> Expr:
             values = tuple(part() for _, part in parts)
             if not values[0].type.is_float:
-                raise self.error(f"{name} takes floats, not {values[0].type}; cast first", node)
+                raise self.error(f"{name} takes floats, not {values[0].type}; cast, or let names be f32", node)
             return Call(values[0].type, name, values)
 
         return parts[0][0], build
@@ -327,6 +343,10 @@ def _syntax(text: str) -> list[ast.expr]:
             warnings.simplefilter("ignore")  # what Python finds odd is an error here or is meant
             body = ast.parse(text, mode="eval").body
     except SyntaxError as error:
+        assigned = _ASSIGNMENT.match(text)
+        if assigned is not None:
+            new = assigned[2] if assigned[1] is None else f"x {assigned[1]} {assigned[2]}"
+            raise ParseError(f"an update is what the accumulators become, without an assignment: {new}") from None
         at = f" at column {error.offset}" if error.offset else " up to its end"
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -399,11 +419,13 @@ def parse_update(
     parser = _Parser(
         text.strip(), declared, default, closed=False, aliases={"x": "x0"}, accumulators=frozenset(accumulators)
     )
-    builds = []
-    for name, node in zip(accumulators, components, strict=True):
-        cell, build = parser.visit(node)
-        parser.unify(parser.name_cell(name, node), cell, node)
-        builds.append(build)
+    parts = [parser.visit(node) for node in components]
+    for name, node, (cell, _) in zip(accumulators, components, parts, strict=True):
+        own = parser.name_cell(name, node).root()
+        if own.type is None and name in parser.conditions and cell.root().type == BOOL:
+            own.type = BOOL  # a condition that becomes one
+        parser.unify(own, cell, node)
+    builds = [build for _, build in parts]
     parser.settle()
     for name in (*parser.names, *declared):
         if re.fullmatch(r"x\d*", name) and name not in accumulators:

@@ -113,9 +113,16 @@ def to_text(answer: Answer, text: str) -> str:
         lines.append(f"assuming    {show_tuple(answer.assumes)}")
     if answer.reason:
         lines.append(f"because     {answer.reason}")
+    if names_of(update)[len(update.types) :] and not _reads_itself(update):
+        lines.append("note        no accumulator is read; accumulators are called x, or x0, x1, …")
     if answer.proofs:
         lines.append("proved      " + ", ".join(f"{p.claim} ({p.method}, {p.ms:.1f} ms)" for p in answer.proofs))
     return "\n".join(lines)
+
+
+def _reads_itself(update: Update) -> bool:
+    own = {x.name for x in update.accumulators}
+    return any(var.name in own for component in update.components for var in variables(component))
 
 
 _VERDICTS = {

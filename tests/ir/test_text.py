@@ -52,6 +52,13 @@ def test_names_used_as_conditions_are_bool():
         parse_update("select(x, a, x)")
 
 
+def test_an_accumulator_that_is_a_condition_and_becomes_one_is_bool():
+    assert parse_update("x and a").types == (BOOL,)
+    assert parse_update("x0 + a, not x1").types == (I32, BOOL)
+    with pytest.raises(ParseError, match="do not mix"):
+        parse_update("x > a")
+
+
 def test_x_is_the_first_accumulator_and_k_names_are_constants():
     update = parse_update("x*k + a*k1 + c", constants={"c"})
     assert [v.name for v in update.accumulators] == ["x0"]
@@ -73,7 +80,12 @@ def test_chained_comparisons_conditionals_and_many_armed_minima():
         ("x +", "up to its end"),
         ("x + + ) a", "column 7"),
         ("x.y", "Attribute is not part"),
-        ("x ** 2", "Pow is not an operation"),
+        ("x ** 2", "a power is written as a product"),
+        ("x += a", "without an assignment: x \\+ a"),
+        ("x0, x1 = x0 + a, x1", "without an assignment: x0 \\+ a, x1"),
+        ("np.maximum(x, a)", "as in max"),
+        ("where(a > 0, x, a)", "write select"),
+        ("int8(x)", "write i8"),
         ("__import__('os')", "unknown function '__import__'"),
         ("open('f')", "unknown function 'open'"),
         ("(lambda: x)()", "a call is of a name"),
@@ -87,7 +99,7 @@ def test_chained_comparisons_conditionals_and_many_armed_minima():
         ("x < a", "do not mix"),
         ("()", "needs a component"),
         ("x + 99999999999", "does not fit i32, whose range is -2147483648 to 2147483647"),
-        ("x is a", "not an operation|not a comparison"),
+        ("x is a", "comparisons are <, <="),
         ("x + 'a'", "a literal is"),
         ("exp(x)", "exp takes floats, not i32"),
         ("x[0]", "Subscript is not part"),
