@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +43,8 @@ def told(
 ) -> Refutation | None:
     """What was proved, told by runs that end alike from `e` and not from `x`; None if exact values do not show it."""
     from_e, from_x = ([_final(update, start, run, constants) for run in runs] for start in (e, x))
+    if not all(map(_is_number, (value for state in (*from_e, *from_x) for value in state))):
+        return None  # something was divided by zero, where nothing is claimed
     if not _alike(*from_e) or _alike(*from_x):
         return None
     instance: dict[str, Value] = dict(zip(start_names(update), e, strict=True))
@@ -65,18 +68,24 @@ def told(
 
 
 def _final(update: Update, start: Sequence[Value], run: Sequence[Datum], constants: Datum) -> list[Any]:
-    """The state after a run, exactly."""
+    """The state after a run, exactly; that after its first steps, where it is no number."""
     types = {var.name: var.type for component in update.components for var in variables(component)}
     state: list[Any] = list(start)
     for datum in run:
         values: dict[str, Any] = {f"x{i}": value for i, value in enumerate(state)} | dict(datum) | dict(constants)
         env = {name: as_array(types[name], [v], update.meaning, "real") for name, v in values.items() if name in types}
         state = [evaluate(component, env, update.meaning, "real")[0] for component in update.components]
+        if not all(map(_is_number, state)):
+            break
     return [_plain(value) for value in state]
 
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, Fraction) else value.item() if hasattr(value, "item") else value
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:

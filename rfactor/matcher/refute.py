@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, to_value
-from rfactor.ir.expr import Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher import small_states
@@ -220,16 +220,25 @@ class _Search:
         return start
 
     def applies(self, one: Run, other: Run, probe: State) -> Expr:
-        """The two runs end alike from e, and not from the probe."""
-        pairs = zip(self.final(one, self.e), self.final(other, self.e), strict=True)
+        """The two runs end alike from e, and not from the probe, and divide by no zero, where nothing is claimed."""
+        ends = [self.final(run, start) for start in (self.e, probe) for run in (one, other)]
+        pairs = zip(ends[0], ends[1], strict=True)
         from_e = [(a, b) for a, b in pairs if not prove_by_cases((a,), (b,), self.update.meaning, (), Limits(cases=0))]
-        from_x = zip(self.final(one, probe), self.final(other, probe), strict=True)
+        from_x = zip(ends[2], ends[3], strict=True)
         different: Expr | None = None
         for a, b in from_x:
             unequal = apply("!=", a, b)
             different = unequal if different is None else apply("or", different, unequal)
         assert different is not None
-        return apply("and", conjunction(*(apply("==", a, b) for a, b in from_e)), different)
+        divisors = dict.fromkeys(
+            node.args[1]
+            for end in ends
+            for part in end
+            for node in walk(part)
+            if isinstance(node, Op) and node.op == "/" and not isinstance(node.args[1], Const)
+        )
+        nonzero = (apply("!=", divisor, const(divisor.type, 0)) for divisor in divisors)
+        return apply("and", conjunction(*nonzero, *(apply("==", a, b) for a, b in from_e)), different)
 
     def shown(self, table: _Table, chosen: Sequence[int], proof: Proven) -> Refutation | None:
         """The first pair and sampled e at which exact values show what was proved."""
