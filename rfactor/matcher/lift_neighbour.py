@@ -28,7 +28,8 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     if not used:
         return
     # The inner update: what is remembered becomes data.
-    before = {f"x{i}": Var(update.types[i], f"before {i}") for i in remembered}
+    earlier = _earlier(update)
+    before = {f"x{i}": Var(update.types[i], f"{earlier} {i}") for i in remembered}
     whole = Update(
         tuple(substitute(update.components[i], before) for i in range(len(update.types))),
         update.types,
@@ -39,7 +40,16 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     if action is None:
         return
     data = tuple(dict.fromkeys(v for i in others for v in variables(update.components[i]) if _is_datum(v, update)))
-    yield Claim(update, lift=_lifting(update, others, remembered, data, action))
+    yield Claim(update, lift=_lifting(update, others, remembered, data, action, earlier))
+
+
+def _earlier(update: Update) -> str:
+    """What remembered values are called as data: a new name where the update is made of one like it."""
+    taken = {name for component in update.components for name in _names(component)}
+    name = "before"
+    while any(other.startswith(f"{name} ") for other in taken):
+        name = f"before_{name}"
+    return name
 
 
 def _names(expr: Expr) -> set[str]:
@@ -50,7 +60,9 @@ def _is_datum(var: Var, update: Update) -> bool:
     return var.name not in update.constants and var.name not in accumulator_names(update)
 
 
-def _lifting(update: Update, others: list[int], remembered: list[int], data: tuple[Var, ...], action: Action) -> Lift:
+def _lifting(
+    update: Update, others: list[int], remembered: list[int], data: tuple[Var, ...], action: Action, earlier: str
+) -> Lift:
     """State: whether there was an element, the first data, what is remembered at the end, the action in between."""
     memory = tuple(update.types[i] for i in remembered)
     wide = (BOOL, *(v.type for v in data), *memory, *action.types)
@@ -62,7 +74,7 @@ def _lifting(update: Update, others: list[int], remembered: list[int], data: tup
 
     def crossing(memories: tuple[Expr, ...], firsts: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The inner step from what is remembered to the first data of the next run."""
-        values: dict[str, Expr] = {f"before {i}": m for i, m in zip(remembered, memories, strict=True)}
+        values: dict[str, Expr] = {f"{earlier} {i}": m for i, m in zip(remembered, memories, strict=True)}
         values |= {v.name: first for v, first in zip(data, firsts, strict=True)}
         return marked(action.data, values)
 
