@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rfactor.ir.expr import Const, Expr, Var, apply, const
 from rfactor.ir.update import Update
-from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, divisors, semirings
+from rfactor.matcher.semiring import LOG_SUM, OFFSET, Row, Semiring, affine, divisors, semirings
 from rfactor.matcher.terms import run_from, tidy
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
@@ -27,7 +27,7 @@ def claims(update: Update) -> Iterator[Claim]:
     """Claims that lift the update to maps over a semiring, the ones with the smallest state first."""
     found = []
     for ring in semirings(update.types[0], update.meaning):
-        rows = affine(update, ring)
+        rows = None if ring.plus == LOG_SUM else affine(update, ring)
         if rows is not None:
             lift = lifting(rows, ring)
             if lift is not None:

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, apply, const, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.primitives import unit
-from rfactor.matcher.terms import accumulator_names, free_of, tidy
+from rfactor.matcher.terms import accumulator_names, chain, free_of, tidy
 from rfactor.prover.infinity import has_infinity
 
 Row = dict[int, Expr]
 """Coefficients by accumulator; the offset under `OFFSET`. What is missing is zero."""
 OFFSET = -1
+LOG_SUM = "log of a sum of exponentials"
+"""The sum of the semiring in which probabilities are kept as logarithms; its product is +."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ class Semiring:
             return b
         if b == self.zero or (a == b and self.idempotent):
             return a
+        if self.plus == LOG_SUM:
+            powers = (Call(self.type, "exp", (part,)) for part in (a, b))
+            return Call(self.type, "log", (apply("+", *powers),))
         return Op(self.type, self.plus, (a, b))
 
     def multiply(self, a: Expr, b: Expr) -> Expr:
@@ -76,6 +81,8 @@ def semirings(type_: Type, meaning: Meaning) -> Iterator[Semiring]:
         for plus, infinity in (("max", MINUS_INFINITY), ("min", INFINITY)):
             zero = const(type_, float(infinity.value)) if type_.is_float else infinity
             yield Semiring(type_, plus, "+", zero, const(type_, 0))
+    if type_.is_float:
+        yield Semiring(type_, LOG_SUM, "+", const(type_, float("-inf")), const(type_, 0))
     if type_.is_int and meaning is Meaning.WRAP:
         yield pair("^", "&")
         yield pair("|", "&")
@@ -130,6 +137,8 @@ class _Reader:
             return {} if expr == ring.zero else {OFFSET: expr}
         if expr in self.index:
             return {self.index[expr]: ring.one}
+        if ring.plus == LOG_SUM and isinstance(expr, Call) and expr.name == "log":
+            return self.exponentials(expr.args[0])
         if not isinstance(expr, Op):
             return None
         if expr.op == "select":
@@ -150,6 +159,16 @@ class _Reader:
 
     def sum(self, a: Row, b: Row) -> Row:
         return {at: self.ring.add(a.get(at, self.ring.zero), b.get(at, self.ring.zero)) for at in {**a, **b}}
+
+    def exponentials(self, expr: Expr) -> Row | None:
+        """The logarithm of a sum of exponentials."""
+        total: Row = {}
+        for part in chain("+", expr):
+            row = self.read(part.args[0]) if isinstance(part, Call) and part.name == "exp" else None
+            if row is None:
+                return None
+            total = self.sum(total, row)
+        return total
 
     def choose(self, condition: Expr, true: Expr, false: Expr) -> Row | None:
         if not self.free(condition):
@@ -215,6 +234,7 @@ _REWRITES: dict[tuple[str, str, str], _Rewrite] = {
     ("+", "*", "<<"): _shift,
     ("+", "*", "/"): _divided,
     ("max", "+", "-"): _less_free,
+    (LOG_SUM, "+", "-"): _less_free,
     ("min", "+", "-"): _less_free,
     ("^", "&", "~"): _complement,
     ("^", "&", "|"): _xor_of_or,

@@ -1,7 +1,9 @@
 """Liftings to maps over (max, +) of components some of which run the other way: profits, segment sums, longest runs.
+Over sums of probabilities kept as logarithms too: forward algorithms.
 
 `min(x0, a), max(x1, a - x0)` is affine over (max, +) in -x0 and x1. Choices that compare what they choose between are
-extrema. Among unbounded integers an entry that a datum may leave out is carried as a flag beside its value.
+extrema. Among unbounded integers and logarithms an entry that a datum may leave out is carried as a flag beside its
+value.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, choose, nought
 from rfactor.matcher.lift_affine import Cell, Pattern, closed, lifting
-from rfactor.matcher.semiring import OFFSET, Row, Semiring, affine, semirings
+from rfactor.matcher.semiring import LOG_SUM, OFFSET, Row, Semiring, affine, semirings
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
 from rfactor.prover.infinity import has_infinity, is_infinite
@@ -34,6 +36,12 @@ def claims(update: Update) -> Iterator[Claim]:
     exact = type_.is_float or (type_.is_int and update.meaning is Meaning.MATH)
     if not exact or any(t != type_ for t in update.types):
         return
+    for logarithms in semirings(type_, update.meaning):
+        if logarithms.plus == LOG_SUM:
+            rows = affine(update, logarithms)
+            found = None if rows is None else _flagged(rows, logarithms)
+            if found is not None:
+                yield Claim(update, lift=found[0], invariant=found[1])
     (ring,) = [r for r in semirings(type_, update.meaning) if (r.plus, r.times) == ("max", "+")]
     free = free_of(accumulator_names(update))
     shaped = replace(update, components=tuple(extremal(c, free) for c in update.components))
@@ -166,6 +174,11 @@ def _lifting(rows: list[Row], ring: Semiring) -> tuple[Lift, tuple[Expr, ...]] |
     plain = lifting(rows, ring)
     if plain is not None or ring.type.is_float:
         return None if plain is None else (plain, ())
+    return _flagged(rows, ring)
+
+
+def _flagged(rows: list[Row], ring: Semiring) -> tuple[Lift, tuple[Expr, ...]] | None:
+    """The lifting with a flag for each entry that may be left out."""
     size = len(rows)
     entries = {
         (i, size if j == OFFSET else j): entry
