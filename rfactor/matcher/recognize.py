@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from rfactor.ir.expr import Expr, Op, Var, substitute, variables, walk
+from rfactor.ir.expr import Expr, Op, Var, const, select, substitute, transform, variables, walk
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
@@ -17,7 +17,7 @@ from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
 from rfactor.matcher.refute import refute
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
-from rfactor.prover.claim import Discharged
+from rfactor.prover.claim import Claim, Discharged, Lift, discharge
 from rfactor.prover.limits import Limits
 from rfactor.table.store import Table
 
@@ -46,6 +46,8 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     limits = limits.starting_now()
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
+    if answer.verdict in ("not_associative", "unknown") and not limits.expired:
+        answer = _respelled(own, limits, table) or answer
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)
@@ -94,6 +96,54 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
         else "no associative operator was found, nor a proof that there is none"
     )
     return Answer(update, "unknown", reason=reason)
+
+
+def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | None:
+    """A yes for the update with truth values that are cast to numbers written as choices, proved for the update."""
+    other = replace(update, components=tuple(transform(e, _as_choice) for e in update.components))
+    if other == update:
+        return None
+    answer = _recognize(other, limits, table)
+    lift = answer.lift
+    if answer.operator is None and lift is None:
+        return None
+    claim = Claim(
+        update,
+        operator=answer.operator,
+        identity=answer.identity,
+        data=answer.data,
+        lift=None if lift is None else Lift(lift.types, lift.data, lift.operator, lift.identity, lift.apply),
+        invariant=answer.invariant,
+        assumes=answer.assumes,
+    )
+    proved = discharge(claim, limits)
+    if not isinstance(proved, Discharged):
+        return None
+    return replace(
+        answer,
+        update=update,
+        identity=None if lift is not None else proved.claim.identity,
+        identity_kind=proved.identity_kind,
+        commutative=proved.commutative,
+        invariant=proved.claim.invariant,
+        proofs=tuple(ProofRecord(name, proof.method, proof.ms) for name, proof in proved.proofs),
+    )
+
+
+def _as_choice(node: Expr) -> Expr | None:
+    if not isinstance(node, Op):
+        return None
+    if node.op == "cast" and node.args[0].type.is_bool:
+        return select(node.args[0], const(node.type, 1), const(node.type, 0))
+    if node.op == "*":
+        for flag, other in (node.args, node.args[::-1]):
+            if (
+                isinstance(flag, Op)
+                and flag.op == "select"
+                and flag.args[1:] == (const(flag.type, 1), const(flag.type, 0))
+            ):
+                return select(flag.args[0], other, flag.args[2])
+    return None
 
 
 def _may_overflow(update: Update) -> bool:
