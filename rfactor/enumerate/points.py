@@ -175,6 +175,7 @@ def many(type: Type, domain: Domain, rows: int, count: int, seed: tuple[int, ...
     if domain.floating:
         # Times the factors of a guess they stay exact in products of many.
         clipped: np.ndarray = np.clip(found, -13, 13)
+        clipped.flags.writeable = False
         return clipped
     span = 1 << domain.bits
     parts = [span * a // d for d in range(1, _DENOMINATORS + 1) for a in range(d)]

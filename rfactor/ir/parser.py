@@ -37,7 +37,7 @@ _MEANT = {
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
 """What functions of other libraries are called here."""
-_ASSIGNMENT = re.compile(r"\s*[\w, ]+?\s*(\*\*|//|<<|>>|[-+*/%&|^])?=(?!=)\s*(.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"(?<![=!<>])=(?!=)")
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "~", ast.Not: "not"}
 _CONSTANT_NAMES = {"inf": float("inf"), "nan": float("nan")}
 _MAX_LENGTH, _MAX_DEPTH = 100_000, 400
@@ -343,10 +343,8 @@ def _syntax(text: str) -> list[ast.expr]:
             warnings.simplefilter("ignore")  # what Python finds odd is an error here or is meant
             body = ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        assigned = _ASSIGNMENT.match(text)
-        if assigned is not None:
-            new = assigned[2] if assigned[1] is None else f"x {assigned[1]} {assigned[2]}"
-            raise ParseError(f"an update is what the accumulators become, without an assignment: {new}") from None
+        if (instead := _without_assignment(text)) is not None:
+            raise ParseError(f"an update is what the accumulators become, without an assignment{instead}") from None
         at = f" at column {error.offset}" if error.offset else " up to its end"
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -357,6 +355,21 @@ def _syntax(text: str) -> list[ast.expr]:
     if not components:
         raise ParseError("an update needs a component: ()")
     return components
+
+
+def _without_assignment(text: str) -> str | None:
+    """What to write instead of an assignment, after a colon; None if the text is none."""
+    assigned = _ASSIGNMENT.search(text)
+    if assigned is None:
+        return None
+    left, right = text[: assigned.start()].rstrip(), text[assigned.end() :].strip()
+    target = left.rstrip("+-*/%&|^")
+    operation, target = left[len(target) :], target.strip()
+    if not target.replace(",", "").replace(" ", "").isidentifier():
+        return None
+    if not right or operation in ("**",) or (operation and "," in target):
+        return ""
+    return f": {f'{target} {operation} ' if operation else ''}{right}"
 
 
 def _depth(root: ast.AST) -> int:

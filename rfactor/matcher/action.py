@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, select, substitute
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, select, substitute, transform
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.prover.claim import Discharged
+from rfactor.matcher.terms import tidy
+from rfactor.prover.claim import Discharged, Lift
 from rfactor.prover.infinity import is_infinite
 
 Exprs = tuple[Expr, ...]
@@ -117,3 +119,50 @@ def choose(condition: Expr, true: Expr, false: Expr) -> Expr:
 def marked(exprs: Exprs, values: Mapping[str, Expr]) -> Exprs:
     """Expressions with names replaced."""
     return tuple(substitute(e, values) for e in exprs)
+
+
+def pruned(lift: Lift) -> Lift:
+    """A lifting without the components that are what the identity has in every run."""
+    fixed = {
+        i: unit
+        for i, (datum, unit) in enumerate(zip(lift.data, lift.identity, strict=True))
+        if datum == unit and isinstance(unit, Const)
+    }
+    while True:
+        values: dict[str, Expr] = {f"{letter}{i}": unit for letter in "xy" for i, unit in fixed.items()}
+        kept = {i: unit for i, unit in fixed.items() if _with_values(lift.operator[i], values) == unit}
+        if kept == fixed:
+            break
+        fixed = kept
+    left = [i for i in range(len(lift.types)) if i not in fixed]
+    for new, old in enumerate(left):
+        values |= {f"{letter}{old}": Var(lift.types[old], f"{letter}{new}") for letter in "xy"}
+    on_data = {name: value for name, value in values.items() if name.startswith("y")}
+
+    def chosen(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(exprs[i] for i in left)
+
+    return Lift(
+        chosen(lift.types),  # type: ignore[arg-type]
+        chosen(lift.data),
+        tuple(tidy(_with_values(part, values)) for part in chosen(lift.operator)),
+        chosen(lift.identity),
+        tuple(tidy(_with_values(part, on_data)) for part in lift.apply),
+    )
+
+
+def _with_values(expr: Expr, values: dict[str, Expr]) -> Expr:
+    """`expr` with the values put in; a product with 0 is 0, for numbers are finite here."""
+
+    def rule(node: Expr) -> Expr | None:
+        return next((arg for arg in node.children if _is_zero(arg)), None) if _is_product(node) else None
+
+    return simplify_real(transform(substitute(expr, values), rule))
+
+
+def _is_product(node: Expr) -> bool:
+    return isinstance(node, Op) and node.op == "*"
+
+
+def _is_zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and not expr.type.is_bool and expr.value == 0

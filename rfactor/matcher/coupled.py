@@ -67,8 +67,6 @@ def _joined(component: Expr, own: Var) -> tuple[str, Expr] | None:
     if not isinstance(component, Op) or component.op not in _UNITS:
         return None
     op = component.op
-    if op == "!=" and not component.type.is_bool:
-        return None
     parts = _parts(op, component)
     others = [part for part in parts if part != own]
     if len(others) != len(parts) - 1 or any(own.name in names(part) for part in others):

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, substitute, transform
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type, parse_type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, bind, choose, nought, operands
+from rfactor.matcher.action import FALSE, TRUE, bind, choose, nought, operands, pruned
 from rfactor.matcher.terms import accumulator_names, free_of, run_from, tidy
 from rfactor.matcher.tropical import extremal
 from rfactor.prover import sampling
@@ -104,53 +103,6 @@ def _flagged(step: _Step, type_: Type) -> Lift:
     one, nothing = const(type_, 1), nought(type_)
     identity = (one, nothing, FALSE, nothing, FALSE, nothing)
     return Lift(types, (tidy(step.scale), tidy(step.add), *ends), operator, identity, (applied,))
-
-
-def pruned(lift: Lift) -> Lift:
-    """A lifting without the components that are what the identity has in every run."""
-    fixed = {
-        i: unit
-        for i, (datum, unit) in enumerate(zip(lift.data, lift.identity, strict=True))
-        if datum == unit and isinstance(unit, Const)
-    }
-    while True:
-        values: dict[str, Expr] = {f"{letter}{i}": unit for letter in "xy" for i, unit in fixed.items()}
-        kept = {i: unit for i, unit in fixed.items() if _settled(lift.operator[i], values) == unit}
-        if kept == fixed:
-            break
-        fixed = kept
-    left = [i for i in range(len(lift.types)) if i not in fixed]
-    for new, old in enumerate(left):
-        values |= {f"{letter}{old}": Var(lift.types[old], f"{letter}{new}") for letter in "xy"}
-    on_data = {name: value for name, value in values.items() if name.startswith("y")}
-
-    def chosen(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(exprs[i] for i in left)
-
-    return Lift(
-        chosen(lift.types),  # type: ignore[arg-type]
-        chosen(lift.data),
-        tuple(tidy(_settled(part, values)) for part in chosen(lift.operator)),
-        chosen(lift.identity),
-        tuple(tidy(_settled(part, on_data)) for part in lift.apply),
-    )
-
-
-def _settled(expr: Expr, values: dict[str, Expr]) -> Expr:
-    """`expr` with the values put in; a product with 0 is 0, for numbers are finite here."""
-
-    def rule(node: Expr) -> Expr | None:
-        return next((arg for arg in node.children if _is_zero(arg)), None) if _is_product(node) else None
-
-    return simplify_real(transform(substitute(expr, values), rule))
-
-
-def _is_product(node: Expr) -> bool:
-    return isinstance(node, Op) and node.op == "*"
-
-
-def _is_zero(expr: Expr) -> bool:
-    return isinstance(expr, Const) and not expr.type.is_bool and expr.value == 0
 
 
 def _present(end: Expr, type_: Type) -> tuple[Expr, Expr]:
@@ -289,6 +241,6 @@ def _moved(end: Expr, op: str, by: Expr) -> Expr:
 def _extremum(op: str, end: Expr, other: Expr) -> Expr:
     """min or max where the end may be infinite."""
     if is_infinite(end):
-        positive = end in (INFINITY,) or str(end) == "inf"
-        return other if positive == (op == "min") else end
+        assert isinstance(end, Const)
+        return other if (end.value > 0) == (op == "min") else end
     return _branches(end, lambda branch: _extremum(op, branch, other)) or apply(op, end, other)

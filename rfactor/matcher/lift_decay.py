@@ -30,35 +30,49 @@ def claims(update: Update) -> Iterator[Claim]:
     nothing, most = Const(type_, 0), Const(type_, type_.max)
     (least,), (left,) = run_from(update, (nothing,)), run_from(update, (most,))
     fall = tidy(apply("-", most, left))
-
-    def after(value: Expr, fall: Expr, least: Expr) -> Expr:
-        lowest = apply("max", value, nothing) if type_.is_signed else value
-        if type_.is_signed:
-            return apply("max", apply("-", lowest, fall), least)
-        return apply("max", apply("-", lowest, apply("min", lowest, fall)), least)
-
     (x,) = update.accumulators
-    if sampling.refute(update.components, (after(x, fall, least),), update.meaning, count=300) is not None:
+    if sampling.refute(update.components, (_after(x, fall, least),), update.meaning, count=300) is not None:
         return
-    # The state below 0 is not what it was after a step that does nothing else: a flag says whether there was one.
-    types = (type_, type_, BOOL) if type_.is_signed else (type_, type_)
-    first, second = operands("x", types), operands("y", types)
-    more_fall = second[0]
-    total = apply("+", apply("min", first[0], apply("-", most, more_fall)), more_fall)
-    joined = after(first[1], more_fall, second[1])
-    if type_.is_signed:
-        some, more_too = first[2], second[2]
-        both = zip((total, joined), first, second, strict=False)
-        parts = [choose(some, choose(more_too, part, own), other) for part, own, other in both]
-        operator: tuple[Expr, ...] = (*parts, apply("or", some, more_too))
-        data: tuple[Expr, ...] = (fall, least, TRUE)
-        identity: tuple[Expr, ...] = (nothing, nothing, FALSE)
-        applied = choose(second[2], after(x, more_fall, second[1]), x)
+    yield (_signed if type_.is_signed else _unsigned)(update, fall, least)
+
+
+def _after(value: Expr, fall: Expr, least: Expr) -> Expr:
+    """max(max(value, 0) - fall, least)."""
+    if value.type.is_signed:
+        lower = apply("-", apply("max", value, Const(value.type, 0)), fall)
     else:
-        operator, data, identity = (total, joined), (fall, least), (nothing, nothing)
-        applied = after(x, more_fall, second[1])
-    invariant = tuple(apply("<=", nothing, part) for part in second[:2]) if type_.is_signed else ()
-    yield Claim(update, lift=Lift(types, data, operator, identity, (applied,)), invariant=invariant)
+        lower = apply("-", value, apply("min", value, fall))
+    return apply("max", lower, least)
+
+
+def _falls(first: Expr, second: Expr) -> Expr:
+    """The sum of two amounts, MAX at most."""
+    room = apply("-", Const(first.type, first.type.max), second)
+    return apply("+", apply("min", first, room), second)
+
+
+def _unsigned(update: Update, fall: Expr, least: Expr) -> Claim:
+    (type_,), (x,) = update.types, update.accumulators
+    types, nothing = (type_, type_), Const(type_, 0)
+    (fell, low), (falls, next_low) = operands("x", types), operands("y", types)
+    operator = (_falls(fell, falls), _after(low, falls, next_low))
+    lift = Lift(types, (fall, least), operator, (nothing, nothing), (_after(x, falls, next_low),))
+    return Claim(update, lift=lift)
+
+
+def _signed(update: Update, fall: Expr, least: Expr) -> Claim:
+    """With a flag: a step that does nothing else still lifts a state below 0 to 0."""
+    (type_,), (x,) = update.types, update.accumulators
+    types, nothing = (type_, type_, BOOL), Const(type_, 0)
+    (fell, low, some), (falls, next_low, more) = operands("x", types), operands("y", types)
+    operator = (
+        choose(some, choose(more, _falls(fell, falls), fell), falls),
+        choose(some, choose(more, _after(low, falls, next_low), low), next_low),
+        apply("or", some, more),
+    )
+    applied = choose(more, _after(x, falls, next_low), x)
+    lift = Lift(types, (fall, least, TRUE), operator, (nothing, nothing, FALSE), (applied,))
+    return Claim(update, lift=lift, invariant=(apply("<=", nothing, falls), apply("<=", nothing, next_low)))
 
 
 __all__ = ["claims"]

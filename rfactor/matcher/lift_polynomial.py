@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, const
+from rfactor.ir.expr import Expr, Op, Var, apply, const
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import choose
+from rfactor.matcher.action import choose, pruned
 from rfactor.matcher.semiring import divisors
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
@@ -124,27 +124,25 @@ class _Runs:
     def lift(self) -> Lift | None:
         if not self.close():
             return None
-        fixed = self.fixed()
-        kept = [entry for entry in self.entries if entry not in fixed]
-        count = len(kept)
-        place = {entry: i for i, entry in zip(range(count), kept, strict=True)}
+        place = {entry: i for i, entry in zip(range(len(self.entries)), self.entries, strict=True)}
         values: dict[int, Expr] = {i: Var(self.type, f"x{i}") for i in range(len(self.rows))}
         first, second = self.atoms()
-        for entry in kept:
-            values[first[entry]] = Var(self.type, f"x{place[entry]}")
-            values[second[entry]] = Var(self.type, f"y{place[entry]}")
-        operator = tuple(self.expression(self.settled(self.composed[entry], fixed), values) for entry in kept)
-        applied = []
-        for i in range(len(self.rows)):
-            total: Polynomial = {}
-            for entry in self.entries:
-                if entry[0] == i:
-                    total[product(((second[entry], 1),), entry[1])] = 1
-            applied.append(self.expression(self.settled(total, fixed), values))
+        for entry, i in place.items():
+            values[first[entry]] = Var(self.type, f"x{i}")
+            values[second[entry]] = Var(self.type, f"y{i}")
+        applied: list[Polynomial] = [{} for _ in self.rows]
+        for entry in self.entries:
+            applied[entry[0]][product(((second[entry], 1),), entry[1])] = 1
         nothing = const(self.type, 0)
-        data = tuple(self.rows[i].get(monomial, nothing) for i, monomial in kept)
-        identity = tuple(const(self.type, self.unit(entry)) for entry in kept)
-        return Lift((self.type,) * count, data, operator, identity, tuple(applied))
+        return pruned(
+            Lift(
+                (self.type,) * len(place),
+                tuple(self.rows[i].get(monomial, nothing) for i, monomial in self.entries),
+                tuple(self.expression(self.composed.get(entry, {}), values) for entry in self.entries),
+                tuple(const(self.type, self.unit(entry)) for entry in self.entries),
+                tuple(self.expression(total, values) for total in applied),
+            )
+        )
 
     def unit(self, entry: Entry) -> int:
         """The entry of the run without a step."""
@@ -186,36 +184,6 @@ class _Runs:
             own |= self.composed.keys()
         return False
 
-    def fixed(self) -> dict[Entry, int]:
-        """Entries that are what they are in the run without a step, in every run."""
-        nothing = const(self.type, 0)
-        found = {
-            entry: self.unit(entry)
-            for entry in self.entries
-            if self.rows[entry[0]].get(entry[1], nothing) == const(self.type, self.unit(entry))
-        }
-        while True:
-            kept = {
-                entry: value
-                for entry, value in found.items()
-                if self.settled(self.composed.get(entry, {}), found) == ({ONE: value} if value else {})
-            }
-            if kept == found:
-                return found
-            found = kept
-
-    def settled(self, value: Polynomial, fixed: dict[Entry, int]) -> Polynomial:
-        """A polynomial with the fixed entries of both runs put in."""
-        first, second = self.atoms()
-        known = {atoms[entry]: number for atoms in (first, second) for entry, number in fixed.items()}
-        result: Polynomial = {}
-        for monomial, coefficient in value.items():
-            if any(known.get(atom) == 0 for atom, _ in monomial):
-                continue
-            rest = tuple(factor for factor in monomial if factor[0] not in known)
-            result[rest] = result.get(rest, 0) + coefficient
-        return result
-
     def expression(self, value: Polynomial, atoms: dict[int, Expr]) -> Expr:
         total: Expr | None = None
         for monomial, coefficient in sorted(value.items(), key=lambda item: (_degree(item[0]), item[0])):
@@ -226,7 +194,7 @@ class _Runs:
             for factor in factors[1:]:
                 term = apply("*", term, factor)
             total = term if total is None else apply("+", total, term)
-        return Const(self.type, const(self.type, 0).value) if total is None else total
+        return const(self.type, 0) if total is None else total
 
 
 __all__ = ["claims"]

@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, to_value
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
+from rfactor.ir.expr import Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher import small_states
+from rfactor.matcher.action import FALSE
 from rfactor.matcher.instance import Refutation, told
 from rfactor.matcher.runs import Run, probes, runs_of, step
 from rfactor.matcher.separation import numbered
 from rfactor.matcher.solved_runs import solved_runs
 from rfactor.matcher.terms import State, tidy
-from rfactor.prover import sampling
+from rfactor.prover import defined, sampling
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import holds
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
@@ -106,6 +107,7 @@ class _Search:
         self.whole, self.held = update, held
         fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
         self.update = update = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
+        self.quotients = defined.conditions(update.components, everywhere=True)
         self.e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
         solved = solved_runs(update, self.e)
         self.runs = [
@@ -230,15 +232,8 @@ class _Search:
             unequal = apply("!=", a, b)
             different = unequal if different is None else apply("or", different, unequal)
         assert different is not None
-        divisors = dict.fromkeys(
-            node.args[1]
-            for end in ends
-            for part in end
-            for node in walk(part)
-            if isinstance(node, Op) and node.op == "/" and not isinstance(node.args[1], Const)
-        )
-        nonzero = (apply("!=", divisor, const(divisor.type, 0)) for divisor in divisors)
-        return apply("and", conjunction(*nonzero, *(apply("==", a, b) for a, b in from_e)), different)
+        divided = [c for start in (self.e, probe) for run in (one, other) for c in self.defined(run, start)]
+        return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
 
     def shown(self, table: _Table, chosen: Sequence[int], proof: Proven) -> Refutation | None:
         """The first pair and sampled e at which exact values show what was proved."""
@@ -247,12 +242,32 @@ class _Search:
             which = table.which(pair)
             for row in np.flatnonzero(table.good[pair]).tolist():
                 probe = self.probes[int(which[row])]
+                if any(self.divides_by_zero(run, start, row) for run in runs for start in (self.e, probe)):
+                    continue
                 e, x = ([self.at(part, row) for part in state] for state in (self.e, probe))
                 one, other = ([{name: self.at(t, row) for name, t in datum.items()} for datum in run] for run in runs)
                 found = told(self.whole, e, x, (one, other), self.held, proof)
                 if found is not None:
                     return found
         return None
+
+    def defined(self, run: Run, start: State) -> list[Expr]:
+        """Conditions under which a run divides by no zero."""
+        found: list[Expr] = []
+        for datum in run if self.quotients else ():
+            values = {f"x{i}": part for i, part in enumerate(start)} | dict(datum)
+            found += [tidy(substitute(condition, values)) for condition in self.quotients]
+            start = step(self.update, start, datum)
+        return found
+
+    def divides_by_zero(self, run: Run, start: State, row: int) -> bool:
+        """Whether a run from a start does so at a sampled e."""
+
+        def fixed(expr: Expr) -> Expr:
+            return const(expr.type, self.at(expr, row))
+
+        data = tuple({name: fixed(term) for name, term in datum.items()} for datum in run)
+        return FALSE in self.defined(data, tuple(map(fixed, start)))
 
     def at(self, expr: Expr, row: int) -> Value:
         """The value of an expression in e at a sampled e."""

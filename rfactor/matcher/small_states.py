@@ -18,7 +18,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.instance import Refutation, told
-from rfactor.prover import sampling
+from rfactor.prover import defined, sampling
 from rfactor.prover.verdict import Proven
 
 _BITS = 16
@@ -44,9 +44,10 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
         return None
     start = time.perf_counter()
     data = _data(update, min(_MOST, _ENTRIES >> bits))
+    found = [(datum, t) for datum, t in zip(data, _tables(update, data, held, floats), strict=True) if t is not None]
+    data, single = [datum for datum, _ in found], [table for _, table in found]
     if len(data) < 2:
         return None
-    single = _tables(update, data, held, floats)
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
         if len(runs) < 2:
             continue
@@ -102,17 +103,21 @@ def _values(var: Var, update: Update) -> list[Value]:
 
 def _tables(
     update: Update, data: Sequence[Mapping[str, Value]], held: Mapping[str, Value], floats: bool
-) -> list[sampling.Array]:
-    """For each datum the number of the state that each state leads to."""
+) -> list[sampling.Array | None]:
+    """For each datum the number of the state that each state leads to; None where one divides by zero."""
     bits = sum(t.bits for t in update.types)
     env = dict(zip((x.name for x in update.accumulators), states(update.types), strict=True))
     types = {v.name: v.type for v in sampling.used(update.components)}
     kind: Floats = "real" if floats else "ieee"
     for name, value in held.items():
         env[name] = as_array(types[name], [value], update.meaning, kind)
-    result = []
+    result: list[sampling.Array | None] = []
+    quotients = defined.conditions(update.components, everywhere=True)
     for datum in data:
         given = {name: as_array(types[name], [value], update.meaning, kind) for name, value in datum.items()}
+        if not all(np.all(evaluate(condition, env | given, update.meaning, kind)) for condition in quotients):
+            result.append(None)
+            continue
         number = np.zeros(1 << bits, dtype=np.int64)
         for component, type_ in zip(reversed(update.components), reversed(update.types), strict=True):
             after = np.broadcast_to(evaluate(component, env | given, update.meaning, kind), number.shape)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rfactor.ir.expr import Expr, Var, conjunction, substitute
+from rfactor.ir.evaluate import evaluate
+from rfactor.ir.expr import Expr, Var, conjunction, names, substitute
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
@@ -138,12 +139,19 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     for expr, type_ in _shown(claim):
         if expr.type != type_ or not writable(expr):
             return Failed("step", Unknown(f"{expr} is no expression of type {type_}"))
+    if any(map(_never, claim.assumes)):
+        return Failed("step", Unknown("what is assumed never holds"))
     named, back = separated(claim)
     ledger = _Ledger(named, limits)
     result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
     if isinstance(result, Discharged) and back:
         return replace(result, claim=restored(result.claim, back))
     return result
+
+
+def _never(condition: Expr) -> bool:
+    """Whether a condition without variables is false."""
+    return not names(condition) and not bool(evaluate(condition, {}, Meaning.WRAP))
 
 
 def _check_shape(claim: Claim) -> None:
@@ -387,16 +395,17 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
         values |= {f"y{i}": v for i, v in zip(range(len(richer)), richer, strict=True)}
         return tuple(substitute(part, values) for part in act.components)
 
+    one_by_one, together = apply_to(apply_to(x, s), t), apply_to(x, op(s, t))
     obligations: list[tuple[Name, Tuple, Tuple, Tuple]] = [
         ("step", update.components, apply_to(x, lift.data), claim.assumes),
         ("right_identity", apply_to(x, e), x, ()),
         ("left_identity", op(e, s), s, on_s),
-        ("action", apply_to(apply_to(x, s), t), apply_to(x, op(s, t)), on_s + on_t),
+        ("action", one_by_one, together, on_s + on_t),
     ]
     # What is wrong is mostly the action, and a sample shows it before the rest is proved.
-    *_, (_, left, right, assumptions) = obligations
-    if not any(map(has_infinity, (*left, *right))) and not defined.conditions((*left, *right)):
-        refuted = sampling.refute(left, right, op.meaning, assumptions)
+    acting = (*one_by_one, *together)
+    if not any(map(has_infinity, acting)) and not defined.conditions(acting):
+        refuted = sampling.refute(one_by_one, together, op.meaning, on_s + on_t)
         if refuted is not None:
             return Failed("action", refuted)
     if claim.invariant:

@@ -14,18 +14,21 @@ from rfactor.ir.expr import Const, Expr, Op, apply, const, names, walk
 _STATE = re.compile(r"[xyz]\d+")
 
 
-def conditions(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Conditions under which no divisor that depends on `x0…`, `y0…`, `z0…` is zero where it is divided by."""
+def conditions(exprs: Sequence[Expr], *, everywhere: bool = False) -> tuple[Expr, ...]:
+    """Conditions under which no divisor that depends on `x0…`, `y0…`, `z0…` is zero where it is divided by.
+
+    `everywhere`: no divisor at all.
+    """
     if not any(isinstance(node, Op) and node.op == "/" for expr in exprs for node in walk(expr)):
         return ()
     found: dict[Expr, dict[Expr, None]] = {}
     for expr in exprs:
         for node in walk(expr):
-            found[node] = _of(node, found)
+            found[node] = _of(node, found, everywhere)
     return tuple(dict.fromkeys(condition for expr in exprs for condition in found[expr]))
 
 
-def _of(node: Expr, found: dict[Expr, dict[Expr, None]]) -> dict[Expr, None]:
+def _of(node: Expr, found: dict[Expr, dict[Expr, None]], everywhere: bool) -> dict[Expr, None]:
     own: dict[Expr, None] = {}
     if isinstance(node, Op) and node.op == "select":
         condition, true, false = node.args
@@ -37,6 +40,7 @@ def _of(node: Expr, found: dict[Expr, dict[Expr, None]]) -> dict[Expr, None]:
         own |= found[child]
     if isinstance(node, Op) and node.op == "/":
         divisor = node.args[1]
-        if not isinstance(divisor, Const) and any(map(_STATE.fullmatch, names(divisor))):
+        depends = not isinstance(divisor, Const) and any(map(_STATE.fullmatch, names(divisor)))
+        if depends or (everywhere and not (isinstance(divisor, Const) and divisor.value)):
             own[apply("!=", divisor, const(divisor.type, 0))] = None
     return own

@@ -99,6 +99,9 @@ def _prove_equal(
     pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
     if not pairs:
         return proven("normal_form")
+    for one, other in pairs:
+        if one.type != other.type:
+            return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
     left, right = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
     quick = limits.at_most(cases=0)
     method = prove_by_cases(left, right, meaning, assumptions, quick)
@@ -124,8 +127,9 @@ def _prove_equal(
         return proven(method)
     bits = _bits([*left, *right, *assumptions], meaning)
     if bits is not None and bits <= _EXHAUSTED_FIRST:
-        found = _exhaust(left, right, meaning, assumptions)
-        return proven("exhaustive") if found is None else found
+        tried = _exhaust(left, right, meaning, assumptions)
+        if not isinstance(tried, Unknown):
+            return tried
     refuted = sampling.refute(left, right, meaning, assumptions, count=1500 if meaning is Meaning.WRAP else 300)
     if refuted is not None:
         return refuted
@@ -135,8 +139,7 @@ def _prove_equal(
             return proven(method)
     verdict = _by_solver(left, right, meaning, assumptions, limits, start)
     if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
-        found = _exhaust(left, right, meaning, assumptions)
-        return proven("exhaustive") if found is None else found
+        return _exhaust(left, right, meaning, assumptions)
     return verdict
 
 
@@ -189,8 +192,6 @@ def _by_solver(
     from rfactor.prover.smt import GaveUp, Sat, solve
 
     for one, other in zip(left, right, strict=True):
-        if one.type != other.type:
-            return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
         conditions = (*assumptions, apply("!=", one, other))
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
         outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
@@ -313,8 +314,9 @@ def _bits(exprs: Sequence[Expr], meaning: Meaning) -> int | None:
 
 def _exhaust(
     left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, assumptions: tuple[Expr, ...]
-) -> Refuted | None:
-    """Every value of every variable."""
+) -> Verdict:
+    """By every value of every variable: proven only where both sides are the same to the last bit."""
+    start = time.perf_counter()
     vars_ = sampling.used([*left, *right, *assumptions])
     total = sum(var.type.bits for var in vars_)
     index = np.arange(1 << total, dtype=np.int64)
@@ -323,4 +325,14 @@ def _exhaust(
         part = index & ((1 << var.type.bits) - 1)
         env[var.name] = part.astype("bool" if var.type.is_bool else f"{var.type.code[0]}{var.type.bits // 8}")
         index = index >> var.type.bits
-    return sampling.refute_at(left, right, meaning, assumptions, env, 1 << total)
+    refuted = sampling.refute_at(left, right, meaning, assumptions, env, 1 << total)
+    if refuted is not None:
+        return refuted
+    allowed = np.ones(1 << total, dtype=bool)
+    for claim in assumptions:
+        allowed &= np.asarray(evaluate(claim, env, meaning)).astype(bool)
+    for one, other in zip(left, right, strict=True):
+        same = np.asarray(evaluate(one, env, meaning) == evaluate(other, env, meaning)).astype(bool)
+        if not (same | ~allowed).all():
+            return Unknown("values differ, but not by more than rounding may")
+    return Proven("exhaustive", (time.perf_counter() - start) * 1000)

@@ -47,6 +47,8 @@ def candidates(given: Tuple, identity: Tuple | None, data: Tuple, op: Operator) 
         return
     if any(has_infinity(result) and not _among_floats(result) for result in after):
         return
+    if any(result.type != operand.type for result, operand in zip(after, y, strict=True)):
+        return  # an infinity that no value of the type is
     kept = [apply("==", result, operand) for result, operand in zip(after, y, strict=True) if result != operand]
     needed = tuple(
         condition

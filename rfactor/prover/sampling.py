@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -137,7 +138,9 @@ def differs(left: Array, right: Array) -> Array:
         unequal: Array = np.asarray(np.not_equal(left, right)).astype(bool)
         return unequal
     with np.errstate(all="ignore"):
+        # An infinity is near nothing: the distance to it would be within any part of it.
         close = np.abs(left - right) <= TOLERANCE * (1.0 + np.maximum(np.abs(left), np.abs(right)))
+        close &= np.isfinite(left) & np.isfinite(right)
     different: Array = ~(close | (left == right) | (np.isnan(left) & np.isnan(right)))
     return different
 
@@ -222,5 +225,7 @@ def _plain(value: Any) -> Value:
 def _agree(a: Value, b: Value) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         x, y = float(a), float(b)
-        return x == y or (x != x and y != y) or abs(x - y) <= 1e-9 * (1.0 + max(abs(x), abs(y)))
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return x == y or (x != x and y != y)
+        return abs(x - y) <= 1e-9 * (1.0 + max(abs(x), abs(y)))
     return a == b

@@ -87,3 +87,23 @@ def test_constants_of_an_instance_are_named() -> None:
     assert answer.counterexample is not None
     assert "k" in answer.counterexample
     assert f"with k = {answer.counterexample['k']}" in (answer.reason or "")
+
+
+def test_no_refutation_rests_on_a_quotient_that_only_a_condition_sees():
+    update = "select(a == 0, select(1/a > 0, min(x, i), x & i), max(x, i))"
+    assert check(update, "u8", {"a": "f64"}).verdict == "unknown"
+    pair = "select(a == 0, min(x0, i), max(x0, i)), select(a != 0 and i > x0, b, x1*(a/a))"
+    assert check(pair, "f64", {"x0": "u8", "i": "u8"}).verdict == "unknown"
+
+
+def test_what_assumes_the_impossible_is_no_claim():
+    assert check("x/0", "f64").verdict in ("unknown", "not_associative")
+    assert check("max(x, b)/0", "f64").verdict in ("unknown", "not_associative")
+    assert check("x/a", "f64").verdict == "associative"
+
+
+@pytest.mark.parametrize("type_", ["i8", "i32", "f64"])
+def test_an_infinity_that_adds_up_is_no_identity(type_):
+    """-inf would be one of max, but min(-inf, y) is -inf: that it is near to 0 was once the rounding of an infinity."""
+    answer = check("max(x0, a), x1 + min(x0, a)", type_, semantics="math")
+    assert (answer.verdict, answer.identity, answer.identity_kind) == ("associative", None, "none")

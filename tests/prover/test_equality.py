@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Expr
+from rfactor.ir.expr import Const, Expr, Var, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, F16, F32, I8, I32, U8, U16, Type
+from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, Type
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.limits import Limits
@@ -142,3 +144,23 @@ def test_a_constant_of_two_rings_is_two_polynomials(left: str, right: str, names
     # -1 of i8 is 255 among polynomials modulo 2^8, -7 of i32 is 2^32 - 7: neither is what the float is.
     sides = (parse_expr(left, names),), (parse_expr(right, names),)
     assert prove_by_cases(*sides, Meaning.WRAP, (), Limits(cases=400)) is None
+
+
+def test_an_infinity_is_near_nothing():
+    """Within a part of an infinity lies every number: a tolerance relative to it once called -inf and 0 the same."""
+    nothing, least = Const(F32, 0.0), Const(F32, float("-inf"))
+    flag = Var(BOOL, "b")
+    for one, other in (
+        (least, nothing),
+        (select(flag, least, nothing), nothing),
+        (Const(F64, -math.inf), Const(I32, 0)),
+    ):
+        for meaning in Meaning:
+            assert not isinstance(prove_equal((one,), (other,), meaning=meaning), Proven)
+            assert not isinstance(prove_equal((other,), (one,), meaning=meaning), Proven)
+    assert isinstance(prove_equal((least,), (nothing,)), Refuted)
+
+
+def test_reals_that_differ_by_little_are_not_equal_by_trying_all_truth_values():
+    one, other = (select(Var(BOOL, "b"), Const(F64, value), Const(F64, 0.0)) for value in (1.0, 1.0 + 2.0**-40))
+    assert not isinstance(prove_equal((one,), (other,)), Proven)
