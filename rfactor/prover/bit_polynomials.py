@@ -123,6 +123,8 @@ class _Reader:
                 return frozenset(products)
         result: set[Monomial] = set()
         for one in a:
+            if self.limits.expired:
+                raise _Unread
             for other in b:
                 result ^= {one | other}
         return frozenset(result)
