@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
@@ -315,7 +315,7 @@ def _bits(exprs: Sequence[Expr], meaning: Meaning) -> int | None:
 def _exhaust(
     left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, assumptions: tuple[Expr, ...]
 ) -> Verdict:
-    """By every value of every variable: proven only where both sides are the same to the last bit."""
+    """By every value of every variable: proven only where both sides are the same exactly, reals as rationals."""
     start = time.perf_counter()
     vars_ = sampling.used([*left, *right, *assumptions])
     total = sum(var.type.bits for var in vars_)
@@ -328,11 +328,13 @@ def _exhaust(
     refuted = sampling.refute_at(left, right, meaning, assumptions, env, 1 << total)
     if refuted is not None:
         return refuted
+    if any(isinstance(node, Call) for e in (*left, *right, *assumptions) for node in walk(e)):
+        return Unknown("values of functions are rounded")
     allowed = np.ones(1 << total, dtype=bool)
     for claim in assumptions:
-        allowed &= np.asarray(evaluate(claim, env, meaning)).astype(bool)
+        allowed &= np.asarray(evaluate(claim, env, meaning, "real")).astype(bool)
     for one, other in zip(left, right, strict=True):
-        same = np.asarray(evaluate(one, env, meaning) == evaluate(other, env, meaning)).astype(bool)
+        same = np.asarray(evaluate(one, env, meaning, "real") == evaluate(other, env, meaning, "real")).astype(bool)
         if not (same | ~allowed).all():
             return Unknown("values differ, but not by more than rounding may")
     return Proven("exhaustive", (time.perf_counter() - start) * 1000)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Const, Expr, Var, select
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.parser import parse_expr
+from rfactor.ir.parser import parse_expr, parse_tuple
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, Type
 from rfactor.prover.cases import prove_by_cases
-from rfactor.prover.equality import prove_equal
+from rfactor.prover.equality import _exhaust, prove_equal
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven, Refuted, Unknown
 from tests.strategies import expressions
@@ -164,3 +164,8 @@ def test_an_infinity_is_near_nothing():
 def test_reals_that_differ_by_little_are_not_equal_by_trying_all_truth_values():
     one, other = (select(Var(BOOL, "b"), Const(F64, value), Const(F64, 0.0)) for value in (1.0, 1.0 + 2.0**-40))
     assert not isinstance(prove_equal((one,), (other,)), Proven)
+    # Nor are those that doubles cannot tell apart.
+    types = {"b": BOOL}
+    (far,), (near,) = (parse_tuple(f"select(b, {text}, 0.0)", types, [F64]) for text in ("1e16 + 1.0", "1e16"))
+    assert not isinstance(prove_equal((far,), (near,)), Proven)
+    assert isinstance(_exhaust((far,), (near,), Meaning.WRAP, ()), Refuted | Unknown)
