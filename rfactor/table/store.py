@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +285,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def shipped() -> Path:
     """The table that comes with the package."""
-    return Path(str(files("rfactor.data") / "operators.sqlite"))
+    return Path(__file__).parent.parent / "data" / "operators.sqlite"
 
 
 def open_table(path: str | Path | None = None) -> Table:
