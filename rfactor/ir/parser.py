@@ -349,7 +349,8 @@ def _syntax(text: str) -> list[ast.expr]:
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise ParseError(f"not an expression ({error}): {text[:80]}") from None
-    if _depth(body) > _MAX_DEPTH:
+    # A level takes a character, and what an operand adds to the depth a comma or an operator.
+    if 2 * len(text) > _MAX_DEPTH and _depth(body) > _MAX_DEPTH:
         raise ParseError(f"an expression nested more than {_MAX_DEPTH} deep: {text[:80]}")
     components = list(body.elts) if isinstance(body, ast.Tuple) else [body]
     if not components:

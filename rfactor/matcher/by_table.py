@@ -7,13 +7,15 @@ prove of a match is the step.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
 
 from rfactor.ir.expr import Expr, Op, Var, leaves, substitute, walk
 from rfactor.ir.graph import Subgraph
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.solve import renumbered
@@ -39,48 +41,56 @@ def shipped() -> Table:
     return open_table()
 
 
+_Key = tuple[tuple[Type, ...], str, Meaning, int]
+_Counts = tuple[int, ...]
+_Written = tuple[tuple[str, int], ...]
+
+
 @dataclass(slots=True)
 class Shelves:
-    """The rows of a table by what they are written with, so that few are compared with an update."""
+    """The rows of a table by what they are written with, so that few are compared with an update.
+
+    Those that a reduction can start from: by how often each accumulator is written (a wildcard never stands for one),
+    and by their operations.
+    """
 
     table: Table
-    shelves: dict[tuple[tuple[Type, ...], str, str, int], _Shelf] = field(default_factory=dict)
+    shelves: dict[_Key, dict[_Counts, list[Row]]] = field(default_factory=dict)
+    sorted: dict[tuple[_Key, _Counts], dict[_Written, list[Row]]] = field(default_factory=dict)
 
-    def rows(
-        self, update: Update, roots: str, used: frozenset[str], accumulators: Sequence[int], size: int
-    ) -> Iterator[Row]:
-        """The rows with these roots that use no operation beside `used`, and x0, x1 as often as the update does.
-
-        Only those of at most `size` leaves: a wildcard stands for at least one.
+    def rows(self, update: Update, roots: str, used: Mapping[str, int], counts: _Counts, large: int) -> Iterator[Row]:
+        """The rows with these roots and so many leaves that use operations no more often than `used` says, and x0, x1
+        as often as the update does.
         """
-        wanted = tuple(accumulators)
-        for large in range(1, size + 1):
-            for written, rows in self.shelf(update, roots, large).get(wanted, {}).items():
-                if written <= used:
-                    yield from rows
-
-    def shelf(self, update: Update, roots: str, large: int) -> _Shelf:
-        """The rows with these roots and so many leaves that a reduction can start from."""
-        key = (update.types, roots, update.meaning.value, large)
-        found = self.shelves.get(key)
-        if found is None:
-            found = self.shelves[key] = {}
+        key = (update.types, roots, update.meaning, large)
+        shelf = self.shelves.get(key)
+        if shelf is None:
+            shelf = self.shelves[key] = {}
             for row in self.table.subtable(update.types, roots, update.meaning, leaves=large):
                 if row.identity_kind in ("two-sided", "left"):
                     text = row.column("operator")
-                    counts = tuple([text.count(f"x{i}") for i in range(len(update.types))])
-                    found.setdefault(counts, {}).setdefault(_written(text), []).append(row)
-        return found
+                    shelf.setdefault(tuple([text.count(x) for x in ("x0", "x1")[: len(counts)]]), []).append(row)
+        if counts not in shelf:
+            return
+        if (key, counts) not in self.sorted:
+            by_operations = self.sorted[key, counts] = {}
+            for row in shelf[counts]:
+                by_operations.setdefault(_written(row.column("operator")), []).append(row)
+        for written, rows in self.sorted[key, counts].items():
+            if all(used.get(op, 0) >= times for op, times in written):
+                yield from rows
 
 
 @lru_cache(maxsize=1 << 16)
-def _written(operator: str) -> frozenset[str]:
-    """The operations in the text of an operator; `-` is `+`."""
-    return frozenset([_SIGNS.get(word, word) for word in _WORD.findall(operator)])
+def _written(operator: str) -> _Written:
+    """The operations in the text of an operator, with how often each is written."""
+    return tuple(_counted(_WORD.findall(operator)).items())
 
 
-_Shelf = dict[tuple[int, ...], dict[frozenset[str], list[Row]]]
-"""Rows by how often each accumulator is written (a wildcard never stands for one), and by their operations."""
+def _counted(operations: Iterable[str]) -> dict[str, int]:
+    """How often each operation is written; `-` is `+`, and sums and products count once: signs and factors may vary."""
+    found = Counter(_SIGNS.get(op, op) for op in operations)
+    return {op: 1 if op in ("+", "*") else times for op, times in found.items()}
 
 
 @cache
@@ -101,29 +111,34 @@ def claims(update: Update, table: Table) -> Iterator[Claim]:
 def _in_order(update: Update, table: Table) -> Iterator[Claim]:
     matcher = Matcher.of(update)
     subjects = tuple(map(matcher.canonical, update.components))
-    used = frozenset(
-        _SIGNS.get(node.op, node.op) for subject in subjects for node in walk(subject) if isinstance(node, Op)
+    nodes = _occurrences(subjects)
+    used = _counted(
+        node.op for node, times in nodes.items() if isinstance(node, Op) for _ in range(min(times, LARGEST))
     )
-    counts = [sum(_occurrences(subject, x) for subject in subjects) for x in update.accumulators]
-    size = min(sum(map(leaves, subjects)), LARGEST)
-    found: list[tuple[int, int, Row]] = []
-    for roots in product(*map(_roots, subjects)):
-        rows = _shelves(table).rows(update, ",".join(roots), used, counts, size)
-        found += [(row.leaves, row.id, row) for row in rows]
-    for _, _, row in sorted(found, key=lambda entry: entry[:2]):
-        for bindings in matcher.matches(row.components, subjects):
-            claim = _claim(update, row, bindings)
-            if claim is not None:
-                yield claim
-                break
+    counts = tuple([nodes.get(x, 0) for x in update.accumulators])
+    roots = [",".join(choice) for choice in product(*map(_roots, subjects))]
+    # A wildcard stands for at least one leaf.
+    for size in range(1, min(sum(map(leaves, subjects)), LARGEST) + 1):
+        found = [row for root in roots for row in _shelves(table).rows(update, root, used, counts, size)]
+        for row in sorted(found, key=lambda row: row.id):
+            for bindings in matcher.matches(row.components, subjects):
+                claim = _claim(update, row, bindings)
+                if claim is not None:
+                    yield claim
+                    break
 
 
-def _occurrences(expr: Expr, var: Var) -> int:
-    """How often a variable is written in an expression."""
-    counts: dict[Expr, int] = {}
-    for node in walk(expr):
-        counts[node] = 1 if node == var else sum(counts[child] for child in node.children)
-    return counts[expr]
+def _occurrences(exprs: Sequence[Expr]) -> dict[Expr, int]:
+    """How often each node is written in the expressions."""
+    times: dict[Expr, int] = {}
+    for expr in exprs:
+        own = {expr: 1}
+        for node in reversed(tuple(walk(expr))):
+            for child in node.children:
+                own[child] = own.get(child, 0) + own[node]
+        for node, count in own.items():
+            times[node] = times.get(node, 0) + count
+    return times
 
 
 def _roots(subject: Expr) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 
-from rfactor.ir.evaluate import as_array, evaluate
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_all
 from rfactor.ir.expr import Expr, Value
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -22,6 +24,9 @@ from rfactor.prover.infinity import is_infinite
 
 _DATA = 64
 """Sampled data."""
+_STATES = [0, 3, 17, 20, 30, 33, 40]
+"""Which sampled values of the accumulators data are told apart from."""
+_WEIGHTS = np.array([[(2 * i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)] for i in range(len(_STATES))], dtype=np.uint64)
 
 
 _FIRST, _LATER = 4, 200
@@ -42,20 +47,20 @@ class Separation:
 
     def __init__(self, update: Update) -> None:
         self.update = update
+        self.inexact = any(type_.is_float for type_ in update.types)
         literals = sampling.literals(update.components)
         self.data: dict[str, sampling.Array] = {}
         self.second: dict[str, sampling.Array] = {}
         """The second data of runs of two."""
         for index, var in enumerate(update.data):
             self.data[var.name] = _few(var.type, update.meaning, index, literals.get(var.type, ()))
-            order = np.random.default_rng(100 + index).permutation(_DATA)
-            self.second[var.name] = self.data[var.name][order]
+            self.second[var.name] = self.data[var.name][_order(index)]
         held = [v for v in sampling.used(update.components) if v.name in update.constants]
         states = sampling.points([*update.accumulators, *held], update.meaning, 48, literals)
         self.constants = {v.name: np.full(_DATA, states[v.name][0], states[v.name].dtype) for v in held}
-        self.states = [states[v.name][[0, 3, 17, 20, 30, 33, 40]] for v in update.accumulators]
+        self.states = [states[v.name][_STATES] for v in update.accumulators]
         """Sampled x, from which data are told apart."""
-        self._apart: dict[int, sampling.Array] = {}
+        self._reached: list[_Reached] = []
 
     def of(self, starts: Sequence[State]) -> list[bool]:
         """Of each `e`, whether no two runs that it cannot tell apart are told apart by another x, as far as seen.
@@ -63,50 +68,88 @@ class Separation:
         True of starts that have no value of their type.
         """
         result = [True] * len(starts)
-        for longest in (1, 2):
-            known = [i for i, e in enumerate(starts) if result[i] and all(map(self._has_value, e, self.update.types))]
+        known = [i for i, e in enumerate(starts) if all(map(self._has_value, e, self.update.types))]
+        values = {part: self._value(part) for part in {part for i in known for part in starts[i]}}
+        columns = range(len(self.update.types))
+        state = [np.repeat(np.concatenate([values[starts[i][at]] for i in known]), _DATA) for at in columns if known]
+        numbers: sampling.Array = np.empty((len(known), 0), dtype=np.uint64)
+        for steps in (1, 2):
             if not known:
                 break
-            x = []
-            for at in range(len(self.update.types)):
-                x.append(
-                    np.concatenate([evaluate(starts[i][at], self.constants, self.update.meaning)[:1] for i in known])
-                )
-            ends = numbered(self._ends(x, longest))
-            clash = np.any((ends[:, :, None] == ends[:, None, :]) & self.apart(longest), axis=(1, 2))
-            for i, bad in zip(known, clash.tolist(), strict=True):
-                result[i] = not bad
+            state = self._after(state, steps)
+            ends = numbered(state).reshape(len(known), _DATA)
+            numbers = np.concatenate([numbers, ends], axis=1)
+            kept = ~self._clash(numbers, self.reached(steps))
+            for i, fine in zip(known, kept.tolist(), strict=True):
+                result[i] = fine
+            known = list(itertools.compress(known, kept.tolist()))
+            numbers = numbers[kept]
+            state = [part[np.repeat(kept, _DATA)] for part in state]
         return result
 
-    def apart(self, longest: int) -> sampling.Array:
-        """(runs, runs): whether two runs lead to different states from one of the sampled x, beyond rounding."""
-        known = self._apart.get(longest)
-        if known is None:
-            known = np.zeros((longest * _DATA,) * 2, dtype=bool)
-            for end in self._ends(self.states, longest):
-                known |= np.any(sampling.differs(end[:, :, None], end[:, None, :]), axis=0)
-            self._apart[longest] = known
-        return known
+    def reached(self, longest: int) -> _Reached:
+        """Where runs of up to so many data lead from the sampled x."""
+        while len(self._reached) < longest:
+            last = self._reached[-1] if self._reached else None
+            state = [np.repeat(part, _DATA) for part in self.states] if last is None else last.state
+            state = self._after(state, len(self._reached) + 1)
+            ends = [part.reshape(len(_STATES), _DATA) for part in state]
+            number = (numbered(ends) * _WEIGHTS).sum(axis=0, dtype=np.uint64)
+            if last is not None:
+                ends = [np.concatenate(pair, axis=1) for pair in zip(last.ends, ends, strict=True)]
+                number = np.concatenate([last.number, number])
+            self._reached.append(_Reached(state, ends, number))
+        return self._reached[longest - 1]
 
-    def _ends(self, starts: Sequence[sampling.Array], longest: int) -> list[sampling.Array]:
-        """For each component (starts, runs): where runs of one datum, and then of two, lead from each start."""
-        count = len(starts[0])
-        state = [np.repeat(part, _DATA) for part in starts]
-        reached: list[list[sampling.Array]] = [[] for _ in starts]
-        for data in (self.data, self.second)[:longest]:
-            env = {name: np.tile(value, count) for name, value in (data | self.constants).items()}
-            env |= {f"x{i}": part for i, part in enumerate(state)}
-            state = [
-                np.broadcast_to(evaluate(component, env, self.update.meaning), (count * _DATA,))
-                for component in self.update.components
-            ]
-            for parts, part in zip(reached, state, strict=True):
-                parts.append(part.reshape(count, _DATA))
-        return [np.concatenate(parts, axis=1) for parts in reached]
+    def _clash(self, numbers: sampling.Array, reached: _Reached) -> sampling.Array:
+        """Of each row of numbers of ends, whether two that are equal are of runs that some sampled x tells apart."""
+        order = np.argsort(numbers, axis=1)
+        ordered, known = np.take_along_axis(numbers, order, axis=1), reached.number[order]
+        # Of equal ends not all are of one kind: then two neighbours are not.
+        bad: sampling.Array = (ordered[:, 1:] == ordered[:, :-1]) & (known[:, 1:] != known[:, :-1])
+        if self.inexact and bad.any():
+            rows, places = np.nonzero(bad)
+            one, other = order[rows, places], order[rows, places + 1]
+            apart = np.zeros(len(rows), dtype=bool)
+            for end in reached.ends:
+                apart |= np.any(sampling.differs(end[:, one], end[:, other]), axis=0)
+            bad[rows, places] = apart
+        clash: sampling.Array = bad.any(axis=1)
+        return clash
+
+    def _after(self, state: Sequence[sampling.Array], step: int) -> list[sampling.Array]:
+        """Where the data of the first or the second step lead from states that repeat for each of them."""
+        size = len(state[0])
+        data = (self.data if step == 1 else self.second) | self.constants
+        env = {name: np.tile(value, size // _DATA) for name, value in data.items()}
+        env |= {f"x{i}": part for i, part in enumerate(state)}
+        return [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, env, self.update.meaning)]
+
+    def _value(self, part: Expr) -> sampling.Array:
+        """The value of a start's component, an array of one."""
+        return evaluate(part, self.constants, self.update.meaning)[:1]
 
     def _has_value(self, part: Expr, type_: Type) -> bool:
         """Whether a start's component can be computed with: a float's infinities can."""
         return part.type == type_ and not part.children and not (is_infinite(part) and not type_.is_float)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """Where runs lead from the sampled x."""
+
+    state: Sequence[sampling.Array]
+    """For each component, (x * data,): where the longest runs lead."""
+    ends: Sequence[sampling.Array]
+    """For each component, (x, runs)."""
+    number: sampling.Array
+    """(runs,): where a run leads from all x, as one number."""
+
+
+@cache
+def _order(index: int) -> sampling.Array:
+    """An order of the data, for second steps."""
+    return np.random.default_rng(100 + index).permutation(_DATA)
 
 
 def numbered(columns: Iterable[sampling.Array]) -> sampling.Array:
@@ -137,7 +180,8 @@ def _numbers(values: sampling.Array) -> sampling.Array:
     return values.astype(np.uint64)
 
 
-def _few(type_: Type, meaning: Meaning, index: int, near: Sequence[Value]) -> sampling.Array:
+@lru_cache(maxsize=256)
+def _few(type_: Type, meaning: Meaning, index: int, near: tuple[Value, ...]) -> sampling.Array:
     """Half the values 0 and 1, a quarter from a few more and those by the literals, a quarter as ever."""
     random = np.random.default_rng(index + 1)
     if type_.is_bool:

@@ -16,7 +16,7 @@ from rfactor.table.schema import OPERATORS
 
 IdentityKind = Literal["two-sided", "left", "right", "none"]
 Method = Literal["normal_form", "order", "bits", "exhaustive", "smt", "table"]
-_COLUMNS = tuple(OPERATORS)
+_PLACES = {name: place for place, name in enumerate(OPERATORS)}
 
 
 class Row:
@@ -34,7 +34,7 @@ class Row:
 
     def column(self, name: str) -> Any:
         """A column as it is stored."""
-        return self._values[_COLUMNS.index(name)]
+        return self._values[_PLACES[name]]
 
     @property
     def id(self) -> int:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Table:
         self._connection = _connect(path)
         self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int | None], Sequence[Row]] = {}
         self._raw: dict[tuple[str, str, str, int], list[tuple[Any, ...]]] = {}
+        self._held: dict[tuple[str, str], list[tuple[Scope, tuple[str, str, str, int, str]]]] = {}
 
     def subtable(
         self, types: tuple[Type, ...], root: str, meaning: Meaning = Meaning.WRAP, *, leaves: int | None = None
@@ -58,7 +60,7 @@ class Table:
                 if leaves in (None, shelf[3]) and scope.holds(types)
                 for values in self._load(*shelf)
             ]
-            rows.sort(key=lambda row: (row.leaves, row.id))
+            rows.sort(key=(lambda row: (row.leaves, row.id)) if leaves is None else (lambda row: row.id))
             found = self._subtables[key] = tuple(rows)
         return found
 
@@ -172,13 +174,16 @@ class Table:
                 "SELECT types, leaves, operator, semantics, claim, reason FROM undecided ORDER BY rowid"
             ).fetchall()
 
-    def _shelves(self, root: str, semantics: str) -> Iterator[tuple[Scope, tuple[str, str, str, int, str]]]:
-        with _refusing(self.path):
-            found = self._connection.execute(
-                "SELECT types, leaves, digest FROM subtables WHERE root = ? AND semantics = ?", (root, semantics)
-            ).fetchall()
-        for types, leaves, digest in found:
-            yield parse_scope(types), (types, root, semantics, leaves, digest)
+    def _shelves(self, root: str, semantics: str) -> list[tuple[Scope, tuple[str, str, str, int, str]]]:
+        held = self._held.get((root, semantics))
+        if held is None:
+            with _refusing(self.path):
+                found = self._connection.execute(
+                    "SELECT types, leaves, digest FROM subtables WHERE root = ? AND semantics = ?", (root, semantics)
+                ).fetchall()
+            held = [(parse_scope(types), (types, root, semantics, leaves, digest)) for types, leaves, digest in found]
+            self._held[root, semantics] = held
+        return held
 
     def _load(self, types: str, root: str, semantics: str, leaves: int, digest: str) -> list[tuple[Any, ...]]:
         key = (types, root, semantics, leaves)
@@ -237,10 +242,10 @@ def digest_of(
     rows: Sequence[Sequence[Any]], hashed: Sequence[str] = HASHED, columns: Collection[str] = OPERATORS
 ) -> str:
     """A digest of rows as stored (the columns `hashed` of `columns`, in order)."""
-    places = [list(columns).index(name) for name in hashed]
+    chosen = itemgetter(*(list(columns).index(name) for name in hashed))
     total = hashlib.blake2b(digest_size=16)
     for row in rows:
-        total.update(repr(tuple(row[i] for i in places)).encode())
+        total.update(repr(chosen(row)).encode())
     return total.hexdigest()
 
 
