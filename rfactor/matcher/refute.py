@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rfactor.ir.evaluate import evaluate, to_value
+from rfactor.ir.evaluate import evaluate, evaluate_all, to_value
 from rfactor.ir.expr import Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
@@ -53,11 +53,20 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     small = small_states.refute(update, held, same_length)
     if small is not None:
         return small
-    literal = _divides_by_data(update)
+    fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
+    own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
+    e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
+    solved = solved_runs(own, e)
     for one, two in _RUNS:
         if limits.expired:
             return None
-        found = _Search(update, held, one, two, same_length, literal).search(limits)
+        runs = [
+            *runs_of(own, e, 1, one),
+            *(run for run in solved if len(run) == 1),
+            *(run for run in solved if len(run) == 2),
+            *(runs_of(own, e, 2, two) if two else []),
+        ]
+        found = _Search(update, held, own, e, runs, same_length).search(limits)
         if found is not None:
             return found
     return None
@@ -79,52 +88,59 @@ def held_constants(update: Update) -> dict[str, Value]:
     return {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
 
 
+_Pair = tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Pairs of runs, and where they show something."""
 
-    first: sampling.Array
-    second: sampling.Array
     good: sampling.Array
-    """(pairs, rows): the two end alike from e and not from a probe."""
-    ends: Sequence[sampling.Array]
-    """Of each probe, (runs, rows): numbers of the final states."""
+    """(rows, runs, runs): the first and a later run end alike from e and not from a probe."""
+    ends: sampling.Array
+    """(probes, runs, rows): numbers of the final states."""
 
-    def which(self, pair: int) -> sampling.Array:
+    def which(self, pair: _Pair) -> sampling.Array:
         """(rows,): the first probe that tells the two runs apart, where some does."""
-        i, j = self.first[pair], self.second[pair]
-        apart = np.stack([ends[i] != ends[j] for ends in self.ends])
+        apart = self.ends[:, pair[0]] != self.ends[:, pair[1]]
         found: sampling.Array = np.argmax(apart, axis=0)
         return found
+
+    def beside(self, other: _Table) -> _Table:
+        """The two tables' rows as one table."""
+        return _Table(np.concatenate([self.good, other.good]), np.concatenate([self.ends, other.ends], axis=2))
 
 
 class _Search:
     """Runs as expressions in e, and what they lead to at sampled e."""
 
     def __init__(
-        self, update: Update, held: Mapping[str, Value], one: int, two: int, same_length: bool, literal: bool
+        self,
+        whole: Update,
+        held: Mapping[str, Value],
+        update: Update,
+        e: tuple[Var, ...],
+        runs: Sequence[Run],
+        same_length: bool,
     ) -> None:
-        self.whole, self.held = update, held
-        fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
-        self.update = update = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
+        self.whole, self.held, self.update, self.e = whole, held, update, e
         self.quotients = defined.conditions(update.components, everywhere=True)
-        self.e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
-        solved = solved_runs(update, self.e)
-        self.runs = [
-            *runs_of(update, self.e, 1, one),
-            *(run for run in solved if len(run) == 1),
-            *(run for run in solved if len(run) == 2),
-            *(runs_of(update, self.e, 2, two) if two else []),
-        ]
-        if literal:
-            self.runs = [run for run in self.runs if not any(names(t) for datum in run for t in datum.values())]
+        literal = _divides_by_data(whole)
+        self.runs = [run for run in runs if not literal or not any(names(t) for datum in run for t in datum.values())]
         self.probes = probes(update, self.e)
         lengths = np.array([len(run) for run in self.runs])
-        self.allowed = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
+        self.comparable = [np.flatnonzero(lengths == n) for n in (1, 2)] if same_length else [np.arange(len(lengths))]
+        """Sets of runs of which any two may be a pair."""
+        alike = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
+        self.pairs = np.triu(alike, 1)
         near = sampling.literals(update.components)
         self.env = sampling.points(self.e, update.meaning, _ROWS, near)
         self.values: dict[Expr, sampling.Array] = {}
+        self.terms: dict[Expr, int] = {}
+        """What runs read, with its number."""
         self.inputs = [self._inputs(steps) for steps in (1, 2)]
+        self.seen: _Table | None = None
+        """The table at the points of e that were looked at."""
 
     def search(self, limits: Limits) -> Refutation | None:
         """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not."""
@@ -136,9 +152,8 @@ class _Search:
             if table is None or chosen is None:
                 return None
             claim: Expr | None = None
-            for pair in chosen:
-                i, j = int(table.first[pair]), int(table.second[pair])
-                for number in sorted({int(n) for n in table.which(pair)[table.good[pair]]}):
+            for i, j in chosen:
+                for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]}):
                     applies = self.applies(self.runs[i], self.runs[j], self.probes[number])
                     claim = applies if claim is None else apply("or", claim, applies)
             assert claim is not None
@@ -161,22 +176,36 @@ class _Search:
             more[0] = value
             self.env[var.name] = np.concatenate([old, more])
         self.values.clear()
-        self.inputs = [self._inputs(steps) for steps in (1, 2)]
 
     def table(self) -> _Table | None:
         """Pairs of runs that end alike from e and not from some probe; None if a row has no such pair."""
-        ends = self.ends(self.e)
-        first, second = np.nonzero(np.triu(np.any(ends[:, None] == ends[None, :], axis=2) & self.allowed, 1))
-        same = ends[first] == ends[second]
-        if not same.any(axis=0).all():
+        rows = len(next(iter(self.env.values())))
+        known = 0 if self.seen is None else len(self.seen.good)
+        if known < rows:
+            new = self.followed({name: values[known:] for name, values in self.env.items()})
+            if new is None:
+                return None
+            self.seen = new if self.seen is None else self.seen.beside(new)
+        return self.seen
+
+    def followed(self, env: Mapping[str, sampling.Array]) -> _Table | None:
+        """The table at some points of e."""
+        ends = self.ends([self.e], env)[0]
+        if not all(np.any([_repeats(ends[some]) for some in self.comparable], axis=0)):
             return None
-        ends_of = [self.ends(probe) for probe in self.probes]
+        ends_of = self.ends(self.probes, env)
         # Where runs end from all probes together, as one number: equal numbers may be chance, and tell nothing apart.
         together = np.zeros(ends.shape, dtype=np.uint64)
-        for ends in ends_of:
-            together = (together + ends.astype(np.uint64) + np.uint64(1)) * _ODD
+        for probe in ends_of:
+            together = (together + probe + np.uint64(1)) * _ODD
             together ^= together >> np.uint64(29)
-        return _Table(first, second, same & (together[first] != together[second]), ends_of)
+        if not all(np.any([_repeats(ends[some], together[some]) for some in self.comparable], axis=0)):
+            return None
+        one, all_ = _numbered_anew(ends), _numbered_anew(together)
+        good = one[:, :, None] == one[:, None, :]
+        good &= all_[:, :, None] != all_[:, None, :]
+        good &= self.pairs
+        return _Table(good, ends_of)
 
     def value(self, term: Expr) -> sampling.Array:
         """The values of an expression in e at the sampled e."""
@@ -187,33 +216,43 @@ class _Search:
             self.values[term] = known
         return known
 
-    def _inputs(self, steps: int) -> list[dict[str, sampling.Array]]:
-        """What all runs of that many steps read, for each step: (runs * rows,)."""
+    def _inputs(self, steps: int) -> list[dict[str, list[int]]]:
+        """What all runs of that many steps read, for each step: numbers of terms."""
         runs = [run for run in self.runs if len(run) == steps]
         if not runs:
             return []
+        number = self.terms
         return [
-            {name: np.concatenate([self.value(run[step][name]) for run in runs]) for name in runs[0][step]}
+            {name: [number.setdefault(run[step][name], len(number)) for run in runs] for name in runs[0][step]}
             for step in range(steps)
         ]
 
-    def ends(self, start: State) -> sampling.Array:
-        """(runs, rows): numbers of the final states, equal where the states are."""
-        rows = len(next(iter(self.env.values())))
+    def ends(self, starts: Sequence[State], env: Mapping[str, sampling.Array]) -> sampling.Array:
+        """(starts, runs, rows): numbers of the final states, equal where the states are, at points of e."""
+        meaning, rows = self.update.meaning, len(next(iter(env.values())))
+        parts = [part for start in starts for part in start]
+        values = [np.broadcast_to(v, (rows,)) for v in evaluate_all([*self.terms, *parts], env, meaning)]
+        first = len(self.terms)
+        width = len(self.e)
         batches: list[sampling.Array] = []
-        for steps, inputs in zip((1, 2), self.inputs, strict=True):
-            count = sum(len(run) == steps for run in self.runs)
-            if not count:
+        for inputs in self.inputs:
+            if not inputs:
                 continue
-            state = [np.tile(self.value(part), count) for part in start]
+            count = len(next(iter(inputs[0].values())))
+            size = len(starts) * count * rows
+            state = [
+                np.tile(np.stack(values[first + i :: width])[:, None], (1, count, 1)).reshape(size)
+                for i in range(width)
+            ]
             for given in inputs:
-                env = given | {f"x{i}": part for i, part in enumerate(state)}
-                state = [
-                    np.broadcast_to(evaluate(c, env, self.update.meaning), (rows * count,))
-                    for c in self.update.components
-                ]
-            batches.append(numbered(_without_rounding(part) for part in state).reshape(count, rows))
-        return np.concatenate(batches)
+                read = {
+                    name: np.tile(np.concatenate([values[n] for n in numbers]), len(starts))
+                    for name, numbers in given.items()
+                }
+                read |= {f"x{i}": part for i, part in enumerate(state)}
+                state = [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, read, meaning)]
+            batches.append(numbered(map(_without_rounding, state)).reshape(len(starts), count, rows))
+        return np.concatenate(batches, axis=1)
 
     def final(self, run: Run, start: State) -> State:
         """Where a run leads, as expressions in e."""
@@ -235,12 +274,12 @@ class _Search:
         divided = [c for start in (self.e, probe) for run in (one, other) for c in self.defined(run, start)]
         return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
 
-    def shown(self, table: _Table, chosen: Sequence[int], proof: Proven) -> Refutation | None:
+    def shown(self, table: _Table, chosen: Sequence[_Pair], proof: Proven) -> Refutation | None:
         """The first pair and sampled e at which exact values show what was proved."""
         for pair in chosen:
-            runs = (self.runs[int(table.first[pair])], self.runs[int(table.second[pair])])
+            runs = (self.runs[pair[0]], self.runs[pair[1]])
             which = table.which(pair)
-            for row in np.flatnonzero(table.good[pair]).tolist():
+            for row in np.flatnonzero(table.good[:, pair[0], pair[1]]).tolist():
                 probe = self.probes[int(which[row])]
                 if any(self.divides_by_zero(run, start, row) for run in runs for start in (self.e, probe)):
                     continue
@@ -274,23 +313,41 @@ class _Search:
         return to_value(self.value(expr)[row])
 
 
+def _repeats(ends: sampling.Array, others: sampling.Array | None = None) -> sampling.Array:
+    """(rows,): whether two runs have the same number, and different ones among the others."""
+    if others is None:
+        ordered = np.sort(ends, axis=0)
+        repeated: sampling.Array = np.any(ordered[1:] == ordered[:-1], axis=0)
+        return repeated
+    order = np.argsort(ends, axis=0)
+    ordered, other = np.take_along_axis(ends, order, axis=0), np.take_along_axis(others, order, axis=0)
+    apart: sampling.Array = np.any((ordered[1:] == ordered[:-1]) & (other[1:] != other[:-1]), axis=0)
+    return apart
+
+
+def _numbered_anew(numbers: sampling.Array) -> sampling.Array:
+    """(rows, runs): short numbers, equal where those are of which there are (runs, rows)."""
+    _, short = np.unique(numbers.T, return_inverse=True)
+    return short.reshape(numbers.T.shape).astype(np.uint16)
+
+
 def _without_rounding(values: sampling.Array) -> sampling.Array:
     """Floats rounded, so that those are equal that are so but for rounding."""
     return np.round(values.astype(np.float64), 6) if values.dtype.kind == "f" else values
 
 
-def _cover(good: sampling.Array) -> list[int] | None:
+def _cover(good: sampling.Array) -> list[_Pair] | None:
     """Pairs of runs of which one applies in every row, few and early ones preferred; None if rows are left over."""
-    left = np.ones(good.shape[1], dtype=bool)
-    chosen: list[int] = []
-    while left.any() and len(chosen) < _PAIRS:
-        gain = (good & left).sum(axis=1)
-        best = int(np.argmax(gain)) if len(gain) else 0
-        if not len(gain) or not gain[best]:
+    left = good
+    chosen: list[_Pair] = []
+    while len(left) and len(chosen) < _PAIRS:
+        gain = left.sum(axis=0, dtype=np.uint8)
+        i, j = divmod(int(np.argmax(gain)), gain.shape[1])
+        if not gain[i, j]:
             return None
-        chosen.append(best)
-        left &= ~good[best]
-    return None if left.any() else chosen
+        chosen.append((i, j))
+        left = left[~left[:, i, j]]
+    return None if len(left) else chosen
 
 
 def _infinite_starts(update: Update) -> bool:

@@ -27,6 +27,8 @@ _DATA = 64
 _STATES = [0, 3, 17, 20, 30, 33, 40]
 """Which sampled values of the accumulators data are told apart from."""
 _WEIGHTS = np.array([[(2 * i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)] for i in range(len(_STATES))], dtype=np.uint64)
+_WIDE = 1 << 63
+"""Integers from here on are told apart by their hashes."""
 
 
 _FIRST, _LATER = 4, 200
@@ -110,11 +112,9 @@ class Separation:
         if self.inexact and bad.any():
             rows, places = np.nonzero(bad)
             one, other = order[rows, places], order[rows, places + 1]
-            apart = np.zeros(len(rows), dtype=bool)
-            for end in reached.ends:
-                apart |= np.any(sampling.differs(end[:, one], end[:, other]), axis=0)
-            bad[rows, places] = apart
-        clash: sampling.Array = bad.any(axis=1)
+            differ = [np.any(sampling.differs(end[:, one], end[:, other]), axis=0) for end in reached.ends]
+            bad[rows, places] = np.any(differ, axis=0)
+        clash: sampling.Array = np.asarray(bad.any(axis=1))
         return clash
 
     def _after(self, state: Sequence[sampling.Array], step: int) -> list[sampling.Array]:
@@ -171,8 +171,11 @@ def _mixed(numbers: sampling.Array) -> sampling.Array:
 def _numbers(values: sampling.Array) -> sampling.Array:
     """Values as integers of 64 bits, equal values as equal ones."""
     if values.dtype == object:
-        hashes = [hash(v) & ((1 << 64) - 1) for v in values.ravel().tolist()]
-        return np.array(hashes, dtype=np.uint64).reshape(values.shape)
+        try:
+            return values.astype(np.int64).view(np.uint64)
+        except OverflowError:
+            short = [v if -_WIDE <= v < _WIDE else hash(v) for v in values.ravel().tolist()]
+            return np.array(short, dtype=np.int64).view(np.uint64).reshape(values.shape)
     if values.dtype.kind == "f":
         wide = values.astype(np.float64) + 0.0  # one zero
         numbers: sampling.Array = np.where(np.isnan(wide), np.nan, wide).view(np.uint64)
