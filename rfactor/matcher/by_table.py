@@ -7,7 +7,6 @@ prove of a match is the step.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -89,8 +88,11 @@ def _written(operator: str) -> _Written:
 
 def _counted(operations: Iterable[str]) -> dict[str, int]:
     """How often each operation is written; `-` is `+`, and sums and products count once: signs and factors may vary."""
-    found = Counter(_SIGNS.get(op, op) for op in operations)
-    return {op: 1 if op in ("+", "*") else times for op, times in found.items()}
+    found: dict[str, int] = {}
+    for word in operations:
+        op = _SIGNS.get(word, word)
+        found[op] = 1 if op in ("+", "*") else found.get(op, 0) + 1
+    return found
 
 
 @cache

@@ -6,6 +6,7 @@ Data are drawn from few values, so that many agree from a start that does not se
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all
-from rfactor.ir.expr import Expr, Value
+from rfactor.ir.expr import Expr, Value, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -24,6 +25,10 @@ from rfactor.prover.infinity import is_infinite
 
 _DATA = 64
 """Sampled data."""
+_LONGEST = 3
+"""Data of the longest runs."""
+_LOOKS = ((16, 1), (_DATA, 1), *((_DATA, steps) for steps in range(2, _LONGEST + 1)))
+"""How many data, and runs of up to how many, starts are held against in turn."""
 _STATES = [0, 3, 17, 20, 30, 33, 40]
 """Which sampled values of the accumulators data are told apart from."""
 _WEIGHTS = np.array([[(2 * i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)] for i in range(len(_STATES))], dtype=np.uint64)
@@ -51,12 +56,12 @@ class Separation:
         self.update = update
         self.inexact = any(type_.is_float for type_ in update.types)
         literals = sampling.literals(update.components)
-        self.data: dict[str, sampling.Array] = {}
-        self.second: dict[str, sampling.Array] = {}
-        """The second data of runs of two."""
+        self.data: list[dict[str, sampling.Array]] = [{} for _ in range(_LONGEST)]
+        """What runs read, step by step."""
         for index, var in enumerate(update.data):
-            self.data[var.name] = _few(var.type, update.meaning, index, literals.get(var.type, ()))
-            self.second[var.name] = self.data[var.name][_order(index)]
+            few = _few(var.type, update.meaning, index, literals.get(var.type, ()))
+            for step, data in enumerate(self.data):
+                data[var.name] = few[_order(index, step)]
         held = [v for v in sampling.used(update.components) if v.name in update.constants]
         states = sampling.points([*update.accumulators, *held], update.meaning, 48, literals)
         self.constants = {v.name: np.full(_DATA, states[v.name][0], states[v.name].dtype) for v in held}
@@ -67,27 +72,41 @@ class Separation:
     def of(self, starts: Sequence[State]) -> list[bool]:
         """Of each `e`, whether no two runs that it cannot tell apart are told apart by another x, as far as seen.
 
-        True of starts that have no value of their type.
+        True of starts that have no value of their type, and of infinite ones where the step has none.
         """
         result = [True] * len(starts)
-        known = [i for i, e in enumerate(starts) if all(map(self._has_value, e, self.update.types))]
-        values = {part: self._value(part) for part in {part for i in known for part in starts[i]}}
-        columns = range(len(self.update.types))
-        state = [np.repeat(np.concatenate([values[starts[i][at]] for i in known]), _DATA) for at in columns if known]
-        numbers: sampling.Array = np.empty((len(known), 0), dtype=np.uint64)
-        for steps in (1, 2):
+        types = self.update.types
+        parts = {pair for e in starts for pair in zip(e, types, strict=True)}
+        endless = {pair for pair in parts if self._is_endless(*pair)}
+        values = {pair: self._value(pair[0]) for pair in parts if pair in endless or self._has_value(*pair)}
+        columns = [list(zip(e, types, strict=True)) for e in starts]
+        computed = [i for i, row in enumerate(columns) if all(pair in values for pair in row)]
+        known = {i: [values[pair] for pair in columns[i]] for i in computed}
+        far = {i for i in computed if not endless.isdisjoint(columns[i])}
+        self._tell({i: value for i, value in known.items() if i not in far}, result)
+        with contextlib.suppress(TypeError, ValueError, OverflowError):  # of operations that take no infinity
+            self._tell({i: known[i] for i in sorted(far)}, result)
+        return result
+
+    def _tell(self, known: dict[int, list[sampling.Array]], result: list[bool]) -> None:
+        """Enter which starts, by number, cannot tell runs apart."""
+        state: list[sampling.Array] = []
+        numbers: sampling.Array
+        for size, steps in _LOOKS:
             if not known:
-                break
-            state = self._after(state, steps)
-            ends = numbered(state).reshape(len(known), _DATA)
-            numbers = np.concatenate([numbers, ends], axis=1)
+                return
+            if steps == 1:
+                columns = zip(*known.values(), strict=True)
+                state = [np.repeat(np.concatenate(column), size) for column in columns]
+                numbers = np.empty((len(known), 0), dtype=np.uint64)
+            state = self._after(state, steps, size)
+            numbers = np.concatenate([numbers, numbered(state).reshape(len(known), size)], axis=1)
             kept = ~self._clash(numbers, self.reached(steps))
             for i, fine in zip(known, kept.tolist(), strict=True):
                 result[i] = fine
-            known = list(itertools.compress(known, kept.tolist()))
+            known = {i: value for i, value in known.items() if result[i]}
             numbers = numbers[kept]
-            state = [part[np.repeat(kept, _DATA)] for part in state]
-        return result
+            state = [part[np.repeat(kept, size)] for part in state]
 
     def reached(self, longest: int) -> _Reached:
         """Where runs of up to so many data lead from the sampled x."""
@@ -117,21 +136,26 @@ class Separation:
         clash: sampling.Array = np.asarray(bad.any(axis=1))
         return clash
 
-    def _after(self, state: Sequence[sampling.Array], step: int) -> list[sampling.Array]:
-        """Where the data of the first or the second step lead from states that repeat for each of them."""
+    def _after(self, state: Sequence[sampling.Array], step: int, few: int = _DATA) -> list[sampling.Array]:
+        """Where the first few data of a step lead from states that repeat for each of them."""
         size = len(state[0])
-        data = (self.data if step == 1 else self.second) | self.constants
-        env = {name: np.tile(value, size // _DATA) for name, value in data.items()}
+        data = self.data[step - 1] | self.constants
+        env = {name: np.tile(value[:few], size // few) for name, value in data.items()}
         env |= {f"x{i}": part for i, part in enumerate(state)}
         return [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, env, self.update.meaning)]
 
     def _value(self, part: Expr) -> sampling.Array:
         """The value of a start's component, an array of one."""
-        return evaluate(part, self.constants, self.update.meaning)[:1]
+        value = evaluate(part, self.constants, self.update.meaning)[:1]
+        return value.astype(object) if is_infinite(part) and not self.inexact else value
 
     def _has_value(self, part: Expr, type_: Type) -> bool:
-        """Whether a start's component can be computed with: a float's infinities can."""
-        return part.type == type_ and not part.children and not (is_infinite(part) and not type_.is_float)
+        """Whether a start's component has a value of its type."""
+        return part.type == type_ and names(part) <= self.constants.keys()
+
+    def _is_endless(self, part: Expr, type_: Type) -> bool:
+        """Whether a start's component is an infinity among Python's integers."""
+        return is_infinite(part) and type_.is_int and self.update.meaning is Meaning.MATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +171,9 @@ class _Reached:
 
 
 @cache
-def _order(index: int) -> sampling.Array:
-    """An order of the data, for second steps."""
-    return np.random.default_rng(100 + index).permutation(_DATA)
+def _order(index: int, step: int) -> sampling.Array:
+    """An order of the data for a step: their own for the first."""
+    return np.arange(_DATA) if step == 0 else np.random.default_rng(100 * step + index).permutation(_DATA)
 
 
 def numbered(columns: Iterable[sampling.Array]) -> sampling.Array:
