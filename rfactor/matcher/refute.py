@@ -39,7 +39,7 @@ _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_PROOF = 2_000_000, 2.0, 200
+_PROOF = 500_000, 1.0, 200
 """Resource units, seconds and cases for the proof that a list of pairs covers every e."""
 
 

@@ -112,9 +112,12 @@ def _solved(update: Update, condition: Expr, op: Operator) -> Iterator[State]:
         return
     right = {f"y{i}" for i in range(len(update.types))}
     left = {f"x{i}" for i in range(len(update.types))}
-    for key, lower in ((form.args[0], False), (form.args[1], True)):
+    own = {f"y{i}": x for i, x in enumerate(update.accumulators)}
+    for key, other, lower in ((form.args[0], form.args[1], False), (form.args[1], form.args[0], True)):
         if names(key) & left or not names(key) & right:
             continue
+        if sampling.refute((substitute(key, own),), (other,), update.meaning, count=48) is not None:
+            continue  # the same is not asked of both
         e = _at_end(key, key.type, lower, update)
         if e is not None and _never_wins(e, op):
             yield e
@@ -124,7 +127,7 @@ def _at_end(key: Expr, type_: Type, lower: bool, update: Update) -> State | None
     from rfactor.prover.smt import Sat, solve
 
     end = Const(type_, type_.min if lower else type_.max)
-    outcome = solve([apply("==", key, end)], update.meaning, Limits(rlimit=3_000_000, seconds=0.5))
+    outcome = solve([apply("==", key, end)], update.meaning, Limits(rlimit=100_000, seconds=0.5))
     if not isinstance(outcome, Sat):
         return None
     values: list[Expr] = []
