@@ -25,8 +25,10 @@ _BITS = 16
 """Most bits of state."""
 _ENTRIES = 1 << 21
 """Most entries of the tables of all runs together."""
-_FEWEST, _MOST = 4, 256
-"""Data that are tried at least, and at most."""
+_MOST = 256
+"""Data that are tried at most."""
+_SIZES = (32, 256, 1024, _ENTRIES)
+"""Tables that are looked at together: where there are as many as states, or some more, no more are needed."""
 
 
 def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refutation | None:
@@ -49,15 +51,22 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     if len(data) < 2:
         return None
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
-        if len(runs) < 2:
-            continue
-        tables = np.stack([single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]] for run in runs])
-        weights = np.random.default_rng(0).integers(0, 1 << 63, tables.shape[1], dtype=np.uint64)
-        _, kept = np.unique((tables.astype(np.uint64) * weights).sum(axis=1, dtype=np.uint64), return_index=True)
-        kept = np.sort(kept)
-        ordered = np.sort(tables[kept], axis=0)
-        if len(kept) > 1 and bool(np.all((ordered[1:] == ordered[:-1]).any(axis=0))):
-            return _shown(update, [[data[i] for i in runs[k]] for k in kept], tables[kept], held, start)
+        different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
+        waiting = iter(runs)
+        for size in _SIZES:
+            for run in waiting:
+                table = single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]]
+                different.setdefault(table.tobytes(), (run, table))
+                if len(different) == size:
+                    break
+            if len(different) < 2:
+                break
+            tables = np.stack([table for _, table in different.values()])
+            ordered = np.sort(tables.T, axis=1)
+            if bool(np.all((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))):
+                return _shown(update, [[data[i] for i in run] for run, _ in different.values()], tables, held, start)
+            if len(different) < size:
+                break
     return None
 
 
@@ -122,7 +131,7 @@ def _tables(
         for component, type_ in zip(reversed(update.components), reversed(update.types), strict=True):
             after = np.broadcast_to(evaluate(component, env | given, update.meaning, kind), number.shape)
             number = (number << type_.bits) | (after.astype(np.int64) & ((1 << type_.bits) - 1))
-        result.append(number)
+        result.append(number.astype(np.uint8 if bits <= 8 else np.uint16))
     return result
 
 
