@@ -28,7 +28,7 @@ _DATA = 64
 _LONGEST = 3
 """Data of the longest runs."""
 _LOOKS = ((16, 1), (_DATA, 1), *((_DATA, steps) for steps in range(2, _LONGEST + 1)))
-"""How many data, and runs of up to how many, starts are held against in turn."""
+"""How many data, and runs of up to how many, starts are held against in turn; few starts not against few data."""
 _STATES = [0, 3, 17, 20, 30, 33, 40]
 """Which sampled values of the accumulators data are told apart from."""
 _WEIGHTS = np.array([[(2 * i + 1) * 0x9E3779B97F4A7C15 % (1 << 64)] for i in range(len(_STATES))], dtype=np.uint64)
@@ -92,7 +92,7 @@ class Separation:
         """Enter which starts, by number, cannot tell runs apart."""
         state: list[sampling.Array] = []
         numbers: sampling.Array
-        for size, steps in _LOOKS:
+        for size, steps in _LOOKS if len(known) > _FIRST else _LOOKS[1:]:
             if not known:
                 return
             if steps == 1:
