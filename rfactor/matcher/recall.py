@@ -7,6 +7,7 @@ recollection costs time and nothing else. That nothing was found is remembered o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, rewrite, walk
@@ -33,6 +34,7 @@ class Likeness:
     """Names in the shape to names in the update."""
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def of(update: Update) -> Likeness:
         """The form with data d0, d1, …, constants c0, c1, …, and the type, if there is one alone, 32 bits wide."""
         accumulators = {x.name for x in update.accumulators}
