@@ -1,20 +1,23 @@
 """Proofs that no operator on this state exists: for every `e`, two runs that `e` cannot tell apart and some x can.
 
-If `op`, `g` and `e` existed, equal results from `e` would mean equal right operands, hence equal results from every x.
-The runs are written as expressions in `e` (for |x - a|: data e + 1 and e - 1), found on samples and proved for
-every value. A short list of such pairs covers all `e`; what is proved is that at every `e` one of the list applies.
+If `op` and `g` existed, with an identity or without, let `e` be the right operand `g(m)` of one datum `m`. Runs with
+equal results from `e` would have equal right operands when they follow `m`, hence equal results from every x that `m`
+leads to. So x is looked for among these. The runs are written as expressions in `e` (for |x - a|: data e + 1 and
+e - 1), found on samples and proved for every value. A short list of such pairs covers all `e`; what is proved is that
+at every `e` one of the list applies.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rfactor.ir.evaluate import evaluate, evaluate_all, to_value
-from rfactor.ir.expr import Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, to_value
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher import small_states
@@ -35,6 +38,8 @@ _ROWS = 24
 """Sampled values of e; the prover's counterexamples are added to them."""
 _RUNS = ((150, 0), (60, 220))
 """Most runs of one and of two data looked at together: at first, and where that does not suffice."""
+_FIRST = 12
+"""Most data that are tried as the first."""
 _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
@@ -57,6 +62,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     solved = solved_runs(own, e)
+    first = first_data(own, e)
     for one, two in _RUNS:
         if limits.expired:
             return None
@@ -66,10 +72,48 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
             *(run for run in solved if len(run) == 2),
             *(runs_of(own, e, 2, two) if two else []),
         ]
-        found = _Search(update, held, own, e, runs, same_length).search(limits)
-        if found is not None:
-            return found
+        for datum in first:
+            search = _Search(update, held, own, e, runs, datum, same_length)
+            found = search.search(limits)
+            if found is not None:
+                return found
     return None
+
+
+def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
+    """Of some literal data those that lead to the most states from samples: the plainest, and the most general."""
+    starts = probes(update, e)
+    env = sampling.points(e, update.meaning, _ROWS, sampling.literals(update.components))
+    rows = len(next(iter(env.values())))
+    parts = [np.broadcast_to(v, (rows,)) for v in evaluate_all([p for s in starts for p in s], env, update.meaning)]
+    state = {f"x{i}": np.concatenate(parts[i :: len(e)]) for i in range(len(e))}
+    choices = [[(v.name, literal) for literal in _literals(v, update)] for v in update.data]
+    total = math.prod(map(len, choices))
+    found: list[tuple[int, int, int, int, Mapping[str, Expr]]] = []
+    for pick in itertools.islice(itertools.product(*choices), 0, None, -(-total // _FIRST)):
+        datum = dict(pick)
+        values = {name: as_array(v.type, [v.value], update.meaning) for name, v in pick}
+        ends = evaluate_all(update.components, state | values, update.meaning)
+        size = rows * len(starts)
+        columns = [_without_rounding(np.broadcast_to(end, (size,))) for end in ends]
+        nodes = sum(len(list(walk(tidy(part)))) for part in step(update, e, datum))
+        count, kinds = len(np.unique(numbered(columns))), len(set(datum.values()))
+        found.append((-count, nodes, -kinds, len(found), datum))
+    most = min(found)[0]
+    many = [one for one in found if 4 * one[0] <= 3 * most]
+    plainest: Mapping[str, Expr] = min(many, key=lambda one: one[1:4])[4]
+    general: Mapping[str, Expr] = min(many, key=lambda one: one[2:4])[4]
+    return [plainest] if plainest == general else [plainest, general]
+
+
+def _literals(var: Var, update: Update) -> list[Const]:
+    """Values of a datum: not special, special, and the lowest."""
+    type_ = var.type
+    if type_.is_bool:
+        return [Const(type_, False), Const(type_, True)]
+    own = [Const(type_, n) for n in (7, 0, 1)]
+    bounded = type_.is_int and (update.meaning is Meaning.WRAP or type_.code == "uint")
+    return [*own, Const(type_, type_.min if bounded else -1)]
 
 
 def _divides_by_data(update: Update) -> bool:
@@ -121,20 +165,25 @@ class _Search:
         update: Update,
         e: tuple[Var, ...],
         runs: Sequence[Run],
+        first: Mapping[str, Expr],
         same_length: bool,
     ) -> None:
         self.whole, self.held, self.update, self.e = whole, held, update, e
         self.quotients = defined.conditions(update.components, everywhere=True)
         literal = _divides_by_data(whole)
         self.runs = [run for run in runs if not literal or not any(names(t) for datum in run for t in datum.values())]
-        self.probes = probes(update, self.e)
+        near = sampling.literals(update.components)
+        self.env = sampling.points(self.e, update.meaning, _ROWS, near)
+        self.first = (first,)
+        """The datum after which runs are compared."""
+        reached = [(self.final(self.first, probe), probe) for probe in probes(update, self.e)]
+        reached.sort(key=lambda pair: sum(len(list(walk(part))) for part in pair[0]))
+        self.reached, self.probes = [state for state, _ in reached], [probe for _, probe in reached]
         lengths = np.array([len(run) for run in self.runs])
         self.comparable = [np.flatnonzero(lengths == n) for n in (1, 2)] if same_length else [np.arange(len(lengths))]
         """Sets of runs of which any two may be a pair."""
         alike = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
         self.pairs = np.triu(alike, 1)
-        near = sampling.literals(update.components)
-        self.env = sampling.points(self.e, update.meaning, _ROWS, near)
         self.values: dict[Expr, sampling.Array] = {}
         self.terms: dict[Expr, int] = {}
         """What runs read, with its number."""
@@ -154,7 +203,7 @@ class _Search:
             claim: Expr | None = None
             for i, j in chosen:
                 for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]}):
-                    applies = self.applies(self.runs[i], self.runs[j], self.probes[number])
+                    applies = self.applies(self.runs[i], self.runs[j], number)
                     claim = applies if claim is None else apply("or", claim, applies)
             assert claim is not None
             verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*_PROOF))
@@ -193,7 +242,7 @@ class _Search:
         ends = self.ends([self.e], env)[0]
         if not all(np.any([_repeats(ends[some]) for some in self.comparable], axis=0)):
             return None
-        ends_of = self.ends(self.probes, env)
+        ends_of = self.ends(self.reached, env)
         # Where runs end from all probes together, as one number: equal numbers may be chance, and tell nothing apart.
         together = np.zeros(ends.shape, dtype=np.uint64)
         for probe in ends_of:
@@ -260,9 +309,10 @@ class _Search:
             start = step(self.update, start, datum)
         return start
 
-    def applies(self, one: Run, other: Run, probe: State) -> Expr:
-        """The two runs end alike from e, and not from the probe, and divide by no zero, where nothing is claimed."""
-        ends = [self.final(run, start) for start in (self.e, probe) for run in (one, other)]
+    def applies(self, one: Run, other: Run, number: int) -> Expr:
+        """The two runs end alike from e, and not from where the first datum leads a probe to, and divide by no zero,
+        where nothing is claimed."""
+        ends = [self.final(run, start) for start in (self.e, self.reached[number]) for run in (one, other)]
         pairs = zip(ends[0], ends[1], strict=True)
         from_e = [(a, b) for a, b in pairs if not prove_by_cases((a,), (b,), self.update.meaning, (), Limits(cases=0))]
         from_x = zip(ends[2], ends[3], strict=True)
@@ -271,7 +321,7 @@ class _Search:
             unequal = apply("!=", a, b)
             different = unequal if different is None else apply("or", different, unequal)
         assert different is not None
-        divided = [c for start in (self.e, probe) for run in (one, other) for c in self.defined(run, start)]
+        divided = [c for run in (one, other) for c in self.divided(run, number)]
         return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
 
     def shown(self, table: _Table, chosen: Sequence[_Pair], proof: Proven) -> Refutation | None:
@@ -280,15 +330,19 @@ class _Search:
             runs = (self.runs[pair[0]], self.runs[pair[1]])
             which = table.which(pair)
             for row in np.flatnonzero(table.good[:, pair[0], pair[1]]).tolist():
-                probe = self.probes[int(which[row])]
-                if any(self.divides_by_zero(run, start, row) for run in runs for start in (self.e, probe)):
+                number = int(which[row])
+                if any(self.divides_by_zero(run, number, row) for run in runs):
                     continue
-                e, x = ([self.at(part, row) for part in state] for state in (self.e, probe))
+                e, x = ([self.at(part, row) for part in state] for state in (self.e, self.reached[number]))
                 one, other = ([{name: self.at(t, row) for name, t in datum.items()} for datum in run] for run in runs)
                 found = told(self.whole, e, x, (one, other), self.held, proof)
                 if found is not None:
                     return found
         return None
+
+    def divided(self, run: Run, number: int) -> list[Expr]:
+        """Conditions under which a run divides by no zero from e, nor after the first datum from a probe."""
+        return [*self.defined(run, self.e), *self.defined((*self.first, *run), self.probes[number])]
 
     def defined(self, run: Run, start: State) -> list[Expr]:
         """Conditions under which a run divides by no zero."""
@@ -299,14 +353,10 @@ class _Search:
             start = step(self.update, start, datum)
         return found
 
-    def divides_by_zero(self, run: Run, start: State, row: int) -> bool:
-        """Whether a run from a start does so at a sampled e."""
-
-        def fixed(expr: Expr) -> Expr:
-            return const(expr.type, self.at(expr, row))
-
-        data = tuple({name: fixed(term) for name, term in datum.items()} for datum in run)
-        return FALSE in self.defined(data, tuple(map(fixed, start)))
+    def divides_by_zero(self, run: Run, number: int, row: int) -> bool:
+        """Whether a run does so at a sampled e."""
+        values = {v.name: const(v.type, self.at(v, row)) for v in self.e}
+        return FALSE in [tidy(substitute(condition, values)) for condition in self.divided(run, number)]
 
     def at(self, expr: Expr, row: int) -> Value:
         """The value of an expression in e at a sampled e."""

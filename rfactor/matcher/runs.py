@@ -98,14 +98,18 @@ def step(update: Update, state: State, datum: Mapping[str, Expr]) -> State:
     return tuple(substitute(component, values) for component in update.components)
 
 
+_SHAPES = 10
+"""Numbers that are tried; truth values are combined with each."""
+
+
 def probes(update: Update, e: State) -> list[State]:
     """States x at which two runs may differ, as expressions in e."""
-    shapes = 10
     columns: list[list[Expr]] = []
     for v in e:
         type_ = v.type
         if type_.is_bool:
-            columns.append([(v, apply("not", v), Const(BOOL, True), Const(BOOL, False))[i % 4] for i in range(shapes)])
+            values = (v, apply("not", v), Const(BOOL, True), Const(BOOL, False))
+            columns.append([values[(i + i // _SHAPES) % 4] for i in range(4 * _SHAPES)])
             continue
         one = const(type_, 1)
         down = apply("+", v, const(type_, 3)) if _bounded_below(type_, update) else apply("-", v, one)
@@ -125,7 +129,8 @@ def probes(update: Update, e: State) -> list[State]:
                 apply("+", v, apply("+", v, one)),
             ]
         )
-    return [tuple(column[i] for column in columns) for i in range(shapes)]
+    count = max(map(len, columns))
+    return [tuple(column[i % len(column)] for column in columns) for i in range(count)]
 
 
 def _bounded_below(type_: Type, update: Update) -> bool:

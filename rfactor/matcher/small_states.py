@@ -1,7 +1,7 @@
 """Refutation by trying every state: few bits of state, so that runs are tables from all states to all states.
 
-For every start two runs are looked for that it cannot tell apart and that are different tables. Where more tables can
-be reached than there are states, every start has such a pair.
+For every start two runs are looked for that it cannot tell apart and that are different tables on the states that one
+datum leads to: see `refute`. Where there are more such tables than states, every start has such a pair.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     data, single = [datum for datum, _ in found], [table for _, table in found]
     if len(data) < 2:
         return None
+    reached = max(map(np.unique, single), key=len)
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
         different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
         waiting = iter(runs)
         for size in _SIZES:
             for run in waiting:
                 table = single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]]
-                different.setdefault(table.tobytes(), (run, table))
+                different.setdefault(table[reached].tobytes(), (run, table))
                 if len(different) == size:
                     break
             if len(different) < 2:
@@ -64,7 +65,8 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
             tables = np.stack([table for _, table in different.values()])
             ordered = np.sort(tables.T, axis=1)
             if bool(np.all((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))):
-                return _shown(update, [[data[i] for i in run] for run, _ in different.values()], tables, held, start)
+                told_runs = [[data[i] for i in run] for run, _ in different.values()]
+                return _shown(update, told_runs, tables, reached, held, start)
             if len(different) < size:
                 break
     return None
@@ -149,10 +151,11 @@ def _shown(
     update: Update,
     runs: Sequence[Sequence[Mapping[str, Value]]],
     tables: sampling.Array,
+    reached: sampling.Array,
     held: Mapping[str, Value],
     start: float,
 ) -> Refutation | None:
-    """The first start with two runs that it does not tell apart, and another that does."""
+    """The first start with two runs that it does not tell apart, and another, of those reached, that does."""
     columns = states(update.types)
 
     def state(number: int) -> list[Value]:
@@ -164,7 +167,7 @@ def _shown(
         for at, end in enumerate(tables[:, e].tolist()):
             other = seen.setdefault(end, at)
             if other != at:
-                x = int(np.argmax(tables[other] != tables[at]))
+                x = int(reached[np.argmax(tables[other][reached] != tables[at][reached])])
                 found = told(update, state(e), state(x), (runs[other], runs[at]), held, proof)
                 if found is not None:
                     return found

@@ -27,6 +27,7 @@ from rfactor.matcher import (
     saturating,
     selection,
     substitution,
+    verbatim,
 )
 from rfactor.matcher.groups import cycles
 from rfactor.matcher.recall import Kind, Likeness, Memory
@@ -237,4 +238,5 @@ def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
         ("replay", replay.claims),
         ("substitution", partial(substitution.claims, limits=limits)),
         ("generalized", partial(generalized.claims, limits=limits)),
+        ("verbatim", verbatim.claims),
     ]

@@ -38,7 +38,13 @@ LEFT_ALONE = [
     ("x*a", "i16", "wrap"),
     ("min(x, k) ^ 0", "u8", "wrap"),
     ("select(a < x, a, x)", "u8", "wrap"),
+    ("select(x == a, x, 0)", "u8", "wrap"),
+    ("select(x == a, x, k)", "i32", "wrap"),
+    ("select(x == 255, a, select(x == a, x, 254))", "u8", "wrap"),
+    ("x + max(a - x, 0)", "i32", "math"),
+    ("0.5*(x + a + abs(x - a))", "f32", "wrap"),
 ]
+"""The last have an operator without an identity, or one that is infinite, where the update says nothing."""
 
 
 @pytest.mark.parametrize(("text", "type_", "semantics"), REFUTED)
