@@ -10,7 +10,7 @@ order-only claim, and the opaque key of a computed selection, in one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rfactor.ir.expr import Const, Expr, walk
 from rfactor.ir.meaning import Meaning
@@ -23,6 +23,7 @@ from rfactor.prover.polynomial import Polynomial, Ring, TooLarge, single_atom
 from rfactor.prover.values import Values
 from rfactor.prover.verdict import Method
 
+Pair = tuple[Expr, Expr]
 _MOST_FACTS, _MOST_ASKED = 80, 40
 """Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
 
@@ -39,10 +40,7 @@ def prove_by_cases(
     limits: Limits,
 ) -> Method | None:
     """`normal_form` or `order` if left = right componentwise wherever the assumptions hold; None if not shown."""
-    session = _Cases(meaning, tuple(assumptions), limits)
-    for side in (left, right, assumptions):
-        for expr in side:
-            session.meet_infinities(expr)
+    session = Cases(left, right, meaning, tuple(assumptions), limits)
     try:
         for one, other in zip(left, right, strict=True):
             if one != other and not session.equal(one, other):
@@ -52,14 +50,25 @@ def prove_by_cases(
     return "order" if session.splits else "normal_form"
 
 
-class _Cases(Values):
-    """The search through the cases."""
+class Cases(Values):
+    """The search through the cases, for any of the components of one claim."""
 
-    def __init__(self, meaning: Meaning, assumptions: tuple[Expr, ...], limits: Limits) -> None:
+    def __init__(
+        self,
+        left: Sequence[Expr],
+        right: Sequence[Expr],
+        meaning: Meaning,
+        assumptions: tuple[Expr, ...],
+        limits: Limits,
+    ) -> None:
         super().__init__(meaning, assumptions)
         self.assumptions, self.limits = assumptions, limits
         self.splits = 0
         self.asked = 0
+        self.undecided = State()
+        """Before the first split: what follows from it is computed once for all components."""
+        for expr in (*left, *right, *assumptions):
+            self.meet_infinities(expr)
 
     def meet_infinities(self, expr: Expr) -> None:
         """Know the infinite ends in advance: everything of their type lies between them."""
@@ -67,8 +76,30 @@ class _Cases(Values):
             if isinstance(node, Const) and isinstance(node.value, float) and math.isinf(node.value):
                 self.constant(node)
 
+    def without_alike(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs that are not the same polynomial already, whatever is assumed."""
+        return [pair for pair in pairs if not self.is_shown(self.alike, pair)]
+
+    def without_equal(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs that are not shown equal by cases."""
+        return [pair for pair in pairs if not self.is_shown(self.equal, pair)]
+
+    def is_shown(self, show: Callable[[Expr, Expr], bool], pair: Pair) -> bool:
+        try:
+            return show(*pair)
+        except (Unsupported, _OutOfCases, TooLarge):
+            return False
+
+    def alike(self, left: Expr, right: Expr) -> bool:
+        """Whether both sides are the same polynomial without a split."""
+        try:
+            return self.same(left, right, self.undecided)
+        except Split:
+            return False
+
     def equal(self, left: Expr, right: Expr) -> bool:
-        pending = [State()]
+        """Whether both sides are the same in all cases; raises what says that this cannot be told."""
+        pending = [self.undecided.copy()]
         while pending:
             state = pending.pop()
             try:
