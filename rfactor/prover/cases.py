@@ -24,7 +24,7 @@ from rfactor.prover.values import Values
 from rfactor.prover.verdict import Method
 
 Pair = tuple[Expr, Expr]
-_MOST_FACTS, _MOST_ASKED = 80, 40
+_MOST_FACTS, _MOST_ASKED = 80, 24
 """Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
 
 

@@ -24,6 +24,7 @@ from rfactor.prover.bounded import Unbounded, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.ordered_sums import without_equal_sums
 from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
@@ -120,9 +121,10 @@ def _prove_equal(
         return proven("bits")
     if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
         return proven("bits")
+    pairs = without_equal_sums(pairs, meaning, assumptions)
     pairs = cases.without_equal(pairs)
     if not pairs:
-        return proven("order" if cases.splits else "normal_form")
+        return proven("order")
     left, right = _sides(pairs)
     bits = _bits([*left, *right, *assumptions], meaning)
     if bits is not None and bits <= _EXHAUSTED_FIRST:
@@ -146,6 +148,8 @@ def _sides(pairs: Sequence[Pair]) -> tuple[Tuple, Tuple]:
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
+_FEW_CASES = 40
+"""Branches that cost less than the solver."""
 _FLAGS = 4
 """Most truth values of variables of which every choice is a claim of its own."""
 
@@ -176,7 +180,10 @@ def _without_overflow(
 
 def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None:
     sides = claim.exprs[:half], claim.exprs[half:]
-    method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits)
+    pairs = list(zip(*sides, strict=True))
+    if not without_equal_sums(pairs, Meaning.MATH, (*claim.assumptions, *claim.ranges)):
+        return "order"
+    method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits.at_most(cases=_FEW_CASES))
     if method is None:
         known = (*claim.assumptions, *claim.ranges)
         solved = _by_solver(*sides, Meaning.MATH, known, limits, time.perf_counter())
