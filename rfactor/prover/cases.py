@@ -119,11 +119,10 @@ class Cases(Values):
     def excluded(self, state: State) -> bool:
         """Whether arithmetic on the reals or the unbounded integers leaves nothing of this branch."""
         facts = [
-            (self.nodes[domain, low], self.nodes[domain, high], strict)
+            (self.nodes[low], self.nodes[high], strict)
             for domain, order in state.orders.items()
             if domain[1] == 0
-            for low, edges in order.above.items()
-            for high, strict in edges.items()
+            for low, high, strict in order.facts
         ]
         if not self.limits.cases or len(facts) > _MOST_FACTS or self.asked >= _MOST_ASKED:
             return False
@@ -140,6 +139,7 @@ class Cases(Values):
                 result.append(branch)
             return result
         low, high = split.low, split.high
+        assert isinstance(high, int)
         edges = [[(low, high, True)], [(high, low, False)]]
         if split.equality:
             order = state.orders[split.domain]
@@ -179,10 +179,10 @@ class Cases(Values):
             return None
         found: list[tuple[int, Polynomial]] = []
         for node in list(order.above):
-            atom = single_atom(self.nodes[domain, node]) if (domain, node) in self.nodes else None
+            atom = single_atom(self.nodes[node])
             if atom is None or atom not in functions.spoken_of(self, value):
                 continue
-            equal = [self.nodes[domain, other] for other in order.equals(node)]
+            equal = [self.nodes[other] for other in order.equals(node)]
             alike = {atom, *(other for image in equal if (other := single_atom(image)) is not None)}
             for image in equal:
                 single = single_atom(image)

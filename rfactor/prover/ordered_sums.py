@@ -376,4 +376,3 @@ def _ratio(value: Polynomial, unit: Polynomial) -> Fraction | None:
     monomial: Monomial = next(iter(unit))
     ratio = Fraction(value[monomial]) / Fraction(unit[monomial])
     return ratio if all(value[m] == ratio * c for m, c in unit.items()) else None
-
