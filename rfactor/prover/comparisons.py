@@ -139,28 +139,28 @@ class Comparisons:
 
     def place(self, type_: Type, a: Polynomial, b: Polynomial, state: State) -> tuple[Preorder, int, int]:
         """The two polynomials as nodes of the preorder of their type, with what is known of constants."""
-        if not self.ring(type_).bits:
-            a, b = _sides(a, b)
         domain = self.domain(type_)
+        if not domain[1]:
+            a, b = _sides(a, b)
         order = state.orders.get(domain)
         if order is None:
             order = state.orders[domain] = Preorder()
-        return order, self.node(type_, a, order), self.node(type_, b, order)
+        return order, self.node(type_, domain, a, order), self.node(type_, domain, b, order)
 
-    def node(self, type_: Type, value: Polynomial, order: Preorder) -> int:
+    def node(self, type_: Type, domain: Domain, value: Polynomial, order: Preorder) -> int:
         number: Number | float | None = constant_value(value)
         if number is not None:
-            number = type_.wrap(int(number)) if self.ring(type_).bits else number
+            number = type_.wrap(int(number)) if domain[1] else number
         elif self.infinite and (atom := single_atom(value)) in self.infinite:
             number = math.inf if self.described[atom or 0] == ("inf", True) else -math.inf
-        place = (self.domain(type_), key(value) if number is None else number)
+        place = (domain, key(value) if number is None else number)
         node = self.numbers.get(place)
         if node is None:
             node = self.numbers[place] = len(self.nodes)
             self.nodes.append(value)
             if number is not None:
                 self.constants[node] = number
-        if node in order:
+        if node in order.above:
             return node
         known = list(order.above)
         order.add(node)
@@ -173,16 +173,19 @@ class Comparisons:
             return node
         for low_value, high_value in self.bounds(type_, value):
             if low_value is not None:
-                order.know(self.end(type_, low_value, order), node, False)
+                order.know(self.end(type_, domain, low_value, order), node, False)
             if high_value is not None:
-                order.know(node, self.end(type_, high_value, order), False)
+                order.know(node, self.end(type_, domain, high_value, order), False)
         return node
 
-    def end(self, type_: Type, value: int | float, order: Preorder) -> int:
+    def end(self, type_: Type, domain: Domain, value: int | float, order: Preorder) -> int:
         """The node of a bound."""
+        known = self.numbers.get((domain, value))
+        if known is not None and known in order.above:
+            return known
         poly = self.constant(Const(type_, value)) if math.isinf(value) else self.ring(type_).constant(int(value))
         assert isinstance(poly, dict)
-        return self.node(type_, poly, order)
+        return self.node(type_, domain, poly, order)
 
     def bounds(self, type_: Type, value: Polynomial) -> list[tuple[int | float | None, int | float | None]]:
         """Ranges that hold for a node: of its type, of a variable, of a widened value, of a remainder, of a square."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 Path = Literal["none", "weak", "strict"]
@@ -20,7 +19,7 @@ class Preorder:
 
     def __init__(self) -> None:
         self.above: dict[int, int] = {}
-        """For each node the nodes known to be at least as large."""
+        """For each node that was added the nodes known to be at least as large."""
         self.strictly: dict[int, int] = {}
         """For each node the nodes known to be larger."""
         self.below: dict[int, int] = {}
@@ -33,9 +32,6 @@ class Preorder:
         other.above, other.strictly, other.below = dict(self.above), dict(self.strictly), dict(self.below)
         other.facts = self.facts
         return other
-
-    def __contains__(self, node: int) -> bool:
-        return node in self.above
 
     def add(self, node: int) -> None:
         """Make place for a node of which nothing is known."""
@@ -75,8 +71,10 @@ class Preorder:
         ]
 
 
-def _members(bits: int) -> Iterator[int]:
+def _members(bits: int) -> list[int]:
+    found = []
     while bits:
         lowest = bits & -bits
-        yield lowest.bit_length() - 1
+        found.append(lowest.bit_length() - 1)
         bits ^= lowest
+    return found
