@@ -131,13 +131,11 @@ class Cases(Values):
         return contradict(facts, self.infinite)
 
     def branches(self, split: Split, state: State) -> list[State]:
-        result = []
+        """What there is of the state in each way of deciding; the state itself is used up."""
         if split.low is None:
-            for value in (True, False):
-                branch = state.copy()
-                branch.booleans[split.high] = value
-                result.append(branch)
-            return result
+            other = state.copy()
+            state.booleans[split.high], other.booleans[split.high] = True, False
+            return [state, other]
         low, high = split.low, split.high
         assert isinstance(high, int)
         edges = [[(low, high, True)], [(high, low, False)]]
@@ -148,12 +146,11 @@ class Cases(Values):
                 edges.append([(low, high, True)])
             if order.path(low, high) == "none":
                 edges.append([(high, low, True)])
-        for choice in edges:
-            branch = state.copy()
+        branches = [state, *(state.copy() for _ in edges[1:])]
+        for branch, choice in zip(branches, edges, strict=True):
             for edge in choice:
                 branch.orders[split.domain].know(*edge)
-            result.append(branch)
-        return result
+        return branches
 
     def same(self, left: Expr, right: Expr, state: State) -> bool:
         if left.type.is_bool:
