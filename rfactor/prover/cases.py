@@ -28,6 +28,10 @@ _MOST_FACTS, _MOST_ASKED = 80, 24
 """Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
 
 
+_QUICK = 32
+"""Branches that cost less than trying samples."""
+
+
 class _OutOfCases(Exception):
     """The budget of branches is used up."""
 
@@ -67,6 +71,9 @@ class Cases(Values):
         self.asked = 0
         self.undecided = State()
         """Before the first split: what follows from it is computed once for all components."""
+        self.open: dict[Pair, list[State]] = {}
+        """The branches that are left of each search."""
+        self.quick = False
         for expr in (*left, *right, *assumptions):
             self.meet_infinities(expr)
 
@@ -80,8 +87,12 @@ class Cases(Values):
         """The pairs that are not the same polynomial already, whatever is assumed."""
         return [pair for pair in pairs if not self.is_shown(self.alike, pair)]
 
-    def without_equal(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """The pairs that are not shown equal by cases."""
+    def without_equal(self, pairs: Sequence[Pair], quick: bool = False) -> list[Pair]:
+        """The pairs that are not shown equal by cases; if `quick`, by few, and arithmetic is not asked.
+
+        Where a quick search was broken off, another goes on.
+        """
+        self.quick = quick
         return [pair for pair in pairs if not self.is_shown(self.equal, pair)]
 
     def is_shown(self, show: Callable[[Expr, Expr], bool], pair: Pair) -> bool:
@@ -99,21 +110,23 @@ class Cases(Values):
 
     def equal(self, left: Expr, right: Expr) -> bool:
         """Whether both sides are the same in all cases; raises what says that this cannot be told."""
-        pending = [self.undecided.copy()]
+        pending = self.open.setdefault((left, right), [self.undecided.copy()])
+        most = min(_QUICK, self.limits.cases) if self.quick else self.limits.cases
         while pending:
-            state = pending.pop()
+            state = pending[-1]
             try:
                 if (
                     all(self.condition(claim, state) for claim in self.assumptions)
                     and not self.same(left, right, state)
-                    and not self.excluded(state)
+                    and (self.quick or not self.excluded(state))
                 ):
                     return False
+                pending.pop()
             except Split as split:
                 self.splits += 1
-                if self.splits > self.limits.cases or (self.splits % 64 == 0 and self.limits.expired):
+                if self.splits > most or (self.splits % 64 == 0 and self.limits.expired):
                     raise _OutOfCases from None
-                pending.extend(self.branches(split, state))
+                pending[-1:] = self.branches(split, state)
         return True
 
     def excluded(self, state: State) -> bool:

@@ -107,6 +107,9 @@ def _prove_equal(
     pairs = cases.without_alike(pairs)
     if not pairs:
         return proven("normal_form")
+    pairs = cases.without_equal(pairs, quick=True)
+    if not pairs:
+        return proven("order")
     left, right = _sides(pairs)
     refuted = sampling.refute(left, right, meaning, assumptions)
     if refuted is not None:
