@@ -239,7 +239,7 @@ class _Reader:
         return type_.is_float or (type_.is_int and self.facts.meaning is Meaning.MATH)
 
     def less(self, low: Lattice, high: Lattice) -> bool:
-        if low == high:
+        if self.extremum(False, low, high) == low:
             return False
         one, other = _alone(low), _alone(high)
         if one is None or other is None:
