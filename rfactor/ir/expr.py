@@ -385,6 +385,9 @@ def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) ->
 
     Without recursion, so that expressions may be as deep as a program makes them.
     """
+    found = memo.get(expr)
+    if found is not None:
+        return found
     if not any(known.children for known in memo):
         for node in walk(expr):
             if node not in memo:

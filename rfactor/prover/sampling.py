@@ -133,15 +133,14 @@ def used(exprs: Sequence[Expr]) -> tuple[Var, ...]:
 
 def differs(left: Array, right: Array) -> Array:
     """Where two arrays of values differ; beyond rounding, for floats. NaN equals NaN."""
-    left, right = np.broadcast_arrays(left, right)
-    if not left.dtype.kind == right.dtype.kind == "f":
-        unequal: Array = np.asarray(np.not_equal(left, right)).astype(bool)
-        return unequal
+    same: Array = np.asarray(np.equal(left, right)).astype(bool)
+    if same.all() or not left.dtype.kind == right.dtype.kind == "f":
+        return ~same
     with np.errstate(all="ignore"):
         # An infinity is near nothing: the distance to it would be within any part of it.
         close = np.abs(left - right) <= TOLERANCE * (1.0 + np.maximum(np.abs(left), np.abs(right)))
         close &= np.isfinite(left) & np.isfinite(right)
-    different: Array = ~(close | (left == right) | (np.isnan(left) & np.isnan(right)))
+    different: Array = ~(close | same | (np.isnan(left) & np.isnan(right)))
     return different
 
 
