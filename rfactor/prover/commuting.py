@@ -21,7 +21,7 @@ from rfactor.prover.operator import Operator, Tuple
 from rfactor.prover.verdict import Proven
 
 Array = NDArray[Any]
-_SAMPLES = 64
+_SAMPLES = 128
 _QUICK = 300
 """Branches of a proof by cases that are worth less than a witness from runs of two data."""
 

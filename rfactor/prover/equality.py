@@ -1,7 +1,8 @@
 """Are two tuples of expressions the same function? The one question under every claim.
 
-Cheapest first: structure, samples that refute, proof by cases over polynomials, one bit for bitwise claims, all values
-of a small domain, the solver.
+Cheapest first: structure, equal polynomials, a few cases of the comparisons, samples that refute, one bit for bitwise
+claims, shifts and single bits, minima and maxima of sums, all cases, all values of a small domain, the solver. What
+settles a component settles it: the next is asked of the others alone.
 """
 
 from __future__ import annotations
