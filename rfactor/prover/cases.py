@@ -69,8 +69,6 @@ class Cases(Values):
         self.assumptions, self.limits = assumptions, limits
         self.splits = 0
         self.asked = 0
-        self.undecided = State()
-        """Before the first split: what follows from it is computed once for all components."""
         self.open: dict[Pair, list[State]] = {}
         """The branches that are left of each search."""
         self.quick = False
@@ -103,14 +101,19 @@ class Cases(Values):
 
     def alike(self, left: Expr, right: Expr) -> bool:
         """Whether both sides are the same polynomial without a split."""
+        state = State()
         try:
-            return self.same(left, right, self.undecided)
+            if self.same(left, right, state):
+                return True
         except Split:
-            return False
+            pass
+        if not self.assumptions:  # they are looked at first: what is known of divisors depends on them
+            self.open[left, right] = [state]
+        return False
 
     def equal(self, left: Expr, right: Expr) -> bool:
         """Whether both sides are the same in all cases; raises what says that this cannot be told."""
-        pending = self.open.setdefault((left, right), [self.undecided.copy()])
+        pending = self.open.setdefault((left, right), [State()])
         most = min(_QUICK, self.limits.cases) if self.quick else self.limits.cases
         while pending:
             state = pending[-1]

@@ -1,9 +1,10 @@
 """Minima and maxima of sums, in normal form: a maximum of minima of polynomials, for every choice of the truth values.
 
 Addition distributes over `min` and `max`, and so does what is known not to be negative when it multiplies (Butkovic,
-Max-linear Systems, 2010). What is left is written as a maximum of minima, without the parts that others are known to make
-superfluous: in the distributive lattice that polynomials generate freely this form is unique. A comparison that is not such a choice is a truth value of its own, of
-which nothing is known. So a yes holds for unbounded integers and reals; a no says nothing.
+Max-linear Systems, 2010). What is left is written as a maximum of minima, without the parts that others are known to
+make superfluous: in the distributive lattice that polynomials generate freely this form is unique. A comparison that is
+not such a choice is a truth value of its own, of which nothing is known. So a yes holds for unbounded integers and
+reals; a no says nothing.
 """
 
 from __future__ import annotations
