@@ -35,7 +35,9 @@ def evaluate(expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WR
     Arrays have the variable's dtype, or hold Python integers, `Fraction`s and floats where the meaning is unbounded or
     real. Calls of functions and images are not evaluated here: `KeyError`.
     """
-    return next(evaluate_all((expr,), env, meaning, floats))
+    evaluator = _Evaluator(env, meaning, floats)
+    with np.errstate(all="ignore"):
+        return evaluator.visit(expr)
 
 
 def evaluate_all(

@@ -8,7 +8,7 @@ over the same names, so that adding an operation is adding a row to each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeVar
@@ -385,6 +385,9 @@ def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) ->
 
     Without recursion, so that expressions may be as deep as a program makes them.
     """
+    found = memo.get(expr)
+    if found is not None:
+        return found
     if not any(known.children for known in memo):
         for node in walk(expr):
             if node not in memo:
@@ -424,7 +427,22 @@ def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """`expr` with the variables named in `values` replaced (by expressions of the same type)."""
-    return replace(expr, {var: values[var.name] for var in variables(expr) if var.name in values})
+    return substitute_all((expr,), values)[0]
+
+
+def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """`substitute` in several expressions; what they share is rebuilt once."""
+    memo: dict[Expr, Expr] = {}
+    for expr in exprs:
+        for node in walk(expr):
+            if node in memo:
+                continue
+            children = node.children
+            if children:
+                memo[node] = rebuild(node, tuple([memo[child] for child in children]))
+            else:
+                memo[node] = values.get(node.name, node) if isinstance(node, Var) else node
+    return tuple([memo[expr] for expr in exprs])
 
 
 def walk(expr: Expr) -> Iterable[Expr]:
@@ -444,19 +462,23 @@ _REMEMBERED = 256
 
 def _walked(expr: Expr) -> tuple[Expr, ...]:
     seen: dict[Expr, None] = {}
-    stack = [expr]
+    stack: list[Expr | tuple[Expr]] = [expr]  # in a tuple once its operands have been put above it
     while stack:
         node = stack.pop()
+        if type(node) is tuple:
+            seen[node[0]] = None
+            continue
+        assert isinstance(node, Expr)
         if node in seen:
             continue
         known = getattr(node, "_nodes", None)
         if known is not None:
             seen.update(dict.fromkeys(known))
             continue
-        waiting = [child for child in node.children if child not in seen]
-        if waiting:
-            stack.append(node)
-            stack += waiting[::-1]
+        children = node.children
+        if children:
+            stack.append((node,))
+            stack += children[::-1]
         else:
             seen[node] = None
     return tuple(seen)

@@ -10,7 +10,7 @@ order-only claim, and the opaque key of a computed selection, in one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rfactor.ir.expr import Const, Expr, walk
 from rfactor.ir.meaning import Meaning
@@ -23,8 +23,13 @@ from rfactor.prover.polynomial import Polynomial, Ring, TooLarge, single_atom
 from rfactor.prover.values import Values
 from rfactor.prover.verdict import Method
 
-_MOST_FACTS, _MOST_ASKED = 80, 40
+Pair = tuple[Expr, Expr]
+_MOST_FACTS, _MOST_ASKED = 80, 24
 """Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
+
+
+_QUICK = 32
+"""Branches that cost less than trying samples."""
 
 
 class _OutOfCases(Exception):
@@ -39,10 +44,7 @@ def prove_by_cases(
     limits: Limits,
 ) -> Method | None:
     """`normal_form` or `order` if left = right componentwise wherever the assumptions hold; None if not shown."""
-    session = _Cases(meaning, tuple(assumptions), limits)
-    for side in (left, right, assumptions):
-        for expr in side:
-            session.meet_infinities(expr)
+    session = Cases(left, right, meaning, tuple(assumptions), limits)
     try:
         for one, other in zip(left, right, strict=True):
             if one != other and not session.equal(one, other):
@@ -52,14 +54,26 @@ def prove_by_cases(
     return "order" if session.splits else "normal_form"
 
 
-class _Cases(Values):
-    """The search through the cases."""
+class Cases(Values):
+    """The search through the cases, for any of the components of one claim."""
 
-    def __init__(self, meaning: Meaning, assumptions: tuple[Expr, ...], limits: Limits) -> None:
+    def __init__(
+        self,
+        left: Sequence[Expr],
+        right: Sequence[Expr],
+        meaning: Meaning,
+        assumptions: tuple[Expr, ...],
+        limits: Limits,
+    ) -> None:
         super().__init__(meaning, assumptions)
         self.assumptions, self.limits = assumptions, limits
         self.splits = 0
         self.asked = 0
+        self.open: dict[Pair, list[State]] = {}
+        """The branches that are left of each search."""
+        self.quick = False
+        for expr in (*left, *right, *assumptions):
+            self.meet_infinities(expr)
 
     def meet_infinities(self, expr: Expr) -> None:
         """Know the infinite ends in advance: everything of their type lies between them."""
@@ -67,32 +81,64 @@ class _Cases(Values):
             if isinstance(node, Const) and isinstance(node.value, float) and math.isinf(node.value):
                 self.constant(node)
 
+    def without_alike(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs that are not the same polynomial already, whatever is assumed."""
+        return [pair for pair in pairs if not self.is_shown(self.alike, pair)]
+
+    def without_equal(self, pairs: Sequence[Pair], quick: bool = False) -> list[Pair]:
+        """The pairs that are not shown equal by cases; if `quick`, by few, and arithmetic is not asked.
+
+        Where a quick search was broken off, another goes on.
+        """
+        self.quick = quick
+        return [pair for pair in pairs if not self.is_shown(self.equal, pair)]
+
+    def is_shown(self, show: Callable[[Expr, Expr], bool], pair: Pair) -> bool:
+        try:
+            return show(*pair)
+        except (Unsupported, _OutOfCases, TooLarge):
+            return False
+
+    def alike(self, left: Expr, right: Expr) -> bool:
+        """Whether both sides are the same polynomial without a split."""
+        state = State()
+        try:
+            if self.same(left, right, state):
+                return True
+        except Split:
+            pass
+        if not self.assumptions:  # they are looked at first: what is known of divisors depends on them
+            self.open[left, right] = [state]
+        return False
+
     def equal(self, left: Expr, right: Expr) -> bool:
-        pending = [State()]
+        """Whether both sides are the same in all cases; raises what says that this cannot be told."""
+        pending = self.open.setdefault((left, right), [State()])
+        most = min(_QUICK, self.limits.cases) if self.quick else self.limits.cases
         while pending:
-            state = pending.pop()
+            state = pending[-1]
             try:
                 if (
                     all(self.condition(claim, state) for claim in self.assumptions)
                     and not self.same(left, right, state)
-                    and not self.excluded(state)
+                    and (self.quick or not self.excluded(state))
                 ):
                     return False
+                pending.pop()
             except Split as split:
                 self.splits += 1
-                if self.splits > self.limits.cases or (self.splits % 64 == 0 and self.limits.expired):
+                if self.splits > most or (self.splits % 64 == 0 and self.limits.expired):
                     raise _OutOfCases from None
-                pending.extend(self.branches(split, state))
+                pending[-1:] = self.branches(split, state)
         return True
 
     def excluded(self, state: State) -> bool:
         """Whether arithmetic on the reals or the unbounded integers leaves nothing of this branch."""
         facts = [
-            (self.nodes[domain, low], self.nodes[domain, high], strict)
+            (self.nodes[low], self.nodes[high], strict)
             for domain, order in state.orders.items()
             if domain[1] == 0
-            for low, edges in order.above.items()
-            for high, strict in edges.items()
+            for low, high, strict in order.facts
         ]
         if not self.limits.cases or len(facts) > _MOST_FACTS or self.asked >= _MOST_ASKED:
             return False
@@ -101,14 +147,13 @@ class _Cases(Values):
         return contradict(facts, self.infinite)
 
     def branches(self, split: Split, state: State) -> list[State]:
-        result = []
+        """What there is of the state in each way of deciding; the state itself is used up."""
         if split.low is None:
-            for value in (True, False):
-                branch = state.copy()
-                branch.booleans[split.high] = value
-                result.append(branch)
-            return result
+            other = state.copy()
+            state.booleans[split.high], other.booleans[split.high] = True, False
+            return [state, other]
         low, high = split.low, split.high
+        assert isinstance(high, int)
         edges = [[(low, high, True)], [(high, low, False)]]
         if split.equality:
             order = state.orders[split.domain]
@@ -117,12 +162,11 @@ class _Cases(Values):
                 edges.append([(low, high, True)])
             if order.path(low, high) == "none":
                 edges.append([(high, low, True)])
-        for choice in edges:
-            branch = state.copy()
+        branches = [state, *(state.copy() for _ in edges[1:])]
+        for branch, choice in zip(branches, edges, strict=True):
             for edge in choice:
                 branch.orders[split.domain].know(*edge)
-            result.append(branch)
-        return result
+        return branches
 
     def same(self, left: Expr, right: Expr, state: State) -> bool:
         if left.type.is_bool:
@@ -148,10 +192,10 @@ class _Cases(Values):
             return None
         found: list[tuple[int, Polynomial]] = []
         for node in list(order.above):
-            atom = single_atom(self.nodes[domain, node]) if (domain, node) in self.nodes else None
+            atom = single_atom(self.nodes[node])
             if atom is None or atom not in functions.spoken_of(self, value):
                 continue
-            equal = [self.nodes[domain, other] for other in order.equals(node)]
+            equal = [self.nodes[other] for other in order.equals(node)]
             alike = {atom, *(other for image in equal if (other := single_atom(image)) is not None)}
             for image in equal:
                 single = single_atom(image)

@@ -24,6 +24,7 @@ from rfactor.prover.polynomial import (
     Ring,
     constant_value,
     key,
+    ring_of,
     single_atom,
 )
 
@@ -40,7 +41,7 @@ class Split(Exception):
     """A comparison, or (with `low` None) a boolean atom, that must be decided before going on."""
 
     domain: Domain
-    low: Hashable
+    low: int | None
     high: Hashable
     equality: bool = False
 
@@ -65,13 +66,16 @@ class Comparisons:
         self.meaning = meaning
         self.atoms: dict[Hashable, int] = {}
         self.described: list[Hashable] = []
-        self.nodes: dict[tuple[Domain, Hashable], Polynomial] = {}
-        """A constant is another polynomial in each domain: -7 is 2^32 - 7 among 32 bits."""
+        self.numbers: dict[tuple[Domain, Hashable], int] = {}
+        """The nodes of all orders. A constant is another polynomial in each domain: -7 is 2^32 - 7 among 32 bits."""
+        self.nodes: list[Polynomial] = []
+        self.constants: dict[int, Number | float] = {}
+        """The nodes that are constants."""
         self.infinite: set[int] = set()
         self.roots: dict[int, Polynomial] = {}
 
     def ring(self, type_: Type) -> Ring:
-        return Ring(type_.bits if type_.is_int and self.meaning is Meaning.WRAP else 0)
+        return ring_of(type_.bits if type_.is_int and self.meaning is Meaning.WRAP else 0)
 
     def domain(self, type_: Type) -> Domain:
         if type_.is_int and self.meaning is Meaning.WRAP:
@@ -133,43 +137,55 @@ class Comparisons:
             return True
         raise Split(self.domain(type_), low, high, equality=True)
 
-    def place(self, type_: Type, a: Polynomial, b: Polynomial, state: State) -> tuple[Preorder, Hashable, Hashable]:
+    def place(self, type_: Type, a: Polynomial, b: Polynomial, state: State) -> tuple[Preorder, int, int]:
         """The two polynomials as nodes of the preorder of their type, with what is known of constants."""
-        if not self.ring(type_).bits:
+        domain = self.domain(type_)
+        if not domain[1]:
             a, b = _sides(a, b)
-        order = state.orders.setdefault(self.domain(type_), Preorder())
-        return order, self.node(type_, a, order), self.node(type_, b, order)
+        order = state.orders.get(domain)
+        if order is None:
+            order = state.orders[domain] = Preorder()
+        return order, self.node(type_, domain, a, order), self.node(type_, domain, b, order)
 
-    def node(self, type_: Type, value: Polynomial, order: Preorder) -> Hashable:
+    def node(self, type_: Type, domain: Domain, value: Polynomial, order: Preorder) -> int:
         number: Number | float | None = constant_value(value)
-        atom = single_atom(value)
         if number is not None:
-            number = type_.wrap(int(number)) if self.ring(type_).bits else number
-        elif atom in self.infinite:
+            number = type_.wrap(int(number)) if domain[1] else number
+        elif self.infinite and (atom := single_atom(value)) in self.infinite:
             number = math.inf if self.described[atom or 0] == ("inf", True) else -math.inf
-        node: Hashable = key(value) if number is None else ("constant", number)
+        place = (domain, key(value) if number is None else number)
+        node = self.numbers.get(place)
+        if node is None:
+            node = self.numbers[place] = len(self.nodes)
+            self.nodes.append(value)
+            if number is not None:
+                self.constants[node] = number
         if node in order.above:
             return node
-        self.nodes[self.domain(type_), node] = value
-        known = [other for other in order.above if isinstance(other, tuple)]
-        order.above[node] = {}
+        known = list(order.above)
+        order.add(node)
         if number is not None:
             for other in known:
-                low, high = (node, other) if number < other[1] else (other, node)
-                order.know(low, high, True)
+                its = self.constants.get(other)
+                if its is not None:
+                    low, high = (node, other) if number < its else (other, node)
+                    order.know(low, high, True)
             return node
         for low_value, high_value in self.bounds(type_, value):
             if low_value is not None:
-                order.know(self.end(type_, low_value, order), node, False)
+                order.know(self.end(type_, domain, low_value, order), node, False)
             if high_value is not None:
-                order.know(node, self.end(type_, high_value, order), False)
+                order.know(node, self.end(type_, domain, high_value, order), False)
         return node
 
-    def end(self, type_: Type, value: int | float, order: Preorder) -> Hashable:
+    def end(self, type_: Type, domain: Domain, value: int | float, order: Preorder) -> int:
         """The node of a bound."""
+        known = self.numbers.get((domain, value))
+        if known is not None and known in order.above:
+            return known
         poly = self.constant(Const(type_, value)) if math.isinf(value) else self.ring(type_).constant(int(value))
         assert isinstance(poly, dict)
-        return self.node(type_, poly, order)
+        return self.node(type_, domain, poly, order)
 
     def bounds(self, type_: Type, value: Polynomial) -> list[tuple[int | float | None, int | float | None]]:
         """Ranges that hold for a node: of its type, of a variable, of a widened value, of a remainder, of a square."""

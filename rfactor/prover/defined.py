@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rfactor.ir.expr import Const, Expr, Op, apply, const, names, walk
 
@@ -19,13 +20,18 @@ def conditions(exprs: Sequence[Expr], *, everywhere: bool = False) -> tuple[Expr
 
     `everywhere`: no divisor at all.
     """
-    if not any(isinstance(node, Op) and node.op == "/" for expr in exprs for node in walk(expr)):
+    if not any(map(_divides, exprs)):
         return ()
     found: dict[Expr, dict[Expr, None]] = {}
     for expr in exprs:
         for node in walk(expr):
             found[node] = _of(node, found, everywhere)
     return tuple(dict.fromkeys(condition for expr in exprs for condition in found[expr]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _divides(expr: Expr) -> bool:
+    return any(isinstance(node, Op) and node.op == "/" for node in walk(expr))
 
 
 def _of(node: Expr, found: dict[Expr, dict[Expr, None]], everywhere: bool) -> dict[Expr, None]:

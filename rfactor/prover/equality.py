@@ -1,7 +1,8 @@
 """Are two tuples of expressions the same function? The one question under every claim.
 
-Cheapest first: structure, samples that refute, proof by cases over polynomials, one bit for bitwise claims, all values
-of a small domain, the solver.
+Cheapest first: structure, equal polynomials, a few cases of the comparisons, samples that refute, one bit for bitwise
+claims, shifts and single bits, minima and maxima of sums, all cases, all values of a small domain, the solver. What
+settles a component settles it: the next is asked of the others alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rfactor.ir.evaluate import evaluate
+from rfactor.ir.evaluate import evaluate, evaluate_all
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -21,9 +22,10 @@ from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
 from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, without_overflow
-from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.cases import Cases, Pair, prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.ordered_sums import without_equal_sums
 from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
@@ -96,35 +98,38 @@ def _prove_equal(
     def proven(method: Method) -> Proven:
         return Proven(method, (time.perf_counter() - start) * 1000)
 
+    # What is left of the claim: a component that is settled costs no more.
     pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
-    if not pairs:
-        return proven("normal_form")
     for one, other in pairs:
         if one.type != other.type:
             return Unknown(f"{one} is an infinity, which no {other.type if one.type.is_float else one.type} is")
-    left, right = tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
-    quick = limits.at_most(cases=0)
-    method = prove_by_cases(left, right, meaning, assumptions, quick)
-    if method is not None:
-        return proven(method)
+    left, right = _sides(pairs)
+    cases = Cases(left, right, meaning, assumptions, limits)
+    pairs = cases.without_alike(pairs)
+    if not pairs:
+        return proven("normal_form")
+    pairs = cases.without_equal(pairs, quick=True)
+    if not pairs:
+        return proven("order")
+    left, right = _sides(pairs)
     refuted = sampling.refute(left, right, meaning, assumptions)
     if refuted is not None:
         return refuted
-    if _is_bitwise([*left, *right, *assumptions]):
-        return (
-            proven("bits")
-            if not assumptions and _equal_on_bits(left, right)
-            else _by_solver(left, right, meaning, assumptions, limits, start)
-        )
+    pairs = [pair for pair in pairs if not (_is_bitwise(pair) and _equal_on_bits(*pair))]
+    if not pairs:
+        return proven("bits")
+    left, right = _sides(pairs)
     if equal_by_cutting(left, right, assumptions):
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
         return proven("bits")
     if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
         return proven("bits")
-    method = prove_by_cases(left, right, meaning, assumptions, limits)
-    if method is not None:
-        return proven(method)
+    pairs = without_equal_sums(pairs, meaning, assumptions)
+    pairs = cases.without_equal(pairs)
+    if not pairs:
+        return proven("order")
+    left, right = _sides(pairs)
     bits = _bits([*left, *right, *assumptions], meaning)
     if bits is not None and bits <= _EXHAUSTED_FIRST:
         tried = _exhaust(left, right, meaning, assumptions)
@@ -143,6 +148,12 @@ def _prove_equal(
     return verdict
 
 
+def _sides(pairs: Sequence[Pair]) -> tuple[Tuple, Tuple]:
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+
+
+_FEW_CASES = 40
+"""Branches that cost less than the solver."""
 _FLAGS = 4
 """Most truth values of variables of which every choice is a claim of its own."""
 
@@ -173,7 +184,10 @@ def _without_overflow(
 
 def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None:
     sides = claim.exprs[:half], claim.exprs[half:]
-    method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits)
+    pairs = list(zip(*sides, strict=True))
+    if not without_equal_sums(pairs, Meaning.MATH, (*claim.assumptions, *claim.ranges)):
+        return "order"
+    method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits.at_most(cases=_FEW_CASES))
     if method is None:
         known = (*claim.assumptions, *claim.ranges)
         solved = _by_solver(*sides, Meaning.MATH, known, limits, time.perf_counter())
@@ -289,19 +303,17 @@ def _is_bitwise(exprs: Sequence[Expr]) -> bool:
     return True
 
 
-def _equal_on_bits(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> bool:
+def _equal_on_bits(left: Expr, right: Expr) -> bool:
     """Exact for bitwise expressions: all zeros and all ones for every variable, constants with their own bits."""
-    vars_ = sampling.used([*left, *right])
+    vars_ = sampling.used([left, right])
     if len(vars_) > 12:
         return False
     env = {}
     for index, var in zip(range(len(vars_)), vars_, strict=True):
         ones = (np.arange(1 << len(vars_)) >> index) & 1
         env[var.name] = np.where(ones == 1, var.type.wrap(-1), 0).astype(f"{var.type.code[0]}{var.type.bits // 8}")
-    return not any(
-        np.any(evaluate(a, env, Meaning.WRAP) != evaluate(b, env, Meaning.WRAP))
-        for a, b in zip(left, right, strict=True)
-    )
+    one, other = evaluate_all((left, right), env, Meaning.WRAP)
+    return not np.any(one != other)
 
 
 def _bits(exprs: Sequence[Expr], meaning: Meaning) -> int | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rfactor.ir.expr import Const, Expr, Var, apply, const, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, const, substitute_all
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
@@ -40,22 +40,13 @@ class Operator:
         """The operator on two tuples of expressions."""
         values: dict[str, Expr] = {f"x{i}": e for i, e in zip(range(len(left)), left, strict=True)}
         values |= {f"y{i}": e for i, e in zip(range(len(right)), right, strict=True)}
-        memo: dict[Expr, Expr] = {}
-        return tuple(substitute_shared(e, values, memo) for e in self.components)
+        return substitute_all(self.components, values)
 
     @property
     def constants(self) -> tuple[Var, ...]:
         """The variables that are no operand."""
         own = {f"{letter}{i}" for letter in "xy" for i in range(len(self.types))}
         return tuple(var for var in sampling.used(self.components) if var.name not in own)
-
-
-def substitute_shared(expr: Expr, values: Mapping[str, Expr], memo: dict[Expr, Expr]) -> Expr:
-    """`substitute`, sharing work between the components of a tuple."""
-    found = memo.get(expr)
-    if found is None:
-        found = memo[expr] = substitute(expr, values)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 Number = int | Fraction
 Monomial = tuple[tuple[int, int], ...]
@@ -95,6 +96,12 @@ class Ring:
                     term = self.multiply(term, image)
             result = self.add(result, term)
         return result
+
+
+@cache
+def ring_of(bits: int) -> Ring:
+    """The ring of this width."""
+    return Ring(bits)
 
 
 def product(a: Monomial, b: Monomial) -> Monomial:

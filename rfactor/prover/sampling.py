@@ -133,15 +133,14 @@ def used(exprs: Sequence[Expr]) -> tuple[Var, ...]:
 
 def differs(left: Array, right: Array) -> Array:
     """Where two arrays of values differ; beyond rounding, for floats. NaN equals NaN."""
-    left, right = np.broadcast_arrays(left, right)
-    if not left.dtype.kind == right.dtype.kind == "f":
-        unequal: Array = np.asarray(np.not_equal(left, right)).astype(bool)
-        return unequal
+    same: Array = np.asarray(np.equal(left, right)).astype(bool)
+    if same.all() or not left.dtype.kind == right.dtype.kind == "f":
+        return ~same
     with np.errstate(all="ignore"):
         # An infinity is near nothing: the distance to it would be within any part of it.
         close = np.abs(left - right) <= TOLERANCE * (1.0 + np.maximum(np.abs(left), np.abs(right)))
         close &= np.isfinite(left) & np.isfinite(right)
-    different: Array = ~(close | (left == right) | (np.isnan(left) & np.isnan(right)))
+    different: Array = ~(close | same | (np.isnan(left) & np.isnan(right)))
     return different
 
 
@@ -193,6 +192,19 @@ def at_point(
 ) -> Refuted | None:
     """The refutation at one point, computed exactly (floats as rationals); None if the sides agree there."""
     vars_ = used([*left, *right, *assumptions])
+    env = exactly(vars_, meaning, point)
+    found = evaluate_all([*assumptions, *left, *right], env, meaning, "real")
+    if not all(bool(next(found)[0]) for _ in assumptions):
+        return None
+    values = [[_plain(next(found)[0]) for _ in side] for side in (left, right)]
+    if not unlike(values[0], values[1]):
+        return None
+    shown = {var.name: _plain(env[var.name][0]) for var in vars_}
+    return Refuted(shown, tuple(values[0]), tuple(values[1]))
+
+
+def exactly(vars_: Sequence[Var], meaning: Meaning, point: Mapping[str, Value]) -> dict[str, Array]:
+    """One point as arrays, floats as rationals."""
     env: dict[str, Array] = {}
     for var in vars_:
         value = point.get(var.name, 0)
@@ -206,16 +218,15 @@ def at_point(
         else:
             boxed = np.array([bool(value)])
         env[var.name] = boxed
-    found = evaluate_all([*assumptions, *left, *right], env, meaning, "real")
-    if not all(bool(next(found)[0]) for _ in assumptions):
-        return None
-    values = [[_plain(next(found)[0]) for _ in side] for side in (left, right)]
+    return env
+
+
+def unlike(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether two tuples of values that were computed exactly differ."""
+    values = [[_plain(value) for value in side] for side in (left, right)]
     if any(value != value for side in values for value in side):
-        return None  # a quotient by zero, or what double precision does not hold: nothing is said of it
-    if all(_agree(a, b) for a, b in zip(*values, strict=True)):
-        return None
-    shown = {var.name: _plain(env[var.name][0]) for var in vars_}
-    return Refuted(shown, tuple(values[0]), tuple(values[1]))
+        return False  # a quotient by zero, or what double precision does not hold: nothing is said of it
+    return not all(_agree(a, b) for a, b in zip(*values, strict=True))
 
 
 def _plain(value: Any) -> Value:

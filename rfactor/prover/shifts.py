@@ -1,14 +1,15 @@
-"""Bitwise claims with shifts by bounded amounts: every amount is tried, and for each the bits are compared.
+"""Bitwise claims with shifts by bounded amounts: all amounts are tried at once, and for each the bits are compared.
 
 With the amounts known, a value is a sum (exclusive or) of products of shifted variables under masks, and that is a
-normal form: two values are equal for all variables exactly if they have the same masks.
+normal form: two values are equal for all variables exactly if they have the same masks. Offsets and masks are arrays,
+a row for each choice of the amounts.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +20,11 @@ from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Const, Expr, Op, Var, names, variables, walk
 from rfactor.ir.meaning import Meaning
 
-Term = frozenset[tuple[str, int]]
-"""Variables, each shifted to the left by an amount (to the right where it is negative)."""
-Bits = dict[Term, int]
-"""The bits that each product contributes to."""
+Array = NDArray[Any]
+Term = frozenset[tuple[str, bytes]]
+"""Variables, each with the amounts by which it is shifted to the left (to the right where they are negative)."""
+Bits = dict[Term, Array]
+"""The bits that each product contributes to; offsets are 0 where these are none."""
 _MOST = 5000
 """Most combinations of amounts."""
 _ONE: Term = frozenset()
@@ -33,7 +35,7 @@ class _Unread(Exception):
 
 
 def equal_under_shifts(left: Sequence[Expr], right: Sequence[Expr], assumptions: Sequence[Expr]) -> bool | None:
-    """Whether left = right for all values of the variables (`wrap`); None where this does not read the claim."""
+    """Whether left = right is shown for all values of the variables (`wrap`); None where the claim is not read."""
     amounts: dict[str, Var] = {}
     for expr in (*left, *right):
         for node in walk(expr):
@@ -47,38 +49,18 @@ def equal_under_shifts(left: Sequence[Expr], right: Sequence[Expr], assumptions:
         return None
     typed = zip(ranges, amounts.values(), strict=True)
     grid = np.meshgrid(*(np.array(values, dtype=dtype_of(var.type)) for values, var in typed))
-    known = _Known({name: axis.ravel() for name, axis in zip(amounts, grid, strict=True)})
+    env = {name: axis.ravel() for name, axis in zip(amounts, grid, strict=True)}
     allowed = np.ones(total, dtype=bool)
     for claim in assumptions:
-        if known.speaks_of(claim):
-            allowed &= evaluate(claim, known.env, Meaning.WRAP).astype(bool)
+        if names(claim) <= env.keys():
+            allowed &= evaluate(claim, env, Meaning.WRAP).astype(bool)
+    if not allowed.any():
+        return True
+    reader = _Reader({name: values[allowed] for name, values in env.items()}, int(allowed.sum()))
     try:
-        for row in np.flatnonzero(allowed).tolist():
-            reader = _Reader(known, row)
-            if any(reader.read(a) != reader.read(b) for a, b in zip(left, right, strict=True)):
-                return False
+        return all(_vanishes(_plus(reader.read(a), reader.read(b))) for a, b in zip(left, right, strict=True))
     except _Unread:
         return None
-    return True
-
-
-@dataclass(slots=True)
-class _Known:
-    """Every choice of the amounts, and the values of what is made of them alone."""
-
-    env: dict[str, NDArray[Any]]
-    values: dict[Expr, list[int]] = field(default_factory=dict)
-
-    def speaks_of(self, expr: Expr) -> bool:
-        """Whether `expr` has no other variables."""
-        return names(expr) <= self.env.keys()
-
-    def at(self, expr: Expr, row: int) -> int:
-        """Its value in one choice."""
-        if expr not in self.values:
-            rows = len(next(iter(self.env.values())))
-            self.values[expr] = np.broadcast_to(evaluate(expr, self.env, Meaning.WRAP), (rows,)).tolist()
-        return int(self.values[expr][row])
 
 
 def _range(var: Var, assumptions: Sequence[Expr]) -> range:
@@ -92,10 +74,13 @@ def _range(var: Var, assumptions: Sequence[Expr]) -> range:
     return range(low, high + 1)
 
 
+@dataclass(slots=True)
 class _Reader:
-    def __init__(self, known: _Known, row: int) -> None:
-        self.known, self.row = known, row
-        self.memo: dict[Expr, Bits] = {}
+    """The values of expressions, where the amounts have each of their values."""
+
+    amounts: dict[str, Array]
+    rows: int
+    memo: dict[Expr, Bits] = field(default_factory=dict)
 
     def read(self, expr: Expr) -> Bits:
         found = self.memo.get(expr)
@@ -103,15 +88,25 @@ class _Reader:
             found = self.memo[expr] = self.compute(expr)
         return found
 
+    def known(self, expr: Expr) -> Array | None:
+        """The values of what is made of the amounts alone."""
+        if not names(expr) <= self.amounts.keys():
+            return None
+        return np.broadcast_to(evaluate(expr, self.amounts, Meaning.WRAP), (self.rows,))
+
+    def same(self, mask: int) -> Array:
+        return np.full(self.rows, mask, dtype=np.uint64)
+
     def compute(self, expr: Expr) -> Bits:
         type_ = expr.type
         if not type_.is_int:
             raise _Unread
         full = (1 << type_.bits) - 1
-        if self.known.speaks_of(expr):
-            return _constant(self.known.at(expr, self.row) & full)
+        known = self.known(expr)
+        if known is not None:
+            return _sum([(_ONE, known.astype(np.uint64) & np.uint64(full))])
         if isinstance(expr, Var):
-            return {frozenset(((expr.name, 0),)): full}
+            return {frozenset(((expr.name, bytes(8 * self.rows)),)): self.same(full)}
         if not isinstance(expr, Op):
             raise _Unread
         if expr.op == "cast":
@@ -120,9 +115,11 @@ class _Reader:
                 raise _Unread
             return self.read(expr.args[0])
         if expr.op in ("<<", ">>"):
-            amount = self.known.at(expr.args[1], self.row)
+            amount = self.known(expr.args[1])
+            assert amount is not None
+            amount = np.clip(amount.astype(object), -type_.bits, type_.bits).astype(np.int64)
             amount = amount if expr.op == "<<" else -amount
-            if amount < 0 and type_.code == "int":
+            if type_.code == "int" and (amount < 0).any():
                 raise _Unread  # the sign is shifted in
             return _shifted(self.read(expr.args[0]), amount, type_.bits)
         args = [self.read(arg) for arg in expr.args]
@@ -133,34 +130,66 @@ class _Reader:
         if expr.op == "|":
             return _plus(_plus(args[0], args[1]), _product(args[0], args[1]))
         if expr.op == "~":
-            return _plus(args[0], _constant(full))
+            return _plus(args[0], {_ONE: self.same(full)})
         raise _Unread
 
 
-def _constant(value: int) -> Bits:
-    return {_ONE: value} if value else {}
+def _sum(parts: Iterable[tuple[Term, Array]]) -> Bits:
+    """Masked products added up, with offsets 0 where a mask is 0."""
+    result: Bits = {}
+    for term, mask in parts:
+        used = mask != 0
+        if not used.any():
+            continue
+        if not used.all():
+            term = frozenset((name, np.where(used, _offsets(at), 0).tobytes()) for name, at in term)
+        total = result[term] ^ mask if term in result else mask
+        if total.any():
+            result[term] = total
+        else:
+            del result[term]
+    return result
+
+
+def _offsets(at: bytes) -> Array:
+    return np.frombuffer(at, dtype=np.int64)
 
 
 def _plus(a: Bits, b: Bits) -> Bits:
-    result = dict(a)
-    for term, mask in b.items():
-        total = result.get(term, 0) ^ mask
-        if total:
-            result[term] = total
-        else:
-            result.pop(term, None)
-    return result
+    return _sum([*a.items(), *b.items()])
 
 
 def _product(a: Bits, b: Bits) -> Bits:
-    result: Bits = {}
-    for (one, left), (other, right) in itertools.product(a.items(), b.items()):
-        if left & right:
-            result = _plus(result, {one | other: left & right})
-    return result
+    return _sum((one | other, p & q) for (one, p), (other, q) in itertools.product(a.items(), b.items()))
 
 
-def _shifted(a: Bits, amount: int, bits: int) -> Bits:
-    full = (1 << bits) - 1
-    moved = ((t, m << amount & full if amount >= 0 else m >> -amount) for t, m in a.items())
-    return {frozenset((name, offset + amount) for name, offset in term): mask for term, mask in moved if mask}
+def _shifted(a: Bits, amount: Array, bits: int) -> Bits:
+    full = np.uint64((1 << bits) - 1)
+    up, down = (
+        np.where(side < 64, side, 0).astype(np.uint64) for side in (np.maximum(amount, 0), -np.minimum(amount, 0))
+    )
+    beyond = np.abs(amount) >= bits
+    return _sum(
+        (
+            frozenset((name, (_offsets(at) + amount).tobytes()) for name, at in term),
+            np.where(beyond, np.uint64(0), (mask << up & full) >> down),
+        )
+        for term, mask in a.items()
+    )
+
+
+def _vanishes(value: Bits) -> bool:
+    """Whether a value is 0 for all variables: products that are the same for some amounts only are added up there."""
+    pending = [(sorted(term), mask) for term, mask in value.items()]
+    while pending:
+        term, mask = pending.pop()
+        for i in range(len(pending)):
+            other, its = pending[i]
+            if [name for name, _ in term] == [name for name, _ in other]:
+                pairs = zip(term, other, strict=True)
+                alike = np.logical_and.reduce([_offsets(a) == _offsets(b) for (_, a), (_, b) in pairs])
+                mask = np.where(alike, mask ^ its, mask)
+                pending[i] = other, np.where(alike, np.uint64(0), its)
+        if mask.any():
+            return False
+    return True

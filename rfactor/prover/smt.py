@@ -8,6 +8,7 @@ and a model is a hint that callers confirm by evaluation. The only file that imp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 
 import z3
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.limits import Limits
@@ -45,7 +46,7 @@ Outcome = Sat | Unsat | GaveUp
 
 
 class _NoTerm(Exception):
-    """An expression that has no term: an infinity or NaN in arithmetic, a call of a Func."""
+    """An expression that has no term: a call of a Func."""
 
 
 def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: bool = False) -> Outcome:
@@ -56,6 +57,8 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     """
     if limits.expired:
         return GaveUp("the time limit was reached")
+    if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
+        return GaveUp("an infinity or NaN has no place among the reals")
     # A context of its own makes the answer a function of the query alone, and costs 2 ms.
     context = z3.Context()
     terms = LinearTerms(context, meaning) if linear and meaning is Meaning.WRAP else Terms(context, meaning)
@@ -78,6 +81,10 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
         model = solver.model()
         return Sat({name: _value(model.eval(term, model_completion=True)) for name, term in terms.variables.items()})
     return GaveUp(f"the solver gave up: {solver.reason_unknown()}")
+
+
+def _has_no_term(node: Expr) -> bool:
+    return isinstance(node, Const) and isinstance(node.value, float) and not math.isfinite(node.value)
 
 
 def _value(term: Any) -> Value:
@@ -120,10 +127,7 @@ class Terms:
         if type_.is_bool:
             return z3.BoolVal(bool(value), self.context)
         if type_.is_float:
-            number = float(value)
-            if number != number or number in (float("inf"), float("-inf")):
-                raise _NoTerm(f"{number} has no place among the reals")
-            fraction = Fraction(number)
+            fraction = Fraction(float(value))
             return z3.Q(fraction.numerator, fraction.denominator, self.context)
         if self.meaning is Meaning.MATH:
             return z3.IntVal(int(value), self.context)

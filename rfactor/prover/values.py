@@ -28,22 +28,48 @@ class Values(Comparisons):
         ]
 
     def condition(self, expr: Expr, state: State) -> bool:
-        value = self.value(expr, state)
+        value = state.values.get(expr)
+        if value is None:
+            value = state.values[expr] = self.compute(expr, state)
         assert isinstance(value, bool)
         return value
 
     def number(self, expr: Expr, state: State) -> Polynomial:
-        value = self.value(expr, state)
+        value = state.values.get(expr)
+        if value is None:
+            value = state.values[expr] = self.compute(expr, state)
         assert isinstance(value, dict)
         return value
 
     def value(self, expr: Expr, state: State) -> SymbolicValue:
-        value = state.values.get(expr)
-        if value is None:
-            value = state.values[expr] = self.compute(expr, state)
-        return value
+        return self.condition(expr, state) if expr.type.is_bool else self.number(expr, state)
 
     def compute(self, expr: Expr, state: State) -> SymbolicValue:
+        if not isinstance(expr, Op):
+            return self.leaf(expr, state)
+        op, args = expr.op, expr.args
+        if op == "select":
+            return self.value(args[1 if self.condition(args[0], state) else 2], state)
+        if op == "cast":
+            return self.cast(expr, state)
+        operand = args[0].type
+        if operand.is_bool:
+            return self.logic(expr, state)
+        first = self.number(args[0], state)
+        if len(args) == 1:
+            numbers = [first]
+        else:
+            second = self.number(args[1], state)
+            if expr.type.is_bool:
+                return self.compare(op, operand, first, second, state)
+            if op in ("min", "max"):
+                return first if self.less(operand, first, second, state) == (op == "min") else second
+            numbers = [first, second]
+        if self.infinite and any(map(self.meets_infinity, numbers)):
+            raise Unsupported
+        return self.arithmetic(expr, numbers, state)
+
+    def leaf(self, expr: Expr, state: State) -> SymbolicValue:
         if isinstance(expr, Const):
             return self.constant(expr)
         if isinstance(expr, Var):
@@ -52,26 +78,7 @@ class Values(Comparisons):
             return self.opaque("var", expr.name, expr.type)
         if isinstance(expr, Call):
             return self.call(expr, state)
-        if not isinstance(expr, Op):
-            raise Unsupported
-        if expr.op == "select":
-            return self.value(expr.args[1 if self.condition(expr.args[0], state) else 2], state)
-        if expr.op == "cast":
-            return self.cast(expr, state)
-        operand = expr.args[0].type
-        if operand.is_bool:
-            return self.logic(expr, state)
-        if expr.type.is_bool:
-            first, second = (self.number(arg, state) for arg in expr.args)
-            return self.compare(expr.op, operand, first, second, state)
-        if expr.op in ("min", "max"):
-            first, second = (self.number(arg, state) for arg in expr.args)
-            first_is_less = self.less(operand, first, second, state)
-            return first if first_is_less == (expr.op == "min") else second
-        args = [self.number(arg, state) for arg in expr.args]
-        if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
-            raise Unsupported
-        return self.arithmetic(expr, args, state)
+        raise Unsupported
 
     def boolean(self, description: Hashable, state: State) -> bool:
         known = state.booleans.get(description)

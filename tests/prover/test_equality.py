@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Const, Expr, Var, select
+from rfactor.ir.expr import Const, Expr, Var, apply, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, Type
-from rfactor.prover.cases import prove_by_cases
+from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, U32, Type
+from rfactor.prover.cases import Cases, prove_by_cases
 from rfactor.prover.equality import _exhaust, prove_equal
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven, Refuted, Unknown
@@ -169,3 +169,50 @@ def test_reals_that_differ_by_little_are_not_equal_by_trying_all_truth_values():
     (far,), (near,) = (parse_tuple(f"select(b, {text}, 0.0)", types, [F64]) for text in ("1e16 + 1.0", "1e16"))
     assert not isinstance(prove_equal((far,), (near,)), Proven)
     assert isinstance(_exhaust((far,), (near,), Meaning.WRAP, ()), Refuted | Unknown)
+
+
+def test_a_component_that_is_settled_is_not_asked_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rfactor.prover import smt
+
+    asked: list[str] = []
+    solve = smt.solve
+
+    def recorded(conditions: tuple[Expr, ...], *rest: object, **more: object) -> smt.Outcome:
+        asked.extend(map(str, conditions))
+        return solve(conditions, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(smt, "solve", recorded)
+    types = dict.fromkeys(("x0", "x1", "y0", "y1"), U32)
+    left = parse_tuple("x0 + y0, x1 + y1 + select(x0 + y0 < x0, 1, 0)", types, (U32, U32))
+    right = parse_tuple("y0 + x0, y1 + x1 + select(y0 + x0 < y0, 1, 0)", types, (U32, U32))
+    verdict = prove_equal(left, right)
+    assert isinstance(verdict, Proven)
+    assert verdict.method == "smt"
+    assert asked
+    assert all("x1" in condition for condition in asked)
+    wrong = parse_tuple("y0 + x0 + 1, y1 + x1 + select(y0 + x0 < y0, 1, 0)", types, (U32, U32))
+    assert isinstance(prove_equal(left, wrong), Refuted)
+
+
+def test_the_solver_says_of_infinities_that_it_gives_up() -> None:
+    from rfactor.prover.smt import GaveUp, Unsat, solve
+
+    x = Var(F64, "x")
+    above, not_above = (parse_expr(text, {"x": F64}, BOOL) for text in ("x > 2.0", "x < 2.0"))
+    beyond = apply("<", x, Const(F64, math.inf))
+    assert isinstance(solve((above, not_above), Meaning.WRAP, Limits()), Unsat)
+    assert isinstance(solve((above, beyond), Meaning.WRAP, Limits()), GaveUp)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    expressions(U8, names=("x0", "a"), depth=2, casts=False), expressions(U8, names=("x0", "a"), depth=2, casts=False)
+)
+def test_a_quick_search_and_a_whole_one_show_no_less_than_a_whole_one_alone(one: Expr, other: Expr) -> None:
+    limits = Limits(cases=200)
+    both = apply("min", one, other), apply("min", other, one)
+    for left, right in ((one, other), both):
+        cases = Cases((left,), (right,), Meaning.WRAP, (), limits)
+        assert prove_by_cases((left,), (left,), Meaning.WRAP, (), limits) is not None
+        found = not cases.without_equal(cases.without_equal([(left, right)], quick=True))
+        assert found == (prove_by_cases((left,), (right,), Meaning.WRAP, (), limits) is not None)

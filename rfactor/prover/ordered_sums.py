@@ -1,0 +1,379 @@
+"""Minima and maxima of sums, in normal form: a maximum of minima of polynomials, for every choice of the truth values.
+
+Addition distributes over `min` and `max`, and so does what is known not to be negative when it multiplies (Butkovic,
+Max-linear Systems, 2010). What is left is written as a maximum of minima, without the parts that others are known to
+make superfluous: in the distributive lattice that polynomials generate freely this form is unique. A comparison that is
+not such a choice is a truth value of its own, of which nothing is known. So a yes holds for unbounded integers and
+reals; a no says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
+from rfactor.prover.polynomial import Key, Monomial, Number, Polynomial, Ring, TooLarge, constant_value, key
+
+Lattice = frozenset[frozenset[Key]]
+"""The maximum of the minima of polynomials."""
+Pair = tuple[Expr, Expr]
+_EXACT = Ring()
+_MOST_CHOICES = 64
+"""Branches by truth values."""
+_MOST_PARTS = 40
+"""Minima in one maximum, and polynomials in one minimum."""
+_MOST_WORK = 8000
+"""Polynomials added up or compared in one claim."""
+
+
+class _Unread(Exception):
+    """Something that is no sum, choice or comparison here, or too much of it."""
+
+
+@dataclass(slots=True)
+class _Open(Exception):
+    """A truth value that must be chosen before going on."""
+
+    key: Hashable
+
+
+def without_equal_sums(pairs: Sequence[Pair], meaning: Meaning, assumptions: Sequence[Expr]) -> list[Pair]:
+    """The pairs that are not shown equal by normal forms, wherever the assumptions hold."""
+    facts = _Facts(meaning)
+    for claim in assumptions:
+        facts.learn(claim)
+    return [(one, other) for one, other in pairs if not _equal(one, other, facts)]
+
+
+def _equal(left: Expr, right: Expr, facts: _Facts) -> bool:
+    pending = [_Reader(facts)]
+    choices = 0
+    while pending:
+        reader = pending.pop()
+        try:
+            if reader.read(left) != reader.read(right):
+                return False
+        except _Open as open_:
+            choices += 1
+            if choices > _MOST_CHOICES:
+                return False
+            pending += [reader.where(open_.key, value) for value in (True, False)]
+        except (_Unread, TooLarge):
+            return False
+    return True
+
+
+class _Facts:
+    """The atoms of polynomials, and what is known not to be negative."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self.meaning = meaning
+        self.atoms: dict[Hashable, int] = {}
+        self.nonnegative: set[int] = set()
+        self.differences: list[Polynomial] = []
+        """Polynomials that are not negative."""
+        self.work = 0
+
+    def count(self, work: int) -> None:
+        """Give up before too much is multiplied out."""
+        self.work += work
+        if self.work > _MOST_WORK:
+            raise _Unread
+
+    def atom(self, *description: Hashable) -> Polynomial:
+        return {((self.atoms.setdefault(description, len(self.atoms)), 1),): 1}
+
+    def variable(self, var: Var) -> Polynomial:
+        value = self.atom("var", var.name, var.type)
+        if var.type.code == "uint":
+            self.nonnegative.add(self.atoms["var", var.name, var.type])
+        return value
+
+    def learn(self, claim: Expr) -> None:
+        """Use `p <= q` of polynomials."""
+        if not (isinstance(claim, Op) and claim.op in ("<", "<=", ">", ">=")):
+            return
+        try:
+            reader = _Reader(self)
+            low, high = (_alone(reader.number(arg)) for arg in claim.args)
+        except (_Unread, _Open, TooLarge):
+            return
+        if low is None or high is None:
+            return
+        difference = _EXACT.add(high, low, -1) if claim.op in ("<", "<=") else _EXACT.add(low, high, -1)
+        if len(difference) == 1:
+            ((monomial, coefficient),) = difference.items()
+            if coefficient > 0 and len(monomial) == 1 and monomial[0][1] == 1:
+                self.nonnegative.add(monomial[0][0])
+                return
+        self.differences.append(difference)
+
+    def is_nonnegative(self, value: Polynomial) -> bool:
+        """Whether every term shows that the value is not below zero."""
+        return all(
+            coefficient > 0 and all(power % 2 == 0 or atom in self.nonnegative for atom, power in monomial)
+            for monomial, coefficient in value.items()
+        )
+
+    def at_most(self, low: Key, high: Key) -> bool:
+        """Whether low <= high is known."""
+        if low == high:
+            return True
+        self.count(1)
+        difference = _EXACT.add(dict(high), dict(low), -1)
+        return self.is_nonnegative(difference) or any(
+            self.is_nonnegative(_EXACT.add(difference, known, -1)) for known in self.differences
+        )
+
+    def reduced(self, parts: Iterable[frozenset[Key]]) -> Lattice:
+        """The maximum of minima without what changes nothing."""
+        minima = {self.least(part) for part in parts}
+        if len(minima) > _MOST_PARTS or any(len(part) > _MOST_PARTS for part in minima):
+            raise _Unread
+        if len(minima) == 1:
+            return frozenset(minima)
+        kept: list[frozenset[Key]] = []
+        for part in sorted(minima, key=len):
+            if not any(self.is_below(part, other) for other in kept):
+                kept = [other for other in kept if not self.is_below(other, part)]
+                kept.append(part)
+        return frozenset(kept)
+
+    def least(self, part: frozenset[Key]) -> frozenset[Key]:
+        """The polynomials of a minimum that no other is below."""
+        if len(part) == 1:
+            return part
+        kept: list[Key] = []
+        for value in part:
+            if not any(self.at_most(other, value) for other in kept):
+                kept = [other for other in kept if not self.at_most(value, other)]
+                kept.append(value)
+        return frozenset(kept)
+
+    def is_below(self, one: frozenset[Key], other: frozenset[Key]) -> bool:
+        """Whether min(one) <= min(other) is known."""
+        return one >= other or all(any(self.at_most(low, high) for low in one) for high in other)
+
+
+def _plain(value: Polynomial) -> Lattice:
+    return frozenset((frozenset((key(value),)),))
+
+
+def _alone(value: Lattice) -> Polynomial | None:
+    """The polynomial that a value is, if it is one."""
+    if len(value) == 1:
+        (part,) = value
+        if len(part) == 1:
+            (alone,) = part
+            return dict(alone)
+    return None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Values under a choice of truth values."""
+
+    facts: _Facts
+    chosen: dict[Hashable, bool] = field(default_factory=dict)
+    values: dict[Expr, Lattice | bool] = field(default_factory=dict)
+
+    def where(self, key: Hashable, value: bool) -> _Reader:
+        return _Reader(self.facts, self.chosen | {key: value}, dict(self.values))
+
+    def read(self, expr: Expr) -> Lattice | bool:
+        found = self.values.get(expr)
+        if found is None:
+            found = self.values[expr] = self.truth(expr) if expr.type.is_bool else self.compute(expr)
+        return found
+
+    def number(self, expr: Expr) -> Lattice:
+        value = self.read(expr)
+        assert isinstance(value, frozenset)
+        return value
+
+    def choice(self, key: Hashable) -> bool:
+        value = self.chosen.get(key)
+        if value is None:
+            raise _Open(key)
+        return value
+
+    def truth(self, expr: Expr) -> bool:
+        if isinstance(expr, Const):
+            return bool(expr.value)
+        if isinstance(expr, Var):
+            return self.choice(expr.name)
+        if not isinstance(expr, Op):
+            raise _Unread
+        args = expr.args
+        if expr.op == "select":
+            return bool(self.read(args[1 if self.read(args[0]) else 2]))
+        if expr.op in ("not", "~"):
+            return not self.read(args[0])
+        if args[0].type.is_bool:
+            return self.logic(expr.op, args)
+        if expr.op == "cast" or not self.is_exact(args[0].type):
+            return self.choice(expr)
+        low, high = map(self.number, args)
+        if expr.op in ("==", "!="):
+            return self.same(low, high) == (expr.op == "==")
+        if expr.op in (">", "<="):
+            low, high = high, low
+        return self.less(low, high) == (expr.op in ("<", ">"))
+
+    def logic(self, op: str, args: tuple[Expr, ...]) -> bool:
+        first = bool(self.read(args[0]))
+        if op in ("and", "&", "min"):
+            return first and bool(self.read(args[1]))
+        if op in ("or", "|", "max"):
+            return first or bool(self.read(args[1]))
+        if op in ("==", "!=", "^"):
+            return (first == bool(self.read(args[1]))) == (op == "==")
+        raise _Unread
+
+    def is_exact(self, type_: Type) -> bool:
+        """Whether sums of the type are what they are over the integers or the reals."""
+        return type_.is_float or (type_.is_int and self.facts.meaning is Meaning.MATH)
+
+    def less(self, low: Lattice, high: Lattice) -> bool:
+        if self.extremum(False, low, high) == low:
+            return False
+        one, other = _alone(low), _alone(high)
+        if one is None or other is None:
+            return self.choice((low, high))
+        difference = _EXACT.add(other, one, -1)
+        value = constant_value(difference)
+        return self.choice(key(difference)) if value is None else value > 0
+
+    def same(self, low: Lattice, high: Lattice) -> bool:
+        if low == high:
+            return True
+        one, other = _alone(low), _alone(high)
+        if one is None or other is None:
+            return self.choice(("==", frozenset((low, high))))
+        difference = _EXACT.add(other, one, -1)
+        if constant_value(difference) is not None:
+            return False
+        return self.choice(("==", frozenset((key(difference), key(_EXACT.scale(difference, -1))))))
+
+    def compute(self, expr: Expr) -> Lattice:
+        type_ = expr.type
+        if not self.is_exact(type_):
+            raise _Unread
+        if isinstance(expr, Const):
+            if isinstance(expr.value, float):
+                if not math.isfinite(expr.value):
+                    raise _Unread
+                number = Fraction(expr.value)
+                return _plain(_EXACT.constant(number.numerator if number.denominator == 1 else number))
+            return _plain(_EXACT.constant(expr.value))
+        if isinstance(expr, Var):
+            return _plain(self.facts.variable(expr))
+        if isinstance(expr, Call):
+            return self.opaque(("call", expr.kind, expr.name, expr.index), expr)
+        if not isinstance(expr, Op):
+            raise _Unread
+        if expr.op == "select":
+            return self.select(*expr.args)
+        if expr.op == "cast":
+            return self.cast(expr)
+        if expr.op == "/" and isinstance(expr.args[1], Const) and expr.args[1].value:
+            return self.scaled(self.number(expr.args[0]), 1 / Fraction(expr.args[1].value))
+        if expr.op in ("min", "max", "+", "-", "*"):
+            one, other = map(self.number, expr.args)
+            if expr.op == "*":
+                return self.product(one, other)
+            if expr.op == "-":
+                return self.plus(one, self.scaled(other, -1))
+            return self.plus(one, other) if expr.op == "+" else self.extremum(expr.op == "min", one, other)
+        if expr.op == "neg":
+            return self.scaled(self.number(expr.args[0]), -1)
+        if expr.op == "abs":
+            value = self.number(expr.args[0])
+            return self.extremum(False, value, self.scaled(value, -1))
+        return self.opaque(expr.op, expr)
+
+    def opaque(self, description: Hashable, expr: Expr) -> Lattice:
+        """A function of which only congruence is known."""
+        args = tuple((arg.type, self.read(arg)) for arg in expr.children)
+        return _plain(self.facts.atom("function", description, expr.type, args))
+
+    def cast(self, expr: Op) -> Lattice:
+        value, old = self.read(expr.args[0]), expr.args[0].type
+        if isinstance(value, bool):
+            return _plain(_EXACT.constant(int(value)))
+        if (old.is_float and expr.type.is_float) or (old.is_int and expr.type.is_int):
+            return value
+        return self.opaque("cast", expr)
+
+    def select(self, condition: Expr, true: Expr, false: Expr) -> Lattice:
+        """The branch that is chosen; a minimum or maximum where the condition compares the branches."""
+        if (
+            isinstance(condition, Op)
+            and condition.op in ("<", "<=", ">", ">=")
+            and self.is_exact(condition.args[0].type)
+        ):
+            low, high = map(self.number, condition.args)
+            if condition.op in (">", ">="):
+                low, high = high, low
+            one, other = self.number(true), self.number(false)
+            if (one, other) in ((low, high), (high, low)):
+                return self.extremum(one == low, one, other)
+            parts = [_alone(part) for part in (low, high, one, other)]
+            a, b, c, d = parts
+            if a is not None and b is not None and c is not None and d is not None:
+                ratio = _ratio(_EXACT.add(d, c, -1), _EXACT.add(b, a, -1))
+                if ratio is not None:  # the branches are in the order of what is compared, or in the opposite one
+                    return self.extremum(ratio > 0, one, other)
+        return self.number(true if self.read(condition) else false)
+
+    def extremum(self, least: bool, one: Lattice, other: Lattice) -> Lattice:
+        if not least:
+            return self.facts.reduced(one | other)
+        self.facts.count(sum(map(len, one)) * sum(map(len, other)))
+        return self.facts.reduced(a | b for a in one for b in other)
+
+    def plus(self, one: Lattice, other: Lattice) -> Lattice:
+        self.facts.count(sum(map(len, one)) * sum(map(len, other)))
+        return self.facts.reduced(
+            frozenset(key(_EXACT.add(dict(p), dict(q))) for p in a for q in b) for a in one for b in other
+        )
+
+    def scaled(self, value: Lattice, factor: Number) -> Lattice:
+        """A multiple; a negative one exchanges minima and maxima."""
+        parts = [frozenset(key(_EXACT.scale(dict(p), factor)) for p in part) for part in value]
+        return self.facts.reduced(parts) if factor > 0 else self.minimum_of_maxima(parts)
+
+    def minimum_of_maxima(self, parts: Sequence[frozenset[Key]]) -> Lattice:
+        result: Lattice | None = None
+        for part in parts:
+            maximum = frozenset(frozenset((p,)) for p in part)
+            result = self.facts.reduced(maximum) if result is None else self.extremum(True, result, maximum)
+        assert result is not None
+        return result
+
+    def product(self, one: Lattice, other: Lattice) -> Lattice:
+        """By a polynomial that is known not to be negative, or not to be positive; of polynomials, any."""
+        for value, factor in ((one, _alone(other)), (other, _alone(one))):
+            if factor is None:
+                continue
+            negative = _EXACT.scale(factor, -1)
+            turned = self.facts.is_nonnegative(negative)
+            if _alone(value) is None and not turned and not self.facts.is_nonnegative(factor):
+                continue
+            parts = [frozenset(key(_EXACT.multiply(dict(p), factor)) for p in part) for part in value]
+            return self.minimum_of_maxima(parts) if turned else self.facts.reduced(parts)
+        raise _Unread
+
+
+def _ratio(value: Polynomial, unit: Polynomial) -> Fraction | None:
+    """The number that `unit` is multiplied by to give `value`; None where there is none but 0."""
+    if not value or value.keys() != unit.keys():
+        return None
+    monomial: Monomial = next(iter(unit))
+    ratio = Fraction(value[monomial]) / Fraction(unit[monomial])
+    return ratio if all(value[m] == ratio * c for m, c in unit.items()) else None
