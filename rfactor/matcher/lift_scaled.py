@@ -1,7 +1,7 @@
 """Liftings of clamped affine steps by factors of any sign: max(x*a + b, 0), min(max(x*k + a, low), high).
 
-A run is x -> clamp(scale*x + add, low, high), where an end may be missing; a factor below 0 exchanges the ends. Ends are
-kept in order, so that it does not matter which is met first.
+A run is x -> clamp(scale*x + add, low, high), where an end may be missing; a factor below 0 exchanges the ends. Ends
+are kept in order, so that it does not matter which is met first.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class _Reader:
         if isinstance(factor, Const):
             if op == "/" and not factor.value:
                 return None
-            scale = tidy(scale)
-            return _Step(scale, times(step.add), low, high) if factor.value >= 0 else _Step(scale, times(step.add), high, low)
+            low, high = (low, high) if factor.value >= 0 else (high, low)
+            return _Step(tidy(scale), times(step.add), low, high)
         up = apply("<=", nought(self.type), factor)
         return _Step(scale, times(step.add), _chosen(up, low, high), _chosen(up, high, low))
 
