@@ -39,7 +39,7 @@ def claims(update: Update) -> Iterator[Claim]:
         return
     points = Points(update)
     for extremum in _extrema(update, points):
-        for scale in _scales(update, type_, calls):
+        for scale in scales(update, type_, calls):
             weights = _weights(update, points, extremum, scale)
             if weights is not None:
                 yield _claim(update, extremum, scale, weights)
@@ -64,7 +64,7 @@ def _extrema(update: Update, points: Points) -> Iterator[_Extremum]:
                 yield _Extremum(i, op, key)
 
 
-def _scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponential]:
+def scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponential]:
     """Exponentials of a difference: exp(u), or of it scaled by a literal or a constant of the loop."""
     factors: list[Expr] = [v for v in sampling.used(update.components) if v.name in update.constants]
     factors += [Const(type_, v) for v in sampling.literals(update.components).get(type_, ()) if v not in (0, 1)]
@@ -78,7 +78,7 @@ def _scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponent
                 yield lambda u, k=factor: intrinsic("exp", apply("/", u, k))  # type: ignore[misc]
 
 
-def _gap(op: str, lesser: Expr, greater: Expr) -> Expr:
+def gap(op: str, lesser: Expr, greater: Expr) -> Expr:
     """How far the value that loses lies behind, never above 0."""
     return apply("-", lesser, greater) if op == "max" else apply("-", greater, lesser)
 
@@ -92,8 +92,8 @@ def _weights(update: Update, points: Points, extremum: _Extremum, scale: Exponen
         if i == extremum.at:
             found.append(extremum.key)
             continue
-        own = apply("*", x, scale(_gap(extremum.op, m, after)))
-        weight = apply("/", apply("-", update.components[i], own), scale(_gap(extremum.op, extremum.key, after)))
+        own = apply("*", x, scale(gap(extremum.op, m, after)))
+        weight = apply("/", apply("-", update.components[i], own), scale(gap(extremum.op, extremum.key, after)))
 
         def value(state: Mapping[str, Column], e: Expr = weight) -> Column | None:
             return points.values(e, state)
@@ -118,8 +118,8 @@ def _claim(update: Update, extremum: _Extremum, scale: Exponential, data: list[E
         if i == at:
             operator.append(apply(op, m, n))
             continue
-        rescaled = apply("+", apply("*", x[i], scale(_gap(op, m, n))), y[i])
-        other = apply("+", x[i], apply("*", y[i], scale(_gap(op, n, m))))
+        rescaled = apply("+", apply("*", x[i], scale(gap(op, m, n))), y[i])
+        other = apply("+", x[i], apply("*", y[i], scale(gap(op, n, m))))
         operator.append(select(losing, rescaled, select(winning, other, apply("+", x[i], y[i]))))
     end = const(type_, float("-inf") if op == "max" else float("inf"))
     identity = tuple(end if i == at else const(type_, 0) for i in range(len(x)))
