@@ -14,6 +14,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher import (
     guard,
     lift_affine,
+    lift_average,
     lift_bits,
     lift_clamp,
     lift_control,
@@ -109,6 +110,7 @@ class Lifter:
             lambda: lift_spread.claims(update),
             lambda: lift_factor.claims(update),
             lambda: lift_rescaled.claims(update),
+            lambda: lift_average.claims(update),
             lambda: lift_decay.claims(update),
             lambda: lift_bits.claims(update),
             lambda: lift_table.claims(update),
