@@ -7,9 +7,9 @@ operator is written with the two extrema compared, so that it has a value where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Call, Const, Expr, Var, apply, const, intrinsic, select, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, const, intrinsic, select, substitute, transform, walk
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.guess import Column, Points
@@ -17,6 +17,7 @@ from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import Undefined, without_infinities
 
+_FAR = 100
 Exponential = Callable[[Expr], Expr]
 
 
@@ -37,13 +38,32 @@ def claims(update: Update) -> Iterator[Claim]:
     calls = [n for c in update.components for n in walk(c) if isinstance(n, Call) and n.name in ("exp", "pow")]
     if not calls:
         return
-    points = Points(update)
-    for extremum in _extrema(update, points):
+    nearby, back = _nearby(update)
+    points = Points(nearby)
+    for extremum in _extrema(nearby, points):
         for scale in scales(update, type_, calls):
-            weights = _weights(update, points, extremum, scale)
+            weights = _weights(nearby, points, extremum, scale)
             if weights is not None:
-                yield _claim(update, extremum, scale, weights)
+                data = [substitute(weight, back) for weight in weights]
+                yield _claim(update, extremum, scale, data)
                 return
+
+
+def _nearby(update: Update) -> tuple[Update, dict[str, Expr]]:
+    """The update with data for literals of which no exponential is left, as masks have them, and the way back."""
+    far = dict.fromkeys(
+        n
+        for component in update.components
+        for n in walk(component)
+        if isinstance(n, Const) and n.type.is_float and _FAR < abs(float(n.value)) < float("inf")
+    )
+    data = {literal: Var(literal.type, f"far {i}") for i, literal in zip(range(len(far)), far, strict=True)}
+
+    def rule(node: Expr) -> Expr | None:
+        return data.get(node) if isinstance(node, Const) else None
+
+    nearby = replace(update, components=tuple(transform(component, rule) for component in update.components))
+    return nearby, {var.name: literal for literal, var in data.items()}
 
 
 def _extrema(update: Update, points: Points) -> Iterator[_Extremum]:
