@@ -6,7 +6,6 @@ of a small domain, the solver.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,8 +142,10 @@ def _prove_equal(
     return verdict
 
 
-_FLAGS = 4
-"""Most truth values of variables of which every choice is a claim of its own."""
+_FLAGS = 6
+"""Most truth values of variables of which every choice may be a claim of its own."""
+_EASY = 300
+"""Branches of a proof before truth values are chosen."""
 
 
 def _without_overflow(
@@ -152,19 +153,40 @@ def _without_overflow(
 ) -> Method | None:
     """A proof over unbounded integers, where nothing can overflow.
 
-    Where there are remainders, one for each choice of truth values: under a choice less may overflow.
+    Where there are remainders or clamps, truth values are chosen one by one: under a choice less may overflow.
     """
     flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
-    remainders = any(isinstance(n, Op) and n.op == "%" for e in (*left, *right) for n in walk(e))
-    if not remainders or not 0 < len(flags) <= _FLAGS:
+    limiting = any(isinstance(n, Op) and n.op in ("%", "min", "max") for e in (*left, *right) for n in walk(e))
+    if not limiting or not 0 < len(flags) <= _FLAGS:
         unbounded = without_overflow([*left, *right], assumptions)
         return None if unbounded is None or not unbounded.ranges else _over_integers(unbounded, len(left), limits)
+    return _by_choices(left, right, assumptions, flags, limits)
+
+
+def _by_choices(
+    left: tuple[Expr, ...], right: tuple[Expr, ...], assumptions: tuple[Expr, ...], flags: list[Var], limits: Limits
+) -> Method | None:
+    """A proof over unbounded integers, for each choice of the flags where there is none for all."""
+    unbounded = without_overflow([*left, *right], assumptions)
+    if unbounded is not None:
+        easy = limits.at_most(cases=_EASY)
+        half = len(left)
+        sides = unbounded.exprs[:half], unbounded.exprs[half:]
+        method = prove_by_cases(*sides, Meaning.MATH, unbounded.assumptions, easy) if flags else None
+        if method is None and not flags:
+            method = _over_integers(unbounded, half, limits)
+        if method is not None or not flags:
+            return method
+    if not flags or limits.expired:
+        return None
     methods: list[Method] = []
-    for values in itertools.product((True, False), repeat=len(flags)):
-        chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
-        case = [simplify(substitute(e, chosen)) for e in (*left, *right)]
-        unbounded = without_overflow(case, [substitute(e, chosen) for e in assumptions])
-        method = None if unbounded is None else _over_integers(unbounded, len(left), limits)
+    for value in (True, False):
+        chosen = {flags[0].name: Const(BOOL, value)}
+
+        def under(exprs: tuple[Expr, ...], chosen: dict[str, Const] = chosen) -> tuple[Expr, ...]:
+            return tuple(simplify(substitute(e, chosen)) for e in exprs)
+
+        method = _by_choices(under(left), under(right), under(assumptions), flags[1:], limits)
         if method is None:
             return None
         methods.append(method)
