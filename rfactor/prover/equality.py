@@ -25,6 +25,7 @@ from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
+from rfactor.prover.signs import equal_by_signs
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
 
 _BITWISE = frozenset("&|^~")
@@ -115,7 +116,7 @@ def _prove_equal(
             if not assumptions and _equal_on_bits(left, right)
             else _by_solver(left, right, meaning, assumptions, limits, start)
         )
-    if equal_by_cutting(left, right, assumptions):
+    if equal_by_cutting(left, right, assumptions) or equal_by_signs(left, right, meaning, assumptions):
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
         return proven("bits")
