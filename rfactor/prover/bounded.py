@@ -95,7 +95,7 @@ class _Reader:
 
 def _literal_ends(expr: Expr) -> Interval | None:
     """The ends of a remainder by a literal, or of an extremum of an extremum."""
-    if not isinstance(expr, Op) or not isinstance(expr.args[-1], Const):
+    if not isinstance(expr, Op) or not expr.type.is_int or not isinstance(expr.args[-1], Const):
         return None
     inner, literal = expr.args[0], int(expr.args[-1].value)
     if expr.op == "%" and literal > 0:
