@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial, reduce
 
-from rfactor.ir.expr import Expr, Op, Var, apply, const, select, walk
+from rfactor.ir.expr import Call, Expr, Op, Var, apply, const, select, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
@@ -31,8 +31,9 @@ def claims(update: Update) -> Iterator[Claim]:
     exact = type_.is_float or (type_.is_int and type_.is_signed and update.meaning is Meaning.MATH)
     if len(update.types) < 2 or not exact or any(t != type_ for t in update.types):
         return
-    used = {node.op for e in update.components for node in walk(e) if isinstance(node, Op)}
-    if "*" not in used or not used & _EXTREMAL:
+    nodes = [node for e in update.components for node in walk(e)]
+    used = {node.op for node in nodes if isinstance(node, Op)}
+    if "*" not in used or not used & _EXTREMAL or any(isinstance(node, Call) for node in nodes):
         return
     reader = _Reader(update)
     shape = reader.single() or reader.pair()
