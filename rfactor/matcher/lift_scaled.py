@@ -19,6 +19,7 @@ from rfactor.matcher.semiring import divisors
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.matcher.tropical import extremal
 from rfactor.prover.claim import Claim, Lift
+from rfactor.prover.infinity import has_infinity
 
 _READ = frozenset(("+", "-", "*", "/", "neg", "min", "max", "select"))
 
@@ -56,6 +57,9 @@ def claims(update: Update) -> Iterator[Claim]:
         return
     if isinstance(step.scale, Const) and step.scale.value > 0:
         return  # no end becomes the other
+    parts = (step.scale, step.add, step.low.value, step.high.value)
+    if any(map(has_infinity, parts)):
+        return  # a scale of 0 would meet it
     assumes = tuple(apply("!=", divisor, const(divisor.type, 0)) for divisor in divisors(update))
     lift, invariant = (_between if step.low.there == step.high.there == TRUE else _open)(step, type_)
     yield Claim(update, lift=lift, invariant=(invariant,), assumes=assumes)

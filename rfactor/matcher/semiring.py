@@ -178,11 +178,18 @@ class _Reader:
         """The logarithm of a sum of exponentials, perhaps times something free of the accumulators."""
         total: Row = {}
         for part in chain("+", expr):
-            row = {OFFSET: logarithm(part)} if self.free(part) else self.power(part)
+            row = {OFFSET: self.offset(part)} if self.free(part) else self.power(part)
             if row is None:
                 return None
             total = self.sum(total, row)
         return total
+
+    def offset(self, expr: Expr) -> Expr:
+        """The logarithm of what is free of the state; the semiring's zero where data choose nothing."""
+        if isinstance(expr, Op) and expr.op == "select":
+            condition, *branches = expr.args
+            return Op(expr.type, "select", (condition, *map(self.offset, branches)))
+        return self.ring.zero if isinstance(expr, Const) and expr.value == 0 else logarithm(expr)
 
     def power(self, expr: Expr) -> Row | None:
         """The logarithm of one exponential of the state, perhaps times something free of it."""
