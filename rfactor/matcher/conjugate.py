@@ -15,7 +15,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, const, intrinsic,
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.guess import ROWS, Column, Points
-from rfactor.matcher.terms import tidy
+from rfactor.matcher.terms import logarithm, tidy
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
@@ -136,6 +136,8 @@ def _data(update: Update, points: Points, disguise: _Disguise) -> tuple[Expr, tu
             except Undefined:
                 return None
             data = data if has_infinity(data) else tidy(data)
+            if isinstance(data, Call) and data.name == "log":
+                data = logarithm(data.args[0])
         return data, _where(data, points.values(data), disguise.positive)
     for part in (*update.data, *points.parts()):
         value = points.values(part) if part.type == type_ else None

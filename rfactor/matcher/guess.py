@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from rfactor.ir.evaluate import dtype_of, evaluate
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, const, transform
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, const, select, transform
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import F64, Type
 from rfactor.ir.update import Update
@@ -74,12 +75,19 @@ class Points:
                 return const(type_, first) if type_.is_bool or type_.min <= first <= type_.max else None
             near = (0.0, 1.0, -1.0, *sampling.literals(self.update.components).get(type_, ()), round(first, 9))
             return const(type_, next(v for v in near if abs(v - first) <= 1e-9 * (1 + abs(first))))
-        for candidate in (*map(_plain, self.update.data), *self.parts()):
-            if candidate.type == type_:
-                value = self.values(candidate)
-                if value is not None and not np.any(sampling.differs(wanted, value)):
-                    return candidate
+        plain = [e for e in (*map(_plain, self.update.data), *self.parts()) if e.type == type_]
+        for candidate in itertools.chain(plain, self.masked(type_, plain)):
+            value = self.values(candidate)
+            if value is not None and not np.any(sampling.differs(wanted, value)):
+                return candidate
         return None
+
+    def masked(self, type_: Type, plain: Sequence[Expr]) -> Iterator[Expr]:
+        """1, or something plain, where a condition on the data holds, else 0."""
+        for condition in (e for e in self.parts() if e.type.is_bool):
+            for value in (const(type_, 1), *plain) if not type_.is_bool else ():
+                yield select(condition, value, const(type_, 0))
+                yield select(condition, const(type_, 0), value)
 
     def parts(self) -> Sequence[Expr]:
         """The largest parts of the update that are free of accumulators."""

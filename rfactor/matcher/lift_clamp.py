@@ -42,7 +42,7 @@ def claims(update: Update) -> Iterator[Claim]:
     yield from _saturating(update)
     if not (type_.is_float or (type_.is_int and update.meaning is Meaning.MATH)):
         return
-    reader = _Reader(update, type_)
+    reader = Reader(update, type_)
     step = reader.read(extremal(update.components[0], reader.free))
     if step is None:
         return
@@ -130,7 +130,7 @@ def _saturating(update: Update) -> Iterator[Claim]:
         wide = component.args[0].type
         if wide.code != "int" or wide.bits < 2 * narrow.bits:
             return
-        step = _Reader(update, wide, cast(wide, x)).read(component.args[0])
+        step = Reader(update, wide, cast(wide, x)).read(component.args[0])
     else:
         return
     low, high = Const(wide, narrow.min), Const(wide, narrow.max)
@@ -163,13 +163,17 @@ def _saturating(update: Update) -> Iterator[Claim]:
 
 
 def _by_meaning(update: Update, wide: Type) -> _Step | None:
-    """A sum kept within the narrow type by choices: what is added to 0 is what is added to any x."""
+    """A sum kept within the narrow type by choices: what is added to 0, or to the middle, is what is added to any x."""
     (narrow,) = update.types
-    (nothing,) = run_from(update, (Const(narrow, 0),))
-    step = _Step(cast(wide, nothing), Const(wide, narrow.max), Const(wide, narrow.min), Const(wide, 1))
-    total = apply("+", cast(wide, update.accumulators[0]), step.add)
-    meant = cast(narrow, apply("max", apply("min", total, step.high), step.low))
-    return step if sampling.refute(update.components, (meant,), update.meaning) is None else None
+    for point in dict.fromkeys((0, (int(narrow.max) + int(narrow.min) + 1) // 2)):
+        (after,) = run_from(update, (Const(narrow, point),))
+        added = cast(wide, after) if point == 0 else apply("-", cast(wide, after), Const(wide, point))
+        step = _Step(added, Const(wide, narrow.max), Const(wide, narrow.min), Const(wide, 1))
+        total = apply("+", cast(wide, update.accumulators[0]), step.add)
+        meant = cast(narrow, apply("max", apply("min", total, step.high), step.low))
+        if sampling.refute(update.components, (meant,), update.meaning) is None:
+            return step
+    return None
 
 
 def _infinity(type_: Type, positive: bool) -> Expr:
@@ -178,7 +182,7 @@ def _infinity(type_: Type, positive: bool) -> Expr:
     return INFINITY if positive else MINUS_INFINITY
 
 
-class _Reader:
+class Reader:
     def __init__(self, update: Update, type_: Type, x: Expr | None = None) -> None:
         self.x, self.type = x or update.accumulators[0], type_
         self.free = free_of(accumulator_names(update))

@@ -26,7 +26,7 @@ from rfactor.prover.claim import Claim, Lift
 
 def settled(update: Update, inner: Inner) -> Iterator[Claim]:
     """The claim for integers that all end in a remainder by one literal."""
-    parts = [_remainder(e) if isinstance(e, Op) else None for e in update.components]
+    parts = [remainder(e) if isinstance(e, Op) else None for e in update.components]
     if None in parts or not all(t.is_int for t in update.types):
         return
     moduli = {part[1] for part in parts if part is not None}
@@ -38,7 +38,7 @@ def settled(update: Update, inner: Inner) -> Iterator[Claim]:
     wraps = update.meaning is Meaning.WRAP
     if wraps and without_overflow([part[0] for part in parts if part is not None], nearby) is None:
         return  # a step from a remainder may wrap too
-    plain = replace(update, components=tuple(_without(p[0], modulus) for p in parts if p is not None))
+    plain = replace(update, components=tuple(without(p[0], modulus) for p in parts if p is not None))
     action = inner(plain)
     if action is None or action.invariant or action.assumes or {*action.types} != {modulus.type}:
         return
@@ -95,11 +95,11 @@ def claims(update: Update) -> Iterator[Claim]:
     component = update.components[0]
     if more or not type_.is_int or not isinstance(component, Op):
         return
-    parts = _remainder(component)
+    parts = remainder(component)
     if parts is None or not names(parts[1]) <= update.constants:
         return
     inside, modulus = parts
-    plain = replace(update, components=(_without(inside, modulus),))
+    plain = replace(update, components=(without(inside, modulus),))
     rows = affine(plain, next(semirings(type_, update.meaning)))
     if rows is None:
         return
@@ -108,7 +108,7 @@ def claims(update: Update) -> Iterator[Claim]:
     yield Claim(update, lift=_lifting(slope, offset, modulus))
 
 
-def _remainder(expr: Op) -> tuple[Expr, Expr] | None:
+def remainder(expr: Op) -> tuple[Expr, Expr] | None:
     """What is reduced, and by what; a mask of low bits is a remainder."""
     if expr.op == "%":
         return expr.args[0], expr.args[1]
@@ -120,14 +120,14 @@ def _remainder(expr: Op) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _without(expr: Expr, modulus: Expr) -> Expr:
+def without(expr: Expr, modulus: Expr) -> Expr:
     """`expr` with remainders by the modulus left out of its sums and products."""
     if not isinstance(expr, Op):
         return expr
     if expr.op in ("+", "-", "*", "neg"):
-        return Op(expr.type, expr.op, tuple(_without(arg, modulus) for arg in expr.args))
-    parts = _remainder(expr)
-    return _without(parts[0], modulus) if parts is not None and parts[1] == modulus else expr
+        return Op(expr.type, expr.op, tuple(without(arg, modulus) for arg in expr.args))
+    parts = remainder(expr)
+    return without(parts[0], modulus) if parts is not None and parts[1] == modulus else expr
 
 
 def _lifting(slope: Expr, offset: Expr, modulus: Expr) -> Lift:

@@ -7,9 +7,9 @@ operator is written with the two extrema compared, so that it has a value where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Call, Const, Expr, Var, apply, const, intrinsic, select, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, const, intrinsic, select, substitute, transform, walk
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.guess import Column, Points
@@ -17,6 +17,7 @@ from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import Undefined, without_infinities
 
+_FAR = 100
 Exponential = Callable[[Expr], Expr]
 
 
@@ -37,13 +38,32 @@ def claims(update: Update) -> Iterator[Claim]:
     calls = [n for c in update.components for n in walk(c) if isinstance(n, Call) and n.name in ("exp", "pow")]
     if not calls:
         return
-    points = Points(update)
-    for extremum in _extrema(update, points):
-        for scale in _scales(update, type_, calls):
-            weights = _weights(update, points, extremum, scale)
+    nearby, back = _nearby(update)
+    points = Points(nearby)
+    for extremum in _extrema(nearby, points):
+        for scale in scales(update, type_, calls):
+            weights = _weights(nearby, points, extremum, scale)
             if weights is not None:
-                yield _claim(update, extremum, scale, weights)
+                data = [substitute(weight, back) for weight in weights]
+                yield _claim(update, extremum, scale, data)
                 return
+
+
+def _nearby(update: Update) -> tuple[Update, dict[str, Expr]]:
+    """The update with data for literals of which no exponential is left, as masks have them, and the way back."""
+    far = dict.fromkeys(
+        n
+        for component in update.components
+        for n in walk(component)
+        if isinstance(n, Const) and n.type.is_float and _FAR < abs(float(n.value)) < float("inf")
+    )
+    data = {literal: Var(literal.type, f"far {i}") for i, literal in zip(range(len(far)), far, strict=True)}
+
+    def rule(node: Expr) -> Expr | None:
+        return data.get(node) if isinstance(node, Const) else None
+
+    nearby = replace(update, components=tuple(transform(component, rule) for component in update.components))
+    return nearby, {var.name: literal for literal, var in data.items()}
 
 
 def _extrema(update: Update, points: Points) -> Iterator[_Extremum]:
@@ -64,7 +84,7 @@ def _extrema(update: Update, points: Points) -> Iterator[_Extremum]:
                 yield _Extremum(i, op, key)
 
 
-def _scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponential]:
+def scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponential]:
     """Exponentials of a difference: exp(u), or of it scaled by a literal or a constant of the loop."""
     factors: list[Expr] = [v for v in sampling.used(update.components) if v.name in update.constants]
     factors += [Const(type_, v) for v in sampling.literals(update.components).get(type_, ()) if v not in (0, 1)]
@@ -78,7 +98,7 @@ def _scales(update: Update, type_: Type, calls: list[Call]) -> Iterator[Exponent
                 yield lambda u, k=factor: intrinsic("exp", apply("/", u, k))  # type: ignore[misc]
 
 
-def _gap(op: str, lesser: Expr, greater: Expr) -> Expr:
+def gap(op: str, lesser: Expr, greater: Expr) -> Expr:
     """How far the value that loses lies behind, never above 0."""
     return apply("-", lesser, greater) if op == "max" else apply("-", greater, lesser)
 
@@ -92,8 +112,8 @@ def _weights(update: Update, points: Points, extremum: _Extremum, scale: Exponen
         if i == extremum.at:
             found.append(extremum.key)
             continue
-        own = apply("*", x, scale(_gap(extremum.op, m, after)))
-        weight = apply("/", apply("-", update.components[i], own), scale(_gap(extremum.op, extremum.key, after)))
+        own = apply("*", x, scale(gap(extremum.op, m, after)))
+        weight = apply("/", apply("-", update.components[i], own), scale(gap(extremum.op, extremum.key, after)))
 
         def value(state: Mapping[str, Column], e: Expr = weight) -> Column | None:
             return points.values(e, state)
@@ -118,8 +138,8 @@ def _claim(update: Update, extremum: _Extremum, scale: Exponential, data: list[E
         if i == at:
             operator.append(apply(op, m, n))
             continue
-        rescaled = apply("+", apply("*", x[i], scale(_gap(op, m, n))), y[i])
-        other = apply("+", x[i], apply("*", y[i], scale(_gap(op, n, m))))
+        rescaled = apply("+", apply("*", x[i], scale(gap(op, m, n))), y[i])
+        other = apply("+", x[i], apply("*", y[i], scale(gap(op, n, m))))
         operator.append(select(losing, rescaled, select(winning, other, apply("+", x[i], y[i]))))
     end = const(type_, float("-inf") if op == "max" else float("inf"))
     identity = tuple(end if i == at else const(type_, 0) for i in range(len(x)))

@@ -6,16 +6,17 @@ Semirings are pairs of the language's operations: (+, *), (max, min), (max, +) a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, names, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.primitives import unit
-from rfactor.matcher.terms import accumulator_names, chain, free_of, tidy
+from rfactor.matcher.terms import accumulator_names, chain, free_of, logarithm, tidy
 from rfactor.prover.infinity import has_infinity
 
 Row = dict[int, Expr]
@@ -105,6 +106,19 @@ def divisors(update: Update) -> tuple[Expr, ...]:
     )
 
 
+def logarithms_of(rows: Sequence[Row], update: Update) -> tuple[Expr, ...] | None:
+    """That what rows take logarithms of, and the update does not, is above 0; None if it is for some constants only."""
+    known = {node for component in update.components for node in walk(component)}
+    found: dict[Expr, None] = {}
+    for node in (node for row in rows for entry in row.values() for node in walk(entry)):
+        if isinstance(node, Call) and node.name == "log" and node not in known:
+            if not isinstance(node.args[0], Const):
+                found[apply(">", node.args[0], const(node.type, 0))] = None
+            elif node.args[0].value <= 0:
+                return None
+    return None if any(names(condition) & update.constants for condition in found) else tuple(found)
+
+
 def affine(update: Update, ring: Semiring) -> list[Row] | None:
     """The rows of the update over a semiring, or None if it is not affine there."""
     if any(type_ != ring.type for type_ in update.types):
@@ -161,14 +175,34 @@ class _Reader:
         return {at: self.ring.add(a.get(at, self.ring.zero), b.get(at, self.ring.zero)) for at in {**a, **b}}
 
     def exponentials(self, expr: Expr) -> Row | None:
-        """The logarithm of a sum of exponentials."""
+        """The logarithm of a sum of exponentials, perhaps times something free of the accumulators."""
         total: Row = {}
         for part in chain("+", expr):
-            row = self.read(part.args[0]) if isinstance(part, Call) and part.name == "exp" else None
+            row = {OFFSET: self.offset(part)} if self.free(part) else self.power(part)
             if row is None:
                 return None
             total = self.sum(total, row)
         return total
+
+    def offset(self, expr: Expr) -> Expr:
+        """The logarithm of what is free of the state; the semiring's zero where data choose nothing."""
+        if isinstance(expr, Op) and expr.op == "select":
+            condition, *branches = expr.args
+            return Op(expr.type, "select", (condition, *map(self.offset, branches)))
+        return self.ring.zero if isinstance(expr, Const) and expr.value == 0 else logarithm(expr)
+
+    def power(self, expr: Expr) -> Row | None:
+        """The logarithm of one exponential of the state, perhaps times something free of it."""
+        factors = chain("*", expr)
+        bound = [f for f in factors if not self.free(f)]
+        loose = [f for f in factors if self.free(f)]
+        if len(bound) != 1 or not isinstance(bound[0], Call) or bound[0].name != "exp":
+            return None
+        row = self.read(bound[0].args[0])
+        if row is None or not loose:
+            return row
+        factor = logarithm(reduce(partial(apply, "*"), loose))
+        return {at: self.ring.multiply(entry, factor) for at, entry in row.items()}
 
     def choose(self, condition: Expr, true: Expr, false: Expr) -> Row | None:
         if not self.free(condition):

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, reduce
 
-from rfactor.ir.expr import MIRRORED, OPERATIONS, Const, Expr, Op, names, rebuild, substitute, transform
+from rfactor.ir.expr import (
+    MIRRORED,
+    OPERATIONS,
+    Call,
+    Const,
+    Expr,
+    Op,
+    apply,
+    intrinsic,
+    names,
+    rebuild,
+    substitute,
+    transform,
+)
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.simplify import simplify, simplify_real
 from rfactor.ir.update import Update
@@ -100,6 +113,15 @@ def maximal_free(exprs: Iterable[Expr], free: Callable[[Expr], bool]) -> tuple[E
     for expr in exprs:
         visit(expr)
     return tuple(found)
+
+
+def logarithm(value: Expr) -> Expr:
+    """The logarithm of a product, exponentials taken out: `log(b * exp(a))` is `a + log(b)`."""
+    factors = chain("*", value)
+    powers = [f.args[0] for f in factors if isinstance(f, Call) and f.name == "exp"]
+    rest = [f for f in factors if not (isinstance(f, Call) and f.name == "exp")]
+    terms = [*powers, *([intrinsic("log", reduce(partial(apply, "*"), rest))] if rest else [])]
+    return reduce(partial(apply, "+"), terms)
 
 
 def run_from(update: Update, state: State) -> State:

@@ -20,7 +20,7 @@ from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, choose, nought
 from rfactor.matcher.lift_affine import Cell, Pattern, closed, lifting
-from rfactor.matcher.semiring import LOG_SUM, OFFSET, Row, Semiring, affine, semirings
+from rfactor.matcher.semiring import LOG_SUM, OFFSET, Row, Semiring, affine, logarithms_of, semirings
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
 from rfactor.prover.infinity import has_infinity, is_infinite
@@ -39,9 +39,10 @@ def claims(update: Update) -> Iterator[Claim]:
     for logarithms in semirings(type_, update.meaning):
         if logarithms.plus == LOG_SUM:
             rows = affine(update, logarithms)
-            found = None if rows is None else _flagged(rows, logarithms)
+            assumes = None if rows is None else logarithms_of(rows, update)
+            found = None if rows is None or assumes is None else _flagged(rows, logarithms)
             if found is not None:
-                yield Claim(update, lift=found[0], invariant=found[1])
+                yield Claim(update, lift=found[0], invariant=found[1], assumes=assumes or ())
     (ring,) = [r for r in semirings(type_, update.meaning) if (r.plus, r.times) == ("max", "+")]
     free = free_of(accumulator_names(update))
     shaped = replace(update, components=tuple(extremal(c, free) for c in update.components))

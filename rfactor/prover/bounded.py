@@ -30,6 +30,7 @@ def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbo
     """The same expressions over unbounded integers, if nothing in them or the assumptions can overflow; else None.
 
     A remainder by a literal of what may overflow is some number below it: a variable, the same for the same remainder.
+    So is what lies between two literals.
     """
     reader = _Reader()
     for expr in (*exprs, *assumptions):
@@ -58,7 +59,7 @@ class _Reader:
     def __init__(self) -> None:
         self.intervals: dict[Expr, Interval] = {}
         self.images: dict[Expr, Expr] = {}
-        self.remainders: dict[Expr, Var] = {}
+        self.met: dict[Expr, Var] = {}
 
     def image(self, expr: Expr) -> Expr:
         found = self.images.get(expr)
@@ -72,7 +73,7 @@ class _Reader:
         try:
             args = tuple(map(self.image, expr.children))
         except _MayOverflow:
-            return self.remainder(expr)
+            return self.within(expr)
         image = rebuild(expr, args) if args else expr
         if expr.type.is_int and image not in self.intervals:
             interval = _interval(image, self.intervals)
@@ -81,14 +82,33 @@ class _Reader:
             self.intervals[image] = interval
         return image
 
-    def remainder(self, expr: Expr) -> Expr:
-        """A variable for a remainder of what may overflow."""
-        if not (isinstance(expr, Op) and expr.op == "%" and isinstance(expr.args[1], Const) and expr.args[1].value > 0):
+    def within(self, expr: Expr) -> Expr:
+        """A variable for what is within literal ends, though what it is made of may overflow."""
+        interval = _literal_ends(expr)
+        if interval is None:
             raise _MayOverflow
-        var = Var(expr.type, f"remainder {len(self.remainders)}")
-        self.remainders[expr] = var
-        self.intervals[var] = (0, int(expr.args[1].value) - 1)
+        var = Var(expr.type, f"within {len(self.met)}")
+        self.met[expr] = var
+        self.intervals[var] = interval
         return var
+
+
+def _literal_ends(expr: Expr) -> Interval | None:
+    """The ends of a remainder by a literal, or of an extremum of an extremum."""
+    if not isinstance(expr, Op) or not expr.type.is_int or not isinstance(expr.args[-1], Const):
+        return None
+    inner, literal = expr.args[0], int(expr.args[-1].value)
+    if expr.op == "%" and literal > 0:
+        return 0, literal - 1
+    if expr.op in ("min", "max") and isinstance(inner, Op) and isinstance(inner.args[-1], Const):
+        other = int(inner.args[-1].value)
+        if (expr.op, inner.op) == ("max", "min"):
+            return literal, max(literal, other)
+        if (expr.op, inner.op) == ("min", "max"):
+            return min(literal, other), literal
+    if expr.op == "min" and expr.type.code == "uint":
+        return 0, literal
+    return None
 
 
 def _fits(interval: Interval, type_: Type) -> bool:

@@ -28,10 +28,6 @@ _MOST_FACTS, _MOST_ASKED = 80, 24
 """Comparisons on a branch, and branches, up to which arithmetic is asked whether a branch exists."""
 
 
-_QUICK = 32
-"""Branches that cost less than trying samples."""
-
-
 class _OutOfCases(Exception):
     """The budget of branches is used up."""
 
@@ -71,7 +67,8 @@ class Cases(Values):
         self.asked = 0
         self.open: dict[Pair, list[State]] = {}
         """The branches that are left of each search."""
-        self.quick = False
+        self.few: int | None = None
+        """The most branches of a search that is soon broken off."""
         for expr in (*left, *right, *assumptions):
             self.meet_infinities(expr)
 
@@ -85,12 +82,12 @@ class Cases(Values):
         """The pairs that are not the same polynomial already, whatever is assumed."""
         return [pair for pair in pairs if not self.is_shown(self.alike, pair)]
 
-    def without_equal(self, pairs: Sequence[Pair], quick: bool = False) -> list[Pair]:
-        """The pairs that are not shown equal by cases; if `quick`, by few, and arithmetic is not asked.
+    def without_equal(self, pairs: Sequence[Pair], few: int | None = None) -> list[Pair]:
+        """The pairs that are not shown equal by cases; or by a few branches, and arithmetic is not asked.
 
-        Where a quick search was broken off, another goes on.
+        Where a search was broken off, another goes on.
         """
-        self.quick = quick
+        self.few = few
         return [pair for pair in pairs if not self.is_shown(self.equal, pair)]
 
     def is_shown(self, show: Callable[[Expr, Expr], bool], pair: Pair) -> bool:
@@ -114,14 +111,14 @@ class Cases(Values):
     def equal(self, left: Expr, right: Expr) -> bool:
         """Whether both sides are the same in all cases; raises what says that this cannot be told."""
         pending = self.open.setdefault((left, right), [State()])
-        most = min(_QUICK, self.limits.cases) if self.quick else self.limits.cases
+        most = self.limits.cases if self.few is None else min(self.few, self.limits.cases)
         while pending:
             state = pending[-1]
             try:
                 if (
                     all(self.condition(claim, state) for claim in self.assumptions)
                     and not self.same(left, right, state)
-                    and (self.quick or not self.excluded(state))
+                    and (self.few is not None or not self.excluded(state))
                 ):
                     return False
                 pending.pop()

@@ -424,5 +424,11 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
             return failure
     if any(map(has_infinity, e)) and not prove_unit(op, e):
         return Failed("left_identity", Unknown("the operator has no value on its infinite identity twice"))
+    if any(map(has_infinity, lift.data)):
+        try:
+            for state in (*op(lift.data, s), *op(s, lift.data)):
+                without_infinities(state)
+        except Undefined as error:
+            return Failed("action", Unknown(str(error)))
     commutative = _commuting(ledger, op, lift.data, _at(claim.invariant, op.operands("x")))
     return Discharged(claim, "two-sided", commutative, tuple(ledger.proofs.items()))

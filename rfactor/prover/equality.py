@@ -7,7 +7,6 @@ settles a component settles it: the next is asked of the others alone.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.ordered_sums import without_equal_sums
 from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
+from rfactor.prover.signs import equal_by_signs
 from rfactor.prover.verdict import Method, Proven, Refuted, Unknown, Verdict
 
 _BITWISE = frozenset("&|^~")
@@ -35,6 +35,8 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 """Bits of all variables together up to which every value is tried: before the solver, and after it gave up."""
 
 
+_QUICK, _FEW = 32, 400
+"""Branches that cost less than trying samples, and less than polynomials over bits where numbers are compared."""
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
@@ -108,7 +110,7 @@ def _prove_equal(
     pairs = cases.without_alike(pairs)
     if not pairs:
         return proven("normal_form")
-    pairs = cases.without_equal(pairs, quick=True)
+    pairs = cases.without_equal(pairs, few=_QUICK)
     if not pairs:
         return proven("order")
     left, right = _sides(pairs)
@@ -119,7 +121,7 @@ def _prove_equal(
     if not pairs:
         return proven("bits")
     left, right = _sides(pairs)
-    if equal_by_cutting(left, right, assumptions):
+    if equal_by_cutting(left, right, assumptions) or equal_by_signs(left, right, meaning, assumptions):
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
         return proven("bits")
@@ -154,8 +156,10 @@ def _sides(pairs: Sequence[Pair]) -> tuple[Tuple, Tuple]:
 
 _FEW_CASES = 40
 """Branches that cost less than the solver."""
-_FLAGS = 4
-"""Most truth values of variables of which every choice is a claim of its own."""
+_FLAGS = 6
+"""Most truth values of variables of which every choice may be a claim of its own."""
+_EASY = 300
+"""Branches of a proof before truth values are chosen."""
 
 
 def _without_overflow(
@@ -163,19 +167,40 @@ def _without_overflow(
 ) -> Method | None:
     """A proof over unbounded integers, where nothing can overflow.
 
-    Where there are remainders, one for each choice of truth values: under a choice less may overflow.
+    Where there are remainders or clamps, truth values are chosen one by one: under a choice less may overflow.
     """
     flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
-    remainders = any(isinstance(n, Op) and n.op == "%" for e in (*left, *right) for n in walk(e))
-    if not remainders or not 0 < len(flags) <= _FLAGS:
+    limiting = any(isinstance(n, Op) and n.op in ("%", "min", "max") for e in (*left, *right) for n in walk(e))
+    if not limiting or not 0 < len(flags) <= _FLAGS:
         unbounded = without_overflow([*left, *right], assumptions)
         return None if unbounded is None or not unbounded.ranges else _over_integers(unbounded, len(left), limits)
+    return _by_choices(left, right, assumptions, flags, limits)
+
+
+def _by_choices(
+    left: tuple[Expr, ...], right: tuple[Expr, ...], assumptions: tuple[Expr, ...], flags: list[Var], limits: Limits
+) -> Method | None:
+    """A proof over unbounded integers, for each choice of the flags where there is none for all."""
+    unbounded = without_overflow([*left, *right], assumptions)
+    if unbounded is not None:
+        easy = limits.at_most(cases=_EASY)
+        half = len(left)
+        sides = unbounded.exprs[:half], unbounded.exprs[half:]
+        method = prove_by_cases(*sides, Meaning.MATH, unbounded.assumptions, easy) if flags else None
+        if method is None and not flags:
+            method = _over_integers(unbounded, half, limits)
+        if method is not None or not flags:
+            return method
+    if not flags or limits.expired:
+        return None
     methods: list[Method] = []
-    for values in itertools.product((True, False), repeat=len(flags)):
-        chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
-        case = [simplify(substitute(e, chosen)) for e in (*left, *right)]
-        unbounded = without_overflow(case, [substitute(e, chosen) for e in assumptions])
-        method = None if unbounded is None else _over_integers(unbounded, len(left), limits)
+    for value in (True, False):
+        chosen = {flags[0].name: Const(BOOL, value)}
+
+        def under(exprs: tuple[Expr, ...], chosen: dict[str, Const] = chosen) -> tuple[Expr, ...]:
+            return tuple(simplify(substitute(e, chosen)) for e in exprs)
+
+        method = _by_choices(under(left), under(right), under(assumptions), flags[1:], limits)
         if method is None:
             return None
         methods.append(method)

@@ -11,7 +11,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover import functions
 from rfactor.prover.comparisons import Comparisons, Split, State, SymbolicValue, Unsupported
-from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key, single_atom
+from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key, product, single_atom
 
 
 class Values(Comparisons):
@@ -137,6 +137,10 @@ class Values(Comparisons):
             return self.bitwise(op, type_, args, ring)
         if op == "%":
             return self.remainder(type_, args[0], args[1], ring)
+        if op == "//" and not ring.bits:
+            return self.quotient(type_, args[0], args[1], state)
+        if op == ">>" and not ring.bits and constants[1] is not None and 0 <= constants[1] < expr.type.bits:
+            return self.quotient(type_, args[0], ring.constant(1 << int(constants[1])), state)
         return self.opaque(op, type_, *map(key, args))
 
     def remainder(self, type_: Type, value: Polynomial, modulus: Polynomial, ring: Ring) -> Polynomial:
@@ -159,6 +163,53 @@ class Values(Comparisons):
             if left is not None:
                 return ring.constant(left)
         return self.opaque("%", type_, key(value), key(modulus))
+
+    def quotient(self, type_: Type, value: Polynomial, divisor: Polynomial, state: State) -> Polynomial:
+        """value // divisor among unbounded integers, where it rounds down if the divisor is above zero.
+
+        (w // m + r) // n = (w + m*r) // (m*n) then, and multiples of the divisor come out.
+        """
+        ring, number = Ring(), constant_value(divisor)
+        if number in (1, -1):
+            return ring.scale(value, number)
+        if number is not None and number < 0:
+            return ring.scale(self.quotient(type_, value, ring.scale(divisor, -1), state), -1)
+        if not self.is_above_zero(type_, divisor, state):
+            return self.opaque("//", type_, key(value), key(divisor))
+        for monomial, sign in value.items():
+            description = self.described[monomial[0][0]] if len(monomial) == 1 and monomial[0][1] == 1 else None
+            if sign not in (1, -1) or not isinstance(description, tuple) or description[0] != "//":
+                continue
+            inner, size = dict(description[2]), dict(description[3])
+            if self.is_above_zero(type_, size, state):
+                if sign == -1:  # -(w // m) = (m - 1 - w) // m
+                    inner = ring.add(ring.add(size, ring.constant(1), -1), inner, -1)
+                rest = {m: c for m, c in value.items() if m != monomial}
+                total = ring.add(inner, ring.multiply(size, rest))
+                return self.quotient(type_, total, ring.multiply(size, divisor), state)
+        whole: Polynomial = {}
+        if len(divisor) == 1:
+            ((unit, times),) = divisor.items()
+            inverse = tuple((atom, -power) for atom, power in unit)
+            for monomial, coefficient in value.items():
+                quotient = product(monomial, inverse)
+                if coefficient // times and all(power > 0 for _, power in quotient):
+                    whole[quotient] = coefficient // times
+        left = ring.add(value, ring.multiply(whole, divisor), -1)
+        return ring.add(whole, self.opaque("//", type_, key(left), key(divisor))) if left else whole
+
+    def is_above_zero(self, type_: Type, value: Polynomial, state: State) -> bool:
+        """Whether that is known on this branch, without a split: of a product, by its factors."""
+        if len(value) != 1:
+            return False
+        ((monomial, coefficient),) = value.items()
+        if coefficient <= 0:
+            return False
+        for atom, _ in monomial:
+            order, low, high = self.place(type_, {}, {((atom, 1),): 1}, state)
+            if order.path(low, high) != "strict":
+                return False
+        return True
 
     def bitwise(self, op: str, type_: Type, args: list[Polynomial], ring: Ring) -> Polynomial:
         if key(args[0]) == key(args[1]):

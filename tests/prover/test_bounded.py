@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rfactor.ir.expr import names
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, I8, I16
+from rfactor.ir.types import BOOL, F32, I8, I16
 from rfactor.prover.bounded import without_overflow
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.verdict import Proven, Refuted
@@ -33,3 +34,27 @@ def test_assumed_ranges_count_and_so_do_those_that_come_through_another_variable
     assert without_overflow([total], assumed[:2]) is None
     left, right = (parse_expr(t, TYPES) for t in ("max(v, w) + 50", "max(v + 50, w + 50)"))
     assert isinstance(prove_equal((left,), (right,), assumptions=assumed), Proven)
+
+
+def test_what_overflows_inside_a_clamp_is_some_value_within_it() -> None:
+    clamped = parse_expr("max(min(v + w, 100), -100)", TYPES)
+    found = without_overflow([parse_expr("max(min(v + w, 100), -100) + v // 2", TYPES)], ())
+    assert found is not None
+    assert not any("w" in names(e) for e in found.exprs)
+    assert without_overflow([parse_expr("max(min(v + w, 100), -100) + v", TYPES)], ()) is None
+    assert without_overflow([parse_expr("min(v + w, 100)", TYPES)], ()) is None  # it may be anything below
+    one, other = parse_expr("max(min(v - w, 100), -100)", TYPES), clamped
+    assert not isinstance(prove_equal((one,), (other,)), Proven)
+
+
+def test_a_claim_about_clamps_of_what_wraps_is_proved_for_each_choice() -> None:
+    types = TYPES | {"c": BOOL, "d": BOOL}
+    left = parse_expr("select(c, min(max(min(v + w, 100), 0) + 50, 120), w)", types)
+    right = parse_expr("select(c, max(min(min(max(v + w, 0), 100) + 50, 120), 50), w)", types)
+    assert isinstance(prove_equal((left,), (right,)), Proven)
+    wrong = parse_expr("select(c, max(min(v + w + 50, 120), 50), w)", types)  # the sum may wrap
+    assert isinstance(prove_equal((left,), (wrong,)), Refuted)
+
+
+def test_infinite_ends_of_floats_are_left_alone() -> None:
+    assert without_overflow([parse_expr("f < inf", {"f": F32}, BOOL)], ()) is None

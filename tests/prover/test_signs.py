@@ -1,0 +1,83 @@
+"""Extrema of products are told apart by the signs of their factors, and only what is equal is called equal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.types import BOOL, F64, I32
+from rfactor.prover.signs import equal_by_signs
+
+NAMES = ("a", "b", "c", "d")
+TYPES = dict.fromkeys(NAMES, F64) | {"f": BOOL}
+
+
+def equal(left: str, right: str, *assumed: str, meaning: Meaning = Meaning.WRAP) -> bool:
+    sides = [(parse_expr(text, TYPES, F64),) for text in (left, right)]
+    return equal_by_signs(sides[0], sides[1], meaning, tuple(parse_expr(t, TYPES, BOOL) for t in assumed))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "assumed"),
+    [
+        ("max(a, b) * c", "select(0.0 <= c, max(a*c, b*c), min(a*c, b*c))", ()),
+        ("max(a, b) * c", "select(c < 0.0, min(a*c, b*c), max(a*c, b*c))", ()),
+        ("max(a*c, b*c)", "select(c >= 0.0, b*c, a*c)", ("a <= b",)),
+        ("max(max(a, b)*c, min(a, b)*c)", "max(a*c, b*c)", ()),
+        ("select(f, max(a, b)*c, d)", "select(not f, d, c*max(b, a))", ()),
+        ("max(a, max(b*c, b*d)) * c * d", "max(a, max(b*d, b*c)) * (d * c)", ()),
+    ],
+)
+def test_equal_ones(left: str, right: str, assumed: tuple[str, ...]) -> None:
+    assert equal(left, right, *assumed)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "assumed"),
+    [
+        ("max(a, b) * c", "max(a*c, b*c)", ()),
+        ("max(a*c, b*c)", "select(c >= 0.0, b*c, a*c)", ()),
+        ("max(a*c, b*c)", "select(c >= 0.0, b*c, a*c)", ("b <= a",)),
+        ("max(a*c, b*c)", "select(c >= 0.0, a*c, b*c)", ("a <= b",)),
+        ("max(a*a, b)", "max(a, b)", ()),
+        ("max(a, b) * min(a, b)", "max(a*b, a*b) * c", ()),
+        ("max(a, b) + c", "max(a + c, b + c)", ()),  # sums are not read
+    ],
+)
+def test_others(left: str, right: str, assumed: tuple[str, ...]) -> None:
+    assert not equal(left, right, *assumed)
+
+
+def test_products_that_wrap_have_no_signs() -> None:
+    types = dict.fromkeys(NAMES, I32)
+    left, right = (parse_expr(t, types, I32) for t in ("max(a, b)*c", "select(c >= 0, max(a*c, b*c), min(a*c, b*c))"))
+    assert equal_by_signs((left,), (right,), Meaning.MATH, ())
+    assert not equal_by_signs((left,), (right,), Meaning.WRAP, ())
+
+
+LEAVES = st.sampled_from(NAMES)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(("min", "max")), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
+        st.tuples(LEAVES, inner).map(lambda t: f"({t[0]} * {t[1]})"),
+        st.tuples(LEAVES, inner, inner).map(lambda t: f"select({t[0]} >= 0.0, {t[1]}, {t[2]})"),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(TREES, TREES, st.lists(st.fractions(-3, 3, max_denominator=4), min_size=4, max_size=4))
+def test_a_yes_holds_everywhere(left: str, right: str, point: list[Fraction]) -> None:
+    for one, other, assumed in ((left, right, ()), (f"max({left}, {right})", right, ()), (left, right, ("a <= b",))):
+        if equal(one, other, *assumed) and (not assumed or point[0] <= point[1]):
+            env = {name: float(value) for name, value in zip(NAMES, point, strict=True)}
+            values = [evaluate_scalar(parse_expr(t, TYPES, F64), env, Meaning.WRAP) for t in (one, other)]
+            assert abs(values[0] - values[1]) <= 1e-9 * (1 + abs(values[0]))
