@@ -33,6 +33,8 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 """Bits of all variables together up to which every value is tried: before the solver, and after it gave up."""
 
 
+_FEW_CASES = 400
+"""Branches of a proof by cases that is tried before the polynomials over bits."""
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
@@ -120,6 +122,11 @@ def _prove_equal(
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
         return proven("bits")
+    # Comparisons have long polynomials over bits: where there are any, the cases are tried first, if they are few.
+    compares = any(map(_compares, (*left, *right)))
+    method = prove_by_cases(left, right, meaning, assumptions, limits.at_most(cases=_FEW_CASES)) if compares else None
+    if method is not None:
+        return proven(method)
     if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
         return proven("bits")
     method = prove_by_cases(left, right, meaning, assumptions, limits)
@@ -240,6 +247,11 @@ def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bo
 _MODELLED: dict[tuple[Tuple, Meaning, bool], None] = {}
 """Conditions that the laws of products allow, the oldest forgotten first."""
 _MOST_MODELLED = 64
+
+
+def _compares(expr: Expr) -> bool:
+    """Whether numbers are compared, or asked whether they are 0."""
+    return any(isinstance(n, Op) and n.type.is_bool and not all(a.type.is_bool for a in n.args) for n in walk(expr))
 
 
 def _has_integers(exprs: Sequence[Expr]) -> bool:
