@@ -112,6 +112,7 @@ class Lifter:
             lambda: lift_payload.claims(update),
             lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
+            lambda: lift_settle.steering(update, inner) if depth < _DEEPEST else (),
             lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
         ]
         for family in families:
