@@ -22,6 +22,7 @@ from rfactor.matcher import (
     lift_modular,
     lift_neighbour,
     lift_payload,
+    lift_phase,
     lift_polynomial,
     lift_reader,
     lift_reset,
@@ -113,6 +114,7 @@ class Lifter:
             lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
             lambda: lift_settle.steering(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_phase.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
         ]
         for family in families:

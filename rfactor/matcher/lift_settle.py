@@ -13,11 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute, transform, walk
 from rfactor.ir.graph import dependencies, restrict
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, marked, nought, operands, pruned
+from rfactor.matcher.lift_modular import remainders
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
 
@@ -121,7 +122,8 @@ class _Table:
     def step(self, value: Expr, datum: Sequence[Expr]) -> tuple[Expr, Exprs]:
         """What one datum makes of a value, and does to the rest."""
         values: dict[str, Expr] = {v.name: d for v, d in zip(self.update.data, datum, strict=True)}
-        image = substitute(self.update.components[self.number], values | {f"x{self.number}": value})
+        component = transform(self.update.components[self.number], remainders)
+        image = substitute(component, values | {f"x{self.number}": value})
         return image, marked(self.rest.data, values | {_BEFORE: value})
 
 
