@@ -21,6 +21,7 @@ from rfactor.matcher import (
     lift_difference,
     lift_modular,
     lift_neighbour,
+    lift_passing,
     lift_payload,
     lift_phase,
     lift_polynomial,
@@ -114,6 +115,7 @@ class Lifter:
             lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_settle.claims(update),
             lambda: lift_settle.steering(update, inner) if depth < _DEEPEST else (),
+            lambda: lift_passing.claims(update),
             lambda: lift_phase.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
         ]

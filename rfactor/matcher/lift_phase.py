@@ -53,9 +53,10 @@ def _modulus(update: Update, number: int, others: Sequence[int]) -> int | None:
     for i in others:
         for node in walk(update.components[i]):
             own = remainders(node) or node
-            if isinstance(own, Op) and own.op == "%" and isinstance(own.args[1], Const):
-                if f"x{number}" in names(own.args[0]):
-                    found.add(int(own.args[1].value))
+            if not isinstance(own, Op) or own.op != "%" or not isinstance(own.args[1], Const):
+                continue
+            if f"x{number}" in names(own.args[0]):
+                found.add(int(own.args[1].value))
     if len(found) != 1:
         return None
     (modulus,) = found

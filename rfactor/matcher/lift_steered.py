@@ -251,14 +251,19 @@ class _Steered:
         away = tuple(map(tidy, away))
         going = self.elsewhere.number
         self.set_by: tuple[Var, ...] = ()
+        self.together = False
         self.reads = not all(map(self.free, away))
         if not self.reads:
             self.on_the_way, self.setting = away, away
         else:
             self.on_the_way = _where(away, self.elsewhere.stays, True)
             self.setting = _where(away, self.elsewhere.stays, False)
-            if not all(map(self.free, self.on_the_way)):
-                return None
+            self.together = not all(map(self.free, self.on_the_way))
+            if self.together:
+                whole = self.whole_way()
+                if whole is None:
+                    return None
+                going, self.on_the_way = whole, ()
             own = {v.name for v in self.before} | self.update.constants
             found = dict.fromkeys(v for e in self.setting for v in variables(e))
             self.set_by = tuple(v for v in found if v.name not in own)
@@ -269,7 +274,7 @@ class _Steered:
             1,
             len(self.number_types),
             len(going.types),
-            run,
+            0 if self.together else run,
             len(self.set_by),
             run if self.reads else 0,
         ]
@@ -281,6 +286,15 @@ class _Steered:
         if kept:
             return Claim(self.update, lift=lift, invariant=kept, assumes=assumes)
         return Claim(self.update, lift=pruned(lift), assumes=assumes)
+
+    def whole_way(self) -> Action | None:
+        """How steps act on all together that do not set the number, where the rest has an operator on itself."""
+        plain = self.rest.types == tuple(self.update.types[i] for i in self.others)
+        if self.elsewhere.rows or not plain or self.rest.apply != self.rest.operator:
+            return None
+        components = _where(self.update.components, self.elsewhere.stays, True)
+        action = self.inner(replace(self.update, components=components))
+        return action if action is not None and _typed(action) else None
 
     def invariant(self, going: Action) -> Exprs:
         found: list[Expr] = []
@@ -306,7 +320,8 @@ class _Steered:
         rest, elsewhere = self.rest, self.elsewhere
         row: tuple[Type, ...] = (*self.number_types, *rest.types) * len(elsewhere.rows)
         after = rest.types if self.reads else ()
-        types = (*row, BOOL, *self.number_types, *going.types, *rest.types, *(v.type for v in self.set_by), *after)
+        way = () if self.together else rest.types
+        types = (*row, BOOL, *self.number_types, *going.types, *way, *(v.type for v in self.set_by), *after)
         s, t = self.parts("x", types), self.parts("y", types)
         operator: list[Expr] = []
         data: list[Expr] = []
@@ -326,7 +341,7 @@ class _Steered:
             *_each(s.set, s.number, going.combine(s.number, t.number)),
         ]
         if self.reads:
-            operator += _each(s.set, s.run, rest.combine(s.run, t.run))
+            operator += _each(s.set, s.run, rest.combine(s.run, t.run)) if way else ()
             operator += _each(s.set, s.by, t.by)
             operator += _each(s.set, rest.combine(s.after, more), t.after)
         else:
@@ -335,10 +350,11 @@ class _Steered:
         data += [tidy(apply("not", stays)), *elsewhere.fresh]
         data += map(tidy, _each(stays, going.data, going.identity))
         if self.reads:
-            data += [*map(tidy, _each(stays, self.on_the_way, rest.identity)), *self.set_by, *rest.identity]
+            data += map(tidy, _each(stays, self.on_the_way, rest.identity)) if way else ()
+            data += [*self.set_by, *rest.identity]
         else:
             data += self.on_the_way
-        identity += [FALSE, *map(nought, self.number_types), *going.identity, *rest.identity]
+        identity += [FALSE, *map(nought, self.number_types), *going.identity, *(rest.identity if way else ())]
         identity += [nought(v.type) for v in self.set_by]
         identity += rest.identity if self.reads else ()
         x_all = self.update.accumulators
@@ -350,13 +366,19 @@ class _Steered:
     def effect(self, number: Sequence[Expr], t: _State, going: Action) -> tuple[Exprs, Exprs]:
         """Where the run t takes a number, and how it acts on the rest then."""
         rest = self.rest
-        reached = going.act(number, t.number)
-        run = t.run
+        if self.together:
+            # What the rest does from its unit is what is done to it.
+            state = dict(zip(self.numbers, number, strict=True)) | dict(zip(self.others, rest.identity, strict=True))
+            ended = going.act([state[i] for i in sorted(state)], t.number)
+            reached, way = (tuple(ended[i] for i in part) for part in (self.numbers, self.others))
+        else:
+            reached, way = going.act(number, t.number), t.run
+        run = way
         if self.reads:
             values: dict[str, Expr] = {v.name: e for v, e in zip(self.before, reached, strict=True)}
             values |= {v.name: e for v, e in zip(self.set_by, t.by, strict=True)}
-            set_ = rest.combine(rest.combine(t.run, marked(self.setting, values)), t.after)
-            run = _each(t.set, set_, t.run)
+            set_ = rest.combine(rest.combine(way, marked(self.setting, values)), t.after)
+            run = _each(t.set, set_, way)
         then = _each(t.set, t.now, reached)
         for value, (image, own) in zip(reversed(self.elsewhere.rows), reversed(t.rows), strict=True):
             here = apply("==", number[0], value)
