@@ -38,6 +38,8 @@ _FEW_CASES = 400
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
+_UNDIVIDED = 100_000
+"""Resource units for a claim about machine integers before it is divided by its truth values."""
 _OPAQUE = ((False, 500_000), (True, 3_000_000))
 """(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth.
 
@@ -144,6 +146,9 @@ def _prove_equal(
         method = _without_overflow(left, right, assumptions, limits)
         if method is not None:
             return proven(method)
+        method = _flag_by_flag(left, right, assumptions, limits)
+        if method is not None:
+            return proven(method)
     verdict = _by_solver(left, right, meaning, assumptions, limits, start)
     if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
         return _exhaust(left, right, meaning, assumptions)
@@ -176,6 +181,26 @@ def _without_overflow(
             return None
         methods.append(method)
     return max(methods, key=("normal_form", "order", "smt").index)
+
+
+def _flag_by_flag(left: Tuple, right: Tuple, assumptions: Tuple, limits: Limits) -> Method | None:
+    """A proof for each choice of truth values, of machine integers, where the solver does not soon find one for all."""
+    flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
+    if not 0 < len(flags) <= _FLAGS or not _has_integers([*left, *right]):
+        return None
+    start = time.perf_counter()
+    soon = _by_solver(left, right, Meaning.WRAP, assumptions, limits.at_most(rlimit=_UNDIVIDED), start)
+    if not isinstance(soon, Unknown):
+        return soon.method if isinstance(soon, Proven) else None
+    for values in itertools.product((True, False), repeat=len(flags)):
+        chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
+        sides = [tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right)]
+        given = tuple(substitute(e, chosen) for e in assumptions)
+        if prove_by_cases(*sides, Meaning.WRAP, given, limits.at_most(cases=_FEW_CASES)) is not None:
+            continue
+        if not isinstance(_by_solver(*sides, Meaning.WRAP, given, limits, start), Proven):
+            return None
+    return "smt"
 
 
 def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None:
