@@ -9,6 +9,7 @@ compares the number with, each has a row besides: where the run takes it, and wh
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -74,18 +75,22 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
         if all(edges[i].isdisjoint(numbers) for i in others):
             continue
         part = restrict(update, numbers)
-        found = [*_set_anew(part, inner), *(_of_few_values(part, update, numbers[0]))]
-        if not found:
-            continue
-        before = {f"x{i}": Var(update.types[i], _before(i)) for i in numbers}
-        as_data = replace(update, components=tuple(substitute(e, before) for e in update.components))
-        rest = inner(restrict(as_data, others))
-        if rest is None or not _typed(rest):
-            continue
-        for elsewhere in found:
+        rest: Action | None = None
+        for elsewhere in itertools.chain(_of_few_values(part, update, numbers[0], inner), _set_anew(part, inner)):
+            rest = rest or _read_as_data(update, numbers, others, inner)
+            if rest is None:
+                break
             claim = _Steered(update, numbers, others, elsewhere, rest, inner).claim()
             if claim is not None:
                 yield claim
+
+
+def _read_as_data(update: Update, numbers: tuple[int, ...], others: tuple[int, ...], inner: Inner) -> Action | None:
+    """How runs act on the rest where the numbers are data."""
+    before = {f"x{i}": Var(update.types[i], _before(i)) for i in numbers}
+    as_data = replace(update, components=tuple(substitute(e, before) for e in update.components))
+    action = inner(restrict(as_data, others))
+    return action if action is not None and _typed(action) else None
 
 
 def _before(i: int) -> str:
@@ -111,36 +116,42 @@ def _set_anew(update: Update, inner: Inner) -> Iterator[_Elsewhere]:
             yield _Elsewhere((), tidy(apply("not", condition)), tuple(fresh for fresh, _ in parts), action)
 
 
-def _of_few_values(part: Update, whole: Update, place: int) -> Iterator[_Elsewhere]:
-    """The reading of one integer that is compared with literals, and otherwise kept, turned around, or set by data."""
+def _of_few_values(part: Update, whole: Update, place: int, inner: Inner) -> Iterator[_Elsewhere]:
+    """The reading of one integer that is compared with literals, and otherwise kept, turned around, or set by data.
+
+    Where it cannot fall (unsigned, unbounded), it may be added to above the values.
+    """
     if len(part.types) > 1 or not part.types[0].is_int:
         return
+    (x,) = part.accumulators
     values = _compared(whole, whole.accumulators[place])
     if not 1 <= len(values) <= _MOST_VALUES:
         return
-    (x,) = part.accumulators
-    elsewhere = tidy(_apart(part.components[0], x, values, part.meaning))
+    elsewhere = tidy(_apart(part.components[0], x, values))
     step = _step(elsewhere, x)
-    if step is None:
+    if step is not None and step.around is None:
+        yield _Elsewhere(values, step.stays, (step.fresh,), replace(_NOTHING, apply=(x,)))
         return
-    around = step.around
-    if around is not None:
-        images = {v: tidy(substitute(around, {x.name: v})) for v in values}
-        values = tuple(dict.fromkeys((*values, *(v for v in images.values() if isinstance(v, Const)))))
-        if len(values) > _MOST_VALUES or any(
-            tidy(substitute(around, {x.name: v})) not in values or not isinstance(v, Const) for v in values
-        ):
-            return
-        elsewhere = tidy(_apart(part.components[0], x, values, part.meaning))
-        step = _step(elsewhere, x)
-        if step is None:
-            return
-    kept = replace(_NOTHING, apply=(x,))
-    if around is not None:
+    closed = None if step is None else _closed(values, x, step.around)
+    if step is not None and closed is not None:
         one, other = Var(BOOL, "x0"), Var(BOOL, "y0")
-        turned = (choose(other, around, x),)
-        kept = Action((BOOL,), (step.turns,), (apply("!=", one, other),), (FALSE,), turned)
-    yield _Elsewhere(values, step.stays, (step.fresh,), kept)
+        turned = (choose(other, step.around or x, x),)
+        turning = Action((BOOL,), (step.turns,), (apply("!=", one, other),), (FALSE,), turned)
+        yield _Elsewhere(closed, step.stays, (step.fresh,), turning)
+    elif x.type.code == "uint" and part.meaning is Meaning.MATH and values[-1].value == len(values) - 1:
+        action = inner(replace(part, components=(elsewhere,)))
+        if action is not None and _typed(action):
+            yield _Elsewhere(values, TRUE, (nought(x.type),), action)
+
+
+def _closed(values: Sequence[Const], x: Var, around: Expr | None) -> tuple[Const, ...] | None:
+    """The values with what they are turned to; None if those turn to others."""
+    if around is None:
+        return None
+    images = {value: tidy(substitute(around, {x.name: value})) for value in values}
+    found = tuple(dict.fromkeys((*values, *(image for image in images.values() if isinstance(image, Const)))))
+    back = (tidy(substitute(around, {x.name: value})) for value in found)
+    return found if len(found) <= _MOST_VALUES and all(image in found for image in back) else None
 
 
 def _compared(update: Update, x: Var) -> tuple[Const, ...]:
@@ -165,7 +176,7 @@ def _compared(update: Update, x: Var) -> tuple[Const, ...]:
     return tuple(sorted(found, key=lambda literal: literal.value))
 
 
-def _apart(expr: Expr, x: Var, values: Sequence[Const], meaning: Meaning) -> Expr:
+def _apart(expr: Expr, x: Var, values: Sequence[Const]) -> Expr:
     """`expr` where x is none of the values."""
     rows = {int(v.value) for v in values}
 
@@ -247,7 +258,7 @@ class _Steered:
         away = self.rest.data
         if self.elsewhere.rows:
             (x,) = self.before
-            away = tuple(_apart(e, x, self.elsewhere.rows, self.update.meaning) for e in away)
+            away = tuple(_apart(e, x, self.elsewhere.rows) for e in away)
         away = tuple(map(tidy, away))
         going = self.elsewhere.number
         self.set_by: tuple[Var, ...] = ()

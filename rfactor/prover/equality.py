@@ -194,11 +194,11 @@ def _flag_by_flag(left: Tuple, right: Tuple, assumptions: Tuple, limits: Limits)
         return soon.method if isinstance(soon, Proven) else None
     for values in itertools.product((True, False), repeat=len(flags)):
         chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
-        sides = [tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right)]
+        a, b = (tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right))
         given = tuple(substitute(e, chosen) for e in assumptions)
-        if prove_by_cases(*sides, Meaning.WRAP, given, limits.at_most(cases=_FEW_CASES)) is not None:
+        if prove_by_cases(a, b, Meaning.WRAP, given, limits.at_most(cases=_FEW_CASES)) is not None:
             continue
-        if not isinstance(_by_solver(*sides, Meaning.WRAP, given, limits, start), Proven):
+        if not isinstance(_by_solver(a, b, Meaning.WRAP, given, limits, start), Proven):
             return None
     return "smt"
 
