@@ -16,6 +16,7 @@ from rfactor.matcher import (
     lift_affine,
     lift_bits,
     lift_clamp,
+    lift_clock,
     lift_control,
     lift_decay,
     lift_difference,
@@ -116,6 +117,7 @@ class Lifter:
             lambda: lift_settle.claims(update),
             lambda: lift_settle.steering(update, inner) if depth < _DEEPEST else (),
             lambda: lift_passing.claims(update),
+            lambda: lift_clock.claims(update),
             lambda: lift_phase.claims(update, inner) if depth < _DEEPEST else (),
             lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
         ]

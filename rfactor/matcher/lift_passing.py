@@ -36,7 +36,7 @@ def claims(update: Update) -> Iterator[Claim]:
         if names(component) != {x.name} or step not in (Const(x.type, 1), tidy(const(x.type, -1))):
             continue
         up = step == Const(x.type, 1)
-        others = {i: _look(update, i, x) for i in range(len(update.types)) if i != number}
+        others = {i: look(update, i, x) for i in range(len(update.types)) if i != number}
         looks = {i: look for i, look in others.items() if look is not None}
         if len(looks) < len(others):
             continue
@@ -51,7 +51,7 @@ def claims(update: Update) -> Iterator[Claim]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
     """A component that is changed where the number has a relation to a bound, and else is kept."""
 
     relation: str
@@ -61,7 +61,7 @@ class _Look:
     """What is added where it is changed, if that is what the change is."""
 
 
-def _look(update: Update, i: int, x: Var) -> _Look | None:
+def look(update: Update, i: int, x: Var) -> Look | None:
     """How component i looks at the number, which nothing else in it depends on."""
     component, own = update.components[i], update.accumulators[i]
     found = [n for n in walk(component) if isinstance(n, Op) and n.op in _RELATIONS and x.name in names(n)]
@@ -84,10 +84,10 @@ def _look(update: Update, i: int, x: Var) -> _Look | None:
     added = tidy(apply("-", changed, own)) if own.type.is_int else None
     if added is not None and own.name in names(added):
         added = None
-    return _Look(relation if factor == 1 else MIRRORED.get(relation, relation), bound, changed, added)
+    return Look(relation if factor == 1 else MIRRORED.get(relation, relation), bound, changed, added)
 
 
-def _unbounded(update: Update, number: int, up: bool, looks: dict[int, _Look]) -> Lift | None:
+def _unbounded(update: Update, number: int, up: bool, looks: dict[int, Look]) -> Lift | None:
     """State: the number of steps. None where what is done more than once is no sum."""
     type_ = update.types[number]
     x, steps = update.accumulators[number], Var(type_, "y0")
@@ -119,7 +119,7 @@ def _unbounded(update: Update, number: int, up: bool, looks: dict[int, _Look]) -
     return Lift((type_,), (one,), (total,), (zero,), tuple(applied[i] for i in sorted(applied)))
 
 
-def _turning(update: Update, number: int, up: bool, looks: dict[int, _Look]) -> Lift | None:
+def _turning(update: Update, number: int, up: bool, looks: dict[int, Look]) -> Lift | None:
     """State: the number of steps as a machine integer, and for each look what it adds for whole turns."""
     type_ = parse_type(f"u{update.types[number].bits}")
     if any(look.added is None or look.relation != "==" for look in looks.values()):

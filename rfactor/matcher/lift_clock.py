@@ -1,0 +1,171 @@
+"""Liftings of counters that start again after their last value, and of what is carried when they do.
+
+`select(x0 == 59, 0, x0 + 1), x1 + select(x0 == 59, 1, 0)` depends on no data: a run is its number of steps n. It takes
+t steps to the last value, from anywhere below; what is left of n goes round. Machine integers reach the last value from
+anywhere; there n is kept as it is up to all that t may be, and beyond that by what remains of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, cast, names, walk
+from rfactor.ir.linear import linear
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type, parse_type
+from rfactor.ir.update import Update
+from rfactor.matcher.action import choose, nought
+from rfactor.matcher.lift_passing import Look, look
+from rfactor.matcher.terms import tidy
+from rfactor.prover.claim import Claim, Lift
+
+_CONTRARY = OPPOSITE | {"==": "!=", "!=": "=="}
+_WIDEST = 64
+"""Bits of the widest integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """x -> select(again, first, x + 1), where `again` holds of the last value, and of no other below it."""
+
+    x: Var
+    first: int
+    last: int
+    again: Expr
+    beyond: bool
+    """Whether it holds of all values above the last, too."""
+
+    @property
+    def period(self) -> int:
+        """How many values it goes through."""
+        return self.last - self.first + 1
+
+
+def claims(update: Update) -> Iterator[Claim]:
+    """The claim for a counter up that is set back at a literal, and others that are added to when it is."""
+    if update.data:
+        return
+    for number in range(len(update.types)):
+        clock = _clock(update, number)
+        if clock is None:
+            continue
+        found = {i: look(update, i, clock.x) for i in range(len(update.types)) if i != number}
+        carried = {i: own.added for i, own in found.items() if own is not None and own.added is not None}
+        alike = all(own is None or _at_end(own, clock) for own in found.values())
+        if len(carried) < len(found) or not alike:
+            continue
+        if update.meaning is Meaning.MATH:
+            lift = _unbounded(update, number, clock, carried)
+            yield Claim(update, lift=lift, invariant=(apply("<=", nought(clock.x.type), Var(clock.x.type, "y0")),))
+        elif 2 * clock.x.type.bits <= _WIDEST:
+            machine = _machine(update, number, clock, carried)
+            if machine is not None:
+                (wide,) = machine.types
+                y = Var(wide, "y0")
+                most = max((update.types[i].bits for i in carried), default=0)
+                bound = Const(wide, (1 << clock.x.type.bits) + (clock.period << most) - 1)
+                yield Claim(update, lift=machine, invariant=(apply("<=", nought(wide), y), apply("<=", y, bound)))
+
+
+def _clock(update: Update, number: int) -> _Clock | None:
+    x, component = update.accumulators[number], update.components[number]
+    if not x.type.is_int or not isinstance(component, Op) or component.op != "select":
+        return None
+    again, first, onward = component.args
+    if isinstance(onward, Const):
+        again, first, onward = apply("not", again), onward, first
+    condition = again.args[0] if isinstance(again, Op) and again.op == "not" else again
+    if not isinstance(first, Const) or names(component) != {x.name} or not isinstance(condition, Op):
+        return None
+    if linear(onward) != ({x: 1}, 1) or condition.op not in _CONTRARY or condition.args[0].type != x.type:
+        return None
+    relation = condition.op if condition is again else _CONTRARY[condition.op]
+    terms, constant = linear(apply("-", *condition.args))
+    factor = terms.pop(x, 0)
+    if terms or factor not in (1, -1):
+        return None
+    bound = int(-constant * factor)
+    relation = relation if factor == 1 else MIRRORED.get(relation, relation)
+    if relation not in ("==", ">=", ">"):
+        return None
+    last = bound + (relation == ">")
+    if not int(x.type.min) <= int(first.value) <= last < int(x.type.max):
+        return None
+    return _Clock(x, int(first.value), last, again, relation != "==")
+
+
+def _at_end(own: Look, clock: _Clock) -> bool:
+    """Whether something is added just where the counter is set back."""
+    bound = own.bound.value if isinstance(own.bound, Const) else None
+    if not clock.beyond:
+        return own.relation == "==" and bound == clock.last
+    return (own.relation == ">=" and bound == clock.last) or (own.relation == ">" and bound == clock.last - 1)
+
+
+def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Lift:
+    """State: the number of steps."""
+    x, type_ = clock.x, clock.x.type
+    steps, zero, one = Var(type_, "y0"), nought(type_), Const(type_, 1)
+    last, period = Const(type_, clock.last), Const(type_, clock.period)
+    there = apply("-", last, x)
+    if clock.beyond:
+        there = apply("max", there, zero)
+    onward = apply("<=", steps, there)
+    if not clock.beyond:
+        onward = apply("or", onward, apply("<", last, x))
+    left = apply("-", apply("-", steps, there), one)
+    again = tidy(apply("+", apply("%", left, period), Const(type_, clock.first)))
+    applied: dict[int, Expr] = {number: choose(onward, apply("+", x, steps), again)}
+    for i, added in carried.items():
+        own = update.accumulators[i]
+        times = choose(onward, zero, apply("+", apply("//", left, period), one))
+        applied[i] = apply("+", own, tidy(apply("*", added, cast(own.type, times))))
+    total = apply("+", Var(type_, "x0"), steps)
+    return Lift((type_,), (one,), (total,), (zero,), tuple(applied[i] for i in sorted(applied)))
+
+
+def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Lift | None:
+    """State: the number of steps, beyond all that lead to the last value by its remainder.
+
+    All is said in a type so wide that nothing in it overflows.
+    """
+    x, turn = clock.x, 1 << clock.x.type.bits
+    wide = parse_type(f"i{2 * clock.x.type.bits}")
+    most = max((update.types[i].bits for i in carried), default=0)
+    modulus = clock.period << most
+    if 2 * (turn + modulus) > int(wide.max):
+        return None
+
+    def literal(value: int) -> Const:
+        return Const(wide, value)
+
+    def narrow(type_: Type, value: Expr) -> Expr:
+        """The value of the type that a wide one is alike to."""
+        low = literal(int(type_.min))
+        return cast(type_, tidy(apply("+", apply("%", apply("-", value, low), literal(1 << type_.bits)), low)))
+
+    steps, start, here, last = Var(wide, "y0"), literal(turn), cast(wide, x), literal(clock.last)
+    ahead = apply("-", last, here)
+    there = choose(apply("<=", here, last), ahead, apply("+", ahead, start))
+    if clock.beyond:
+        # `x + 1 > last` does not hold of the greatest value of the type.
+        above = apply("<", last, here)
+        turns = isinstance(clock.again, Op) and any(isinstance(n, Op) and n.type == x.type for n in walk(clock.again))
+        above = apply("and", above, apply("<", here, literal(int(x.type.max)))) if turns else above
+        there = choose(above, literal(0), there)
+    onward = apply("<=", steps, there)
+    left = apply("-", apply("-", steps, there), literal(1))
+    again = apply("+", apply("%", left, literal(clock.period)), literal(clock.first))
+    applied: dict[int, Expr] = {number: narrow(x.type, choose(onward, apply("+", here, steps), again))}
+    for i, added in carried.items():
+        own = update.accumulators[i]
+        if not isinstance(added, Const):
+            return None
+        times = choose(onward, literal(0), apply("+", apply("//", left, literal(clock.period)), literal(1)))
+        times = tidy(apply("*", times, literal(int(added.value))))
+        applied[i] = narrow(own.type, apply("+", cast(wide, own), times))
+    total = apply("+", Var(wide, "x0"), steps)
+    beyond = apply("+", apply("%", apply("-", total, start), literal(modulus)), start)
+    kept = choose(apply("<", total, start), total, beyond)
+    return Lift((wide,), (literal(1),), (kept,), (literal(0),), tuple(applied[i] for i in sorted(applied)))
