@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, cast, names, walk
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type, parse_type
+from rfactor.ir.types import BOOL, parse_type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import choose, nought
+from rfactor.matcher.action import FALSE, choose, nought, operands
 from rfactor.matcher.lift_passing import Look, look
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Lift
@@ -58,14 +58,8 @@ def claims(update: Update) -> Iterator[Claim]:
         if update.meaning is Meaning.MATH:
             lift = _unbounded(update, number, clock, carried)
             yield Claim(update, lift=lift, invariant=(apply("<=", nought(clock.x.type), Var(clock.x.type, "y0")),))
-        elif 2 * clock.x.type.bits <= _WIDEST:
-            machine = _machine(update, number, clock, carried)
-            if machine is not None:
-                (wide,) = machine.types
-                y = Var(wide, "y0")
-                most = max((update.types[i].bits for i in carried), default=0)
-                bound = Const(wide, (1 << clock.x.type.bits) + (clock.period << most) - 1)
-                yield Claim(update, lift=machine, invariant=(apply("<=", nought(wide), y), apply("<=", y, bound)))
+        elif 2 * clock.x.type.bits <= _WIDEST and not carried:
+            yield _machine(update, number, clock)
 
 
 def _clock(update: Update, number: int) -> _Clock | None:
@@ -125,47 +119,56 @@ def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, Ex
     return Lift((type_,), (one,), (total,), (zero,), tuple(applied[i] for i in sorted(applied)))
 
 
-def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Lift | None:
-    """State: the number of steps, beyond all that lead to the last value by its remainder.
+def _machine(update: Update, number: int, clock: _Clock) -> Claim:
+    """State: whether there were more steps than the type has values; if not, how many; how many but for whole rounds.
 
     All is said in a type so wide that nothing in it overflows.
     """
-    x, turn = clock.x, 1 << clock.x.type.bits
+    x, turn, period = clock.x, 1 << clock.x.type.bits, clock.period
     wide = parse_type(f"i{2 * clock.x.type.bits}")
-    most = max((update.types[i].bits for i in carried), default=0)
-    modulus = clock.period << most
-    if 2 * (turn + modulus) > int(wide.max):
-        return None
 
     def literal(value: int) -> Const:
         return Const(wide, value)
 
-    def narrow(type_: Type, value: Expr) -> Expr:
-        """The value of the type that a wide one is alike to."""
-        low = literal(int(type_.min))
-        return cast(type_, tidy(apply("+", apply("%", apply("-", value, low), literal(1 << type_.bits)), low)))
+    def within(value: Expr) -> Expr:
+        """A number from -period to 2*period as the one of a round."""
+        low = choose(apply("<", value, literal(0)), apply("+", value, literal(period)), value)
+        return choose(apply("<=", literal(period), value), apply("-", value, literal(period)), low)
 
-    steps, start, here, last = Var(wide, "y0"), literal(turn), cast(wide, x), literal(clock.last)
+    (some, steps, left), (far, more, new) = operands("x", (BOOL, wide, wide)), operands("y", (BOOL, wide, wide))
+    here, last = cast(wide, x), literal(clock.last)
     ahead = apply("-", last, here)
-    there = choose(apply("<=", here, last), ahead, apply("+", ahead, start))
+    there = choose(apply("<=", here, last), ahead, apply("+", ahead, literal(turn)))
     if clock.beyond:
         # `x + 1 > last` does not hold of the greatest value of the type.
         above = apply("<", last, here)
         turns = isinstance(clock.again, Op) and any(isinstance(n, Op) and n.type == x.type for n in walk(clock.again))
         above = apply("and", above, apply("<", here, literal(int(x.type.max)))) if turns else above
         there = choose(above, literal(0), there)
-    onward = apply("<=", steps, there)
-    left = apply("-", apply("-", steps, there), literal(1))
-    again = apply("+", apply("%", left, literal(clock.period)), literal(clock.first))
-    applied: dict[int, Expr] = {number: narrow(x.type, choose(onward, apply("+", here, steps), again))}
-    for i, added in carried.items():
-        own = update.accumulators[i]
-        if not isinstance(added, Const):
-            return None
-        times = choose(onward, literal(0), apply("+", apply("//", left, literal(clock.period)), literal(1)))
-        times = tidy(apply("*", times, literal(int(added.value))))
-        applied[i] = narrow(own.type, apply("+", cast(wide, own), times))
-    total = apply("+", Var(wide, "x0"), steps)
-    beyond = apply("+", apply("%", apply("-", total, start), literal(modulus)), start)
-    kept = choose(apply("<", total, start), total, beyond)
-    return Lift((wide,), (literal(1),), (kept,), (literal(0),), tuple(applied[i] for i in sorted(applied)))
+    met = apply("or", far, apply("<", there, more))
+    sum_ = apply("+", here, more)
+    onward = choose(apply("<=", sum_, literal(int(x.type.max))), sum_, apply("-", sum_, literal(turn)))
+    until = apply("%", apply("+", there, literal(1)), literal(period))
+    again = apply("+", within(apply("-", new, until)), literal(clock.first))
+    ended = choose(met, again, onward)
+    # The solver is told of the range by an operation that changes nothing.
+    ended = apply("max", apply("min", ended, literal(int(x.type.max))), literal(int(x.type.min)))
+    total = apply("+", steps, more)
+    beyond = apply("or", apply("or", some, far), apply("<", literal(turn - 1), total))
+    operator = (beyond, choose(beyond, literal(0), total), within(apply("+", left, new)))
+    lift = Lift(
+        (BOOL, wide, wide),
+        (FALSE, literal(1), literal(1 % period)),
+        operator,
+        (FALSE, literal(0), literal(0)),
+        (cast(x.type, ended),),
+    )
+    kept = (
+        apply("<=", literal(0), more),
+        apply("<=", more, literal(turn - 1)),
+        apply("<=", literal(0), new),
+        apply("<=", new, literal(period - 1)),
+        apply("or", apply("not", far), apply("==", more, literal(0))),
+        apply("or", far, apply("==", apply("%", more, literal(period)), new)),
+    )
+    return Claim(update, lift=lift, invariant=kept)
