@@ -58,8 +58,10 @@ def claims(update: Update) -> Iterator[Claim]:
         if update.meaning is Meaning.MATH:
             lift = _unbounded(update, number, clock, carried)
             yield Claim(update, lift=lift, invariant=(apply("<=", nought(clock.x.type), Var(clock.x.type, "y0")),))
-        elif 2 * clock.x.type.bits <= _WIDEST and not carried:
-            yield _machine(update, number, clock)
+        else:
+            claim = _machine(update, number, clock, carried)
+            if claim is not None:
+                yield claim
 
 
 def _clock(update: Update, number: int) -> _Clock | None:
@@ -119,31 +121,39 @@ def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, Ex
     return Lift((type_,), (one,), (total,), (zero,), tuple(applied[i] for i in sorted(applied)))
 
 
-def _machine(update: Update, number: int, clock: _Clock) -> Claim:
-    """State: whether there were more steps than the type has values; if not, how many; how many but for whole rounds.
+def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Claim | None:
+    """State: whether there were more steps than the type has values; if not, how many; how many but for whole rounds;
+    the whole rounds, where they are counted.
 
     All is said in a type so wide that nothing in it overflows.
     """
     x, turn, period = clock.x, 1 << clock.x.type.bits, clock.period
-    wide = parse_type(f"i{2 * clock.x.type.bits}")
+    counts = {update.types[i].bits for i in carried}
+    bits = max(counts, default=x.type.bits)
+    if 2 * bits > _WIDEST or len(counts) > 1 or bits < x.type.bits:
+        return None
+    if not all(isinstance(added, Const) and added.value in (1, -1) for added in carried.values()):
+        return None
+    wide = parse_type(f"i{2 * bits}")
 
     def literal(value: int) -> Const:
         return Const(wide, value)
 
-    def within(value: Expr) -> Expr:
-        """A number from -period to 2*period as the one of a round."""
-        low = choose(apply("<", value, literal(0)), apply("+", value, literal(period)), value)
-        return choose(apply("<=", literal(period), value), apply("-", value, literal(period)), low)
+    def within(value: Expr, size: int = period, first: int = 0) -> Expr:
+        """A number at most `size` below or above the `size` numbers from `first` as one of them."""
+        low = choose(apply("<", value, literal(first)), apply("+", value, literal(size)), value)
+        return choose(apply("<", literal(first + size - 1), value), apply("-", value, literal(size)), low)
 
-    (some, steps, left), (far, more, new) = operands("x", (BOOL, wide, wide)), operands("y", (BOOL, wide, wide))
+    types = (BOOL, wide, wide, wide) if carried else (BOOL, wide, wide)
+    (some, steps, left, *rounds), (far, more, new, *turns) = operands("x", types), operands("y", types)
     here, last = cast(wide, x), literal(clock.last)
     ahead = apply("-", last, here)
     there = choose(apply("<=", here, last), ahead, apply("+", ahead, literal(turn)))
     if clock.beyond:
         # `x + 1 > last` does not hold of the greatest value of the type.
         above = apply("<", last, here)
-        turns = isinstance(clock.again, Op) and any(isinstance(n, Op) and n.type == x.type for n in walk(clock.again))
-        above = apply("and", above, apply("<", here, literal(int(x.type.max)))) if turns else above
+        if any(isinstance(node, Op) and node.type == x.type for node in walk(clock.again)):
+            above = apply("and", above, apply("<", here, literal(int(x.type.max))))
         there = choose(above, literal(0), there)
     met = apply("or", far, apply("<", there, more))
     sum_ = apply("+", here, more)
@@ -155,20 +165,38 @@ def _machine(update: Update, number: int, clock: _Clock) -> Claim:
     ended = apply("max", apply("min", ended, literal(int(x.type.max))), literal(int(x.type.min)))
     total = apply("+", steps, more)
     beyond = apply("or", apply("or", some, far), apply("<", literal(turn - 1), total))
-    operator = (beyond, choose(beyond, literal(0), total), within(apply("+", left, new)))
-    lift = Lift(
-        (BOOL, wide, wide),
-        (FALSE, literal(1), literal(1 % period)),
-        operator,
-        (FALSE, literal(0), literal(0)),
-        (cast(x.type, ended),),
-    )
-    kept = (
+    applied: dict[int, Expr] = {number: cast(x.type, ended)}
+    sum_ = apply("+", left, new)
+    operator = [beyond, choose(beyond, literal(0), total), within(sum_)]
+    data, identity = [FALSE, literal(1), literal(1 % period)], [FALSE, literal(0), literal(0)]
+    kept = [
         apply("<=", literal(0), more),
         apply("<=", more, literal(turn - 1)),
         apply("<=", literal(0), new),
         apply("<=", new, literal(period - 1)),
         apply("or", apply("not", far), apply("==", more, literal(0))),
-        apply("or", far, apply("==", apply("%", more, literal(period)), new)),
+    ]
+    exact = apply("==", apply("%", more, literal(period)), new)
+    if carried:
+        (one,), (other,) = rounds, turns
+        all_ = 1 << bits
+        carry = choose(apply("<=", literal(period), sum_), literal(1), literal(0))
+        operator.append(within(apply("+", apply("+", one, other), carry), all_))
+        data.append(literal(1 // period))
+        identity.append(literal(0))
+        kept += [apply("<=", literal(0), other), apply("<=", other, literal(all_ - 1))]
+        exact = apply("==", more, apply("+", apply("*", other, literal(period)), new))
+        before = apply("//", apply("+", there, literal(1)), literal(period))
+        short = choose(apply("<", new, until), literal(0), literal(1))
+        times = choose(met, within(apply("+", apply("-", other, before), short), all_), literal(0))
+        for i, added in carried.items():
+            own = update.accumulators[i]
+            assert isinstance(added, Const)
+            value = within(apply("+" if added.value == 1 else "-", cast(wide, own), times), all_, int(own.type.min))
+            value = apply("max", apply("min", value, literal(int(own.type.max))), literal(int(own.type.min)))
+            applied[i] = cast(own.type, value)
+    kept.append(apply("or", far, exact))
+    everything = tuple(applied[i] for i in sorted(applied))
+    return Claim(
+        update, lift=Lift(types, tuple(data), tuple(operator), tuple(identity), everything), invariant=tuple(kept)
     )
-    return Claim(update, lift=lift, invariant=kept)
