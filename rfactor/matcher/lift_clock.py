@@ -51,9 +51,8 @@ def claims(update: Update) -> Iterator[Claim]:
         if clock is None:
             continue
         found = {i: look(update, i, clock.x) for i in range(len(update.types)) if i != number}
-        carried = {i: own.added for i, own in found.items() if own is not None and own.added is not None}
-        alike = all(own is None or _at_end(own, clock) for own in found.values())
-        if len(carried) < len(found) or not alike:
+        carried = {i: carry for i, own in found.items() if own is not None and (carry := _carry(own, clock))}
+        if len(carried) < len(found):
             continue
         if update.meaning is Meaning.MATH:
             lift = _unbounded(update, number, clock, carried)
@@ -91,15 +90,27 @@ def _clock(update: Update, number: int) -> _Clock | None:
     return _Clock(x, int(first.value), last, again, relation != "==")
 
 
-def _at_end(own: Look, clock: _Clock) -> bool:
-    """Whether something is added just where the counter is set back."""
+@dataclass(frozen=True, slots=True)
+class _Carry:
+    """What is added when the counter is set back."""
+
+    added: Expr
+    from_above: bool
+    """Whether also where it is set back from above its last value."""
+
+
+def _carry(own: Look, clock: _Clock) -> _Carry | None:
+    """How something is added just where the counter is set back; None in another way."""
     bound = own.bound.value if isinstance(own.bound, Const) else None
-    if not clock.beyond:
-        return own.relation == "==" and bound == clock.last
-    return (own.relation == ">=" and bound == clock.last) or (own.relation == ">" and bound == clock.last - 1)
+    if own.added is None:
+        return None
+    if own.relation == "==" and bound == clock.last:
+        return _Carry(own.added, from_above=False)
+    above = (own.relation == ">=" and bound == clock.last) or (own.relation == ">" and bound == clock.last - 1)
+    return _Carry(own.added, from_above=True) if above and clock.beyond else None
 
 
-def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Lift:
+def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, _Carry]) -> Lift:
     """State: the number of steps."""
     x, type_ = clock.x, clock.x.type
     steps, zero, one = Var(type_, "y0"), nought(type_), Const(type_, 1)
@@ -113,15 +124,16 @@ def _unbounded(update: Update, number: int, clock: _Clock, carried: dict[int, Ex
     left = apply("-", apply("-", steps, there), one)
     again = tidy(apply("+", apply("%", left, period), Const(type_, clock.first)))
     applied: dict[int, Expr] = {number: choose(onward, apply("+", x, steps), again)}
-    for i, added in carried.items():
+    for i, carry in carried.items():
         own = update.accumulators[i]
-        times = choose(onward, zero, apply("+", apply("//", left, period), one))
-        applied[i] = apply("+", own, tidy(apply("*", added, cast(own.type, times))))
+        at_first = one if carry.from_above or not clock.beyond else choose(apply("<", last, x), zero, one)
+        times = choose(onward, zero, apply("+", apply("//", left, period), at_first))
+        applied[i] = apply("+", own, tidy(apply("*", carry.added, cast(own.type, times))))
     total = apply("+", Var(type_, "x0"), steps)
     return Lift((type_,), (one,), (total,), (zero,), tuple(applied[i] for i in sorted(applied)))
 
 
-def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr]) -> Claim | None:
+def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, _Carry]) -> Claim | None:
     """State: whether there were more steps than the type has values; if not, how many; how many but for whole rounds;
     the whole rounds, where they are counted.
 
@@ -132,7 +144,9 @@ def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr
     bits = max(counts, default=x.type.bits)
     if 2 * bits > _WIDEST or len(counts) > 1 or bits < x.type.bits:
         return None
-    if not all(isinstance(added, Const) and added.value in (1, -1) for added in carried.values()):
+    if clock.beyond and not all(carry.from_above for carry in carried.values()):
+        return None  # the solver does not end
+    if not all(isinstance(c.added, Const) and c.added.value in (1, -1) for c in carried.values()):
         return None
     wide = parse_type(f"i{2 * bits}")
 
@@ -180,18 +194,18 @@ def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, Expr
     if carried:
         (one,), (other,) = rounds, turns
         all_ = 1 << bits
-        carry = choose(apply("<=", literal(period), sum_), literal(1), literal(0))
-        operator.append(within(apply("+", apply("+", one, other), carry), all_))
+        over = choose(apply("<=", literal(period), sum_), literal(1), literal(0))
+        operator.append(within(apply("+", apply("+", one, other), over), all_))
         data.append(literal(1 // period))
         identity.append(literal(0))
         kept += [apply("<=", literal(0), other), apply("<=", other, literal(all_ - 1))]
         exact = apply("==", more, apply("+", apply("*", other, literal(period)), new))
         before = apply("//", apply("+", there, literal(1)), literal(period))
         short = choose(apply("<", new, until), literal(0), literal(1))
-        times = choose(met, within(apply("+", apply("-", other, before), short), all_), literal(0))
-        for i, added in carried.items():
-            own = update.accumulators[i]
+        for i, carry in carried.items():
+            own, added = update.accumulators[i], carry.added
             assert isinstance(added, Const)
+            times = choose(met, within(apply("+", apply("-", other, before), short), all_), literal(0))
             value = within(apply("+" if added.value == 1 else "-", cast(wide, own), times), all_, int(own.type.min))
             value = apply("max", apply("min", value, literal(int(own.type.max))), literal(int(own.type.min)))
             applied[i] = cast(own.type, value)

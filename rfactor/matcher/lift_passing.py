@@ -74,7 +74,7 @@ def look(update: Update, i: int, x: Var) -> Look | None:
     terms, _ = linear(apply("-", *found[0].args))
     factor = terms.pop(x, 0)
     # Machine integers keep no order under sums.
-    ordered = relation not in ("==", "!=") and update.meaning is Meaning.WRAP
+    ordered = relation not in ("==", "!=") and update.meaning is Meaning.WRAP and x not in found[0].args
     if kept != own or factor not in (1, -1) or ordered or not {*names(changed)} <= {own.name} | update.constants:
         return None
     if not all(names(atom) <= update.constants for atom in terms):

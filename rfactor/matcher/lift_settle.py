@@ -23,7 +23,8 @@ from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Lift
 
 _MOST_STATES = 16
-_MOST_PARTS = 32
+_MOST_PARTS = 24
+"""Components of all rows together."""
 _BEFORE = "number before"
 """What the integer is called as data; no name of a user's has a space."""
 _POINTS = 256
