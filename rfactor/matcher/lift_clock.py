@@ -7,7 +7,7 @@ anywhere; there n is kept as it is up to all that t may be, and beyond that by w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, cast, names, walk
@@ -156,23 +156,36 @@ def _machine(update: Update, number: int, clock: _Clock, carried: dict[int, _Car
     def within(value: Expr, size: int = period, first: int = 0) -> Expr:
         """A number at most `size` below or above the `size` numbers from `first` as one of them."""
         low = choose(apply("<", value, literal(first)), apply("+", value, literal(size)), value)
-        return choose(apply("<", literal(first + size - 1), value), apply("-", value, literal(size)), low)
+        return choose(apply("<=", literal(first + size), value), apply("-", value, literal(size)), low)
 
     types = (BOOL, wide, wide, wide) if carried else (BOOL, wide, wide)
     (some, steps, left, *rounds), (far, more, new, *turns) = operands("x", types), operands("y", types)
     here, last = cast(wide, x), literal(clock.last)
     ahead = apply("-", last, here)
-    there = choose(apply("<=", here, last), ahead, apply("+", ahead, literal(turn)))
-    if clock.beyond:
-        # `x + 1 > last` does not hold of the greatest value of the type.
-        above = apply("<", last, here)
+
+    def to_last(then: Callable[[Expr], Expr]) -> Expr:
+        """Something of the number of steps to the last value."""
+        below = apply("<=", here, last)
+        if not clock.beyond:
+            return choose(below, then(ahead), then(apply("+", ahead, literal(turn))))
+        above = then(literal(0))
         if any(isinstance(node, Op) and node.type == x.type for node in walk(clock.again)):
-            above = apply("and", above, apply("<", here, literal(int(x.type.max))))
-        there = choose(above, literal(0), there)
+            # `x + 1 > last` does not hold of the greatest value of the type, from which a step leads to the least.
+            greatest = apply("==", here, literal(int(x.type.max)))
+            above = choose(greatest, then(literal(clock.last - int(x.type.min) + 1)), above)
+        return choose(below, then(ahead), above)
+
+    def remainder(steps: Expr) -> Expr:
+        return tidy(apply("%", apply("+", steps, literal(1)), literal(period)))
+
+    there = to_last(lambda steps: steps)
     met = apply("or", far, apply("<", there, more))
     sum_ = apply("+", here, more)
     onward = choose(apply("<=", sum_, literal(int(x.type.max))), sum_, apply("-", sum_, literal(turn)))
-    until = apply("%", apply("+", there, literal(1)), literal(period))
+    # The remainder of there + 1, where it is known without one.
+    inside = apply("and", apply("<", literal(clock.first), here), apply("<=", here, last))
+    rest = remainder(there) if carried or not clock.beyond else to_last(remainder)
+    until = choose(inside, apply("+", ahead, literal(1)), rest)
     again = apply("+", within(apply("-", new, until)), literal(clock.first))
     ended = choose(met, again, onward)
     # The solver is told of the range by an operation that changes nothing.

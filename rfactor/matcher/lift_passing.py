@@ -30,12 +30,9 @@ def claims(update: Update) -> Iterator[Claim]:
         return
     for number in range(len(update.types)):
         x, component = update.accumulators[number], update.components[number]
-        if not x.type.is_int or not isinstance(component, Op) or component.op not in ("+", "-"):
+        if not x.type.is_int or linear(component) not in (({x: 1}, 1), ({x: 1}, -1)):
             continue
-        step = tidy(substitute(component, {x.name: nought(x.type)}))
-        if names(component) != {x.name} or step not in (Const(x.type, 1), tidy(const(x.type, -1))):
-            continue
-        up = step == Const(x.type, 1)
+        up = linear(component) == ({x: 1}, 1)
         others = {i: look(update, i, x) for i in range(len(update.types)) if i != number}
         looks = {i: look for i, look in others.items() if look is not None}
         if len(looks) < len(others):
