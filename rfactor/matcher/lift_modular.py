@@ -120,6 +120,12 @@ def remainder(expr: Op) -> tuple[Expr, Expr] | None:
     return None
 
 
+def remainders(node: Expr) -> Expr | None:
+    """A mask of low bits as a remainder, of which more is known."""
+    parts = remainder(node) if isinstance(node, Op) and node.op == "&" else None
+    return None if parts is None else apply("%", *parts)
+
+
 def without(expr: Expr, modulus: Expr) -> Expr:
     """`expr` with remainders by the modulus left out of its sums and products."""
     if not isinstance(expr, Op):

@@ -22,8 +22,8 @@ from rfactor.prover.claim import Claim, Lift
 def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     """Claims for an update all of whose components are reset under one condition."""
     free = free_of(accumulator_names(update))
-    for condition in _conditions(update):
-        parts = [_split(component, condition) for component in update.components]
+    for condition in conditions(update):
+        parts = [split(component, condition) for component in update.components]
         if not all(free(reset) for reset, _ in parts):
             continue
         going_on = tuple(tidy(other) for _, other in parts)
@@ -33,7 +33,7 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
             yield claim
 
 
-def _conditions(update: Update) -> list[Expr]:
+def conditions(update: Update) -> list[Expr]:
     """Conditions on data that every component's outermost select may turn on, each with its negation."""
     is_free = free_of(accumulator_names(update))
     found: dict[Expr, None] = {}
@@ -48,7 +48,7 @@ def _conditions(update: Update) -> list[Expr]:
     return list(found)
 
 
-def _split(component: Expr, condition: Expr) -> tuple[Expr, Expr]:
+def split(component: Expr, condition: Expr) -> tuple[Expr, Expr]:
     """What a component is where the condition holds, and where it does not."""
     negated = condition.args[0] if isinstance(condition, Op) and condition.op == "not" else None
     known = apply("not", condition) if negated is None else negated

@@ -7,6 +7,7 @@ settles a component settles it: the next is asked of the others alone.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ _QUICK, _FEW = 32, 400
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
+_UNDIVIDED = 100_000
+"""Resource units for a claim about machine integers before it is divided by its truth values."""
 _OPAQUE = ((False, 500_000), (True, 3_000_000))
 """(spread, resource units) for a claim of whose products only some laws are known; not tried on less than a tenth.
 
@@ -125,6 +128,12 @@ def _prove_equal(
         return proven("order")
     if meaning is Meaning.WRAP and equal_under_shifts(left, right, assumptions):
         return proven("bits")
+    # Comparisons have long polynomials over bits: where there are any, the cases are tried first, if they are few.
+    if any(map(_compares, (*left, *right))):
+        pairs = cases.without_equal(pairs, few=_FEW)
+        if not pairs:
+            return proven("order")
+        left, right = _sides(pairs)
     if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
         return proven("bits")
     pairs = without_equal_sums(pairs, meaning, assumptions)
@@ -144,6 +153,9 @@ def _prove_equal(
         method = _without_overflow(left, right, assumptions, limits)
         if method is not None:
             return proven(method)
+        method = _flag_by_flag(left, right, assumptions, limits)
+        if method is not None:
+            return proven(method)
     verdict = _by_solver(left, right, meaning, assumptions, limits, start)
     if isinstance(verdict, Unknown) and bits is not None and bits <= _EXHAUSTED_LAST and not limits.expired:
         return _exhaust(left, right, meaning, assumptions)
@@ -158,6 +170,8 @@ _FEW_CASES = 40
 """Branches that cost less than the solver."""
 _FLAGS = 6
 """Most truth values of variables of which every choice may be a claim of its own."""
+_DIVIDED = 4
+"""Most truth values of which every choice is a question for the solver."""
 _EASY = 300
 """Branches of a proof before truth values are chosen."""
 
@@ -205,6 +219,26 @@ def _by_choices(
             return None
         methods.append(method)
     return max(methods, key=("normal_form", "order", "smt").index)
+
+
+def _flag_by_flag(left: Tuple, right: Tuple, assumptions: Tuple, limits: Limits) -> Method | None:
+    """A proof for each choice of truth values, of machine integers, where the solver does not soon find one for all."""
+    flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
+    if not 0 < len(flags) <= _DIVIDED or not _has_integers([*left, *right]):
+        return None
+    start = time.perf_counter()
+    soon = _by_solver(left, right, Meaning.WRAP, assumptions, limits.at_most(rlimit=_UNDIVIDED), start)
+    if not isinstance(soon, Unknown):
+        return soon.method if isinstance(soon, Proven) else None
+    for values in itertools.product((True, False), repeat=len(flags)):
+        chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
+        a, b = (tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right))
+        given = tuple(substitute(e, chosen) for e in assumptions)
+        if prove_by_cases(a, b, Meaning.WRAP, given, limits.at_most(cases=_FEW)) is not None:
+            continue
+        if not isinstance(_by_solver(a, b, Meaning.WRAP, given, limits, start), Proven):
+            return None
+    return "smt"
 
 
 def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None:
@@ -279,6 +313,11 @@ def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bo
 _MODELLED: dict[tuple[Tuple, Meaning, bool], None] = {}
 """Conditions that the laws of products allow, the oldest forgotten first."""
 _MOST_MODELLED = 64
+
+
+def _compares(expr: Expr) -> bool:
+    """Whether numbers are compared, or asked whether they are 0."""
+    return any(isinstance(n, Op) and n.type.is_bool and not all(a.type.is_bool for a in n.args) for n in walk(expr))
 
 
 def _has_integers(exprs: Sequence[Expr]) -> bool:

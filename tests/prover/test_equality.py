@@ -214,5 +214,5 @@ def test_a_quick_search_and_a_whole_one_show_no_less_than_a_whole_one_alone(one:
     for left, right in ((one, other), both):
         cases = Cases((left,), (right,), Meaning.WRAP, (), limits)
         assert prove_by_cases((left,), (left,), Meaning.WRAP, (), limits) is not None
-        found = not cases.without_equal(cases.without_equal([(left, right)], quick=True))
+        found = not cases.without_equal(cases.without_equal([(left, right)], few=32))
         assert found == (prove_by_cases((left,), (right,), Meaning.WRAP, (), limits) is not None)
