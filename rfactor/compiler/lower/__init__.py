@@ -44,7 +44,7 @@ def passes(
     algorithm = inline(algorithm, schedule)
     nest = build(algorithm, schedule)
     yield "nest", nest.body
-    bounded = infer_bounds(nest, algorithm)
+    bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
     body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)

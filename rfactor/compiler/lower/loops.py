@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
+from rfactor.ir.printer import show
 
 
 def show_loops(nest: Stmt) -> str:
@@ -27,7 +28,13 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
         yield f"{indent}{kind} {stmt.name.split('.', 2)[2]}:"
         yield from _lines(stmt.body, deeper)
     elif isinstance(stmt, If):
-        yield from _lines(stmt.then, indent)
+        if stmt.otherwise is None:
+            yield from _lines(stmt.then, indent)
+            return
+        yield f"{indent}if {show(stmt.condition)}:"
+        yield from _lines(stmt.then, deeper)
+        yield f"{indent}else:"
+        yield from _lines(stmt.otherwise, deeper)
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
         yield from _lines(stmt.body, deeper)
