@@ -9,7 +9,7 @@ oracle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
@@ -21,6 +21,7 @@ from rfactor.compiler.lower.interval import (
     LoopRange,
     Scope,
     ceilings,
+    compared,
     nonpositive,
     positive,
     union,
@@ -31,7 +32,7 @@ from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, conjunction, names, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, names, substitute, walk
 from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.types import I32
 
@@ -185,7 +186,7 @@ class _Inference:
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
         below = tuple(nonpositive(stmt.condition))
-        self._noted(below, scope)
+        self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
         inside = replace(
             scope,
             conditions=scope.conditions + below,
@@ -408,6 +409,18 @@ class _Inference:
                     if condition not in conditions:
                         conditions.append(condition)
         return conjunction(*conditions)
+
+
+def _solved(below: Sequence[Expr], scope: Scope) -> Iterator[Expr]:
+    """The sums that solve `below <= 0` for each loop around: partitioning computes them."""
+    for comparison in below:
+        for term, factor in affine.affine(comparison)[0]:
+            if not (isinstance(term, Var) and isinstance(scope.bindings.get(term.name), LoopRange)):
+                continue
+            rest = affine.subtract(comparison, affine.scale(term, factor))
+            limit = affine.scale(rest, -1)
+            yield affine.add(rest, affine.integer(abs(factor) - 1))
+            yield affine.add(limit, affine.integer(1)) if affine.affine(limit)[1] < 0 else limit
 
 
 def _countable(loop: For) -> None:
