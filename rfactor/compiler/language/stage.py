@@ -323,6 +323,24 @@ class Stage(Directives):
         """`f.update(0)`."""
         return self._where()
 
+    def parallel_scan(self, variable: Any, block: int = 1 << 14) -> Self:
+        """Run the loop of a recurrence `f[r.x] = F(f[r.x - 1], …)` as a parallel scan, `block` iterations together.
+
+        Every value is that of the serial loop; for floats up to rounding. The first pass reduces blocks, the second
+        runs the update in all of them at once. Raises `ScheduleError` unless the update reads no other point of the
+        function, has no predicate, and an associative operator behind it is found and proved.
+        """
+        from rfactor.compiler.parallel_scan import scan_of
+        from rfactor.matcher.recognize import recognize
+
+        count = whole(block)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 2:
+            raise ScheduleError(f"{self._where()}: parallel_scan takes blocks of 2 iterations or more, not {block}")
+        with self._named():
+            state = self._state()
+            scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
+            return self._become(replace(self._schedule(), scan=scan))
+
     def rfactor(self, pairs: Any, variable: Any = None, *, semantics: str = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.
 
@@ -339,6 +357,8 @@ class Stage(Directives):
         given: Iterable[Any] = pairs if variable is None else [(pairs, variable)]
         names = tuple((variable_name(r), variable_name(v)) for r, v in given)
         state = self._state()
+        if state.schedule.scan is not None:
+            raise ScheduleError(f"{self._where()} is a parallel scan: it writes every prefix, which rfactor would lose")
         if state.schedule.specializations or state.schedule.failure is not None:
             raise ScheduleError(f"{self._where()}: rfactor changes the update itself: factor first, then specialize")
         own = split_domain(state.definition, state.schedule.relations)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
 from rfactor.ir.printer import show
+
+_STAGE = re.compile(r"^.*?\.s\d+\.")
+"""What stands before the variable in the name of a loop."""
 
 
 def show_loops(nest: Stmt) -> str:
@@ -25,7 +29,7 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
                 return
     elif isinstance(stmt, For):
         kind = "for" if stmt.kind == "serial" else stmt.kind
-        yield f"{indent}{kind} {stmt.name.split('.', 2)[2]}:"
+        yield f"{indent}{kind} {_STAGE.sub('', stmt.name)}:"
         yield from _lines(stmt.body, deeper)
     elif isinstance(stmt, If):
         if stmt.otherwise is None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import LoopKind
+from rfactor.ir.types import Type
 
 
 class TailStrategy(Enum):
@@ -94,6 +95,28 @@ class StageSchedule:
     """Tried in this order; the loops above are for where no condition holds."""
     failure: str | None = None
     """Why the pipeline stops where no condition holds, if it does."""
+    scan: Scan | None = None
+    """A loop that runs as a parallel scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A recurrence `f(r) = F(f(r - 1), d)` that was proved to be a scan."""
+
+    variable: str
+    """`r`"""
+    block: int
+    """How many iterations are taken together."""
+    types: tuple[Type, ...]
+    """Of the state that blocks reduce to."""
+    data: tuple[Expr, ...]
+    """That of one iteration."""
+    operator: tuple[Expr, ...]
+    """That of two runs of iterations: over the states `x0`, `x1`, … and `y0`, `y1`, … of both."""
+    apply: tuple[Expr, ...]
+    """The function's value after a run: over its value `x0`, `x1`, … before it and the run's state `y0`, `y1`, …"""
+    commutes: bool
+    """Whether the operator is proved to commute."""
 
 
 @dataclass(frozen=True, slots=True)
