@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -54,14 +55,14 @@ def random_loops(random: Random, f: Any, log: list[str]) -> None:
     for step in range(random.randint(0, 3)):
         name = random.choice(loops_of(f))
         kind = random.choice(["split", "split", "vectorize", "parallel", "unroll", "reorder"])
-        directives: dict[str, Callable[[], Any]] = {
-            "split": lambda: f.split(name, f"o{step}", f"i{step}", random.choice([2, 3, 4]), random.choice(TAILS)),
-            "vectorize": lambda: f.vectorize(name, random.choice([2, 4]), random.choice(TAILS)),
-            "parallel": lambda: f.parallel(name),
-            "unroll": lambda: f.unroll(name, random.choice([2, 3])),
-            "reorder": lambda: f.reorder(name, random.choice(loops_of(f))),
+        arguments: dict[str, tuple[Any, ...]] = {
+            "split": (name, f"o{step}", f"i{step}", random.choice([2, 3, 4]), random.choice(TAILS)),
+            "vectorize": (name, random.choice([2, 4]), random.choice(TAILS)),
+            "parallel": (name,),
+            "unroll": (name, random.choice([2, 3])),
+            "reorder": (name, random.choice(loops_of(f))),
         }
-        attempt(log, f"{f.name()} {kind} {name}", directives[kind])
+        attempt(log, f"{f.name()} {kind} {arguments[kind]}", partial(getattr(f, kind), *arguments[kind]))
 
 
 def attempt(log: list[str], what: str, directive: Callable[[], Any]) -> None:
@@ -120,9 +121,12 @@ def test_stages_anywhere_give_the_serial_bits(seed: int) -> None:
         note(line)
     try:
         after = computed(func, sizes)
-    except (ScheduleError, BufferError) as refused:
-        assert isinstance(refused, ScheduleError) or "give a wider bound" in str(refused)
+    except ScheduleError as refused:
         note(str(refused))
+        return
+    except BufferError as refused:
+        if "give a wider bound" not in str(refused):
+            raise
         return
     for a, b in zip(before, after, strict=True):
         assert same(a, b), f"{log}\ninterpreted {a}\ncompiled {b}\n{func.lowered()}"

@@ -134,7 +134,7 @@ class Intervals:
         return done
 
     def _sum(self, expr: Expr) -> Interval:
-        expr = _joined_quotients(expr)
+        expr = _joined_quotients(expr, self._filled)
         terms, constant = affine.affine(expr)
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)
@@ -284,14 +284,17 @@ class Intervals:
         return affine.integer(0), affine.integer(count - 1)
 
 
-def _joined_quotients(expr: Expr) -> Expr:
-    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart."""
+def _joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
+    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart.
+
+    `filled` puts what names stand for in their place, as in the rest of `expr`.
+    """
     terms, _ = affine.affine(expr)
     whole = dict(terms)
     for term, factor in terms:
         if not (isinstance(term, Op) and term.op == "//" and isinstance(term.args[1], Const)):
             continue
-        dividend, count = term.args[0], int(term.args[1].value)
+        dividend, count = filled(term.args[0]), int(term.args[1].value)
         if count <= 0 or factor % count:
             continue
         rest = Op(term.type, "%", term.args)
