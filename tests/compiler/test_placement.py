@@ -150,6 +150,19 @@ def test_folding_is_as_asked_or_refused() -> None:
         g.fold_storage(y, 4, False)
 
 
+def test_a_level_may_be_named_once_for_several() -> None:
+    g, f = stencil()
+    level = hl.LoopLevel(f, y)
+    g.compute_at(level).store_at(hl.LoopLevel.root())
+    assert windows(f) == (True, True)
+    g.compute_at(hl.LoopLevel.root())
+    assert windows(f) == (False, False)
+    with pytest.raises(ScheduleError, match=r"LoopLevel\(f, c\): f has no such loop"):
+        hl.LoopLevel(f, c)
+    with pytest.raises(ScheduleError, match="compute_at takes a function and one of its loops, or a LoopLevel"):
+        g.compute_at(f)
+
+
 # Boxes
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
-from rfactor.compiler.language.stage import Directives, Stage, StageState, startup, variable_name, whole
+from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import INLINED, PLAIN, ROOT, Alignment, Bound, LoopLevel, Storage
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
-
-if TYPE_CHECKING:
-    from rfactor.compiler.language.func import Func
 
 
 class Placement(Directives):
@@ -39,9 +36,9 @@ class Placement(Directives):
         self.level = ROOT
         return self
 
-    def compute_at(self, consumer: Func | Stage | LoopLevel, variable: Any = None) -> Self:
+    def compute_at(self, consumer: Any, variable: Any = None) -> Self:
         """Compute what is needed of it in each iteration of a loop of `consumer`, there."""
-        self.level = _loop_level(consumer, variable, "compute_at")
+        self.level = loop_level(consumer, variable, "compute_at")
         return self
 
     def compute_inline(self) -> Self:
@@ -60,13 +57,13 @@ class Placement(Directives):
         """
         return self._stored(ROOT)
 
-    def store_at(self, consumer: Func | Stage | LoopLevel, variable: Any = None) -> Self:
+    def store_at(self, consumer: Any, variable: Any = None) -> Self:
         """Keep its storage for an iteration of a loop of `consumer`, around the loop where it is computed."""
-        return self._stored(_loop_level(consumer, variable, "store_at"))
+        return self._stored(loop_level(consumer, variable, "store_at"))
 
-    def hoist_storage(self, consumer: Func | Stage | LoopLevel, variable: Any = None) -> Self:
+    def hoist_storage(self, consumer: Any, variable: Any = None) -> Self:
         """Make its storage once for an iteration of a loop of `consumer`; nothing that it held is used again."""
-        return self._stored(_loop_level(consumer, variable, "hoist_storage"), slides=False)
+        return self._stored(loop_level(consumer, variable, "hoist_storage"), slides=False)
 
     def hoist_storage_root(self) -> Self:
         """Make its storage once for the whole pipeline; nothing that it held is used again."""
@@ -179,10 +176,14 @@ class Placement(Directives):
         return number
 
 
-def _loop_level(consumer: Func | Stage | LoopLevel, variable: Any, directive: str) -> LoopLevel:
+def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
     """The loop that is named. Raises `ScheduleError` where the consumer has no such loop."""
     if isinstance(consumer, LoopLevel):
         return consumer
+    if isinstance(given := getattr(consumer, "level", None), LoopLevel) and not isinstance(consumer, Directives):
+        return given
+    if variable is None:
+        raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
     owner, name = consumer._owner(), variable_name(variable)
     held = {d for state in owner.stages for d in _loops(state)}
     if name not in held:
