@@ -62,3 +62,16 @@ def test_a_guard_whose_own_arithmetic_wraps_is_an_error() -> None:
     p.set(MOST)
     with pytest.raises(BufferError, match="beyond the range of i32"):
         f.realize()
+
+
+def test_a_condition_of_a_specialization_whose_arithmetic_wraps_is_an_error() -> None:
+    p, q, f = hl.Param(hl.Int(32), "p"), hl.Param(hl.Int(32), "q"), hl.Func("f")
+    condition = (p + 1 > p) | (q > 3)
+    f[x] = hl.select(condition, 1, 2)
+    f.specialize(condition).vectorize(x, 4)
+    q.set(0)
+    p.set(5)
+    assert np.asarray(f.realize([5])).tolist() == [1] * 5
+    p.set(MOST)
+    with pytest.raises(BufferError, match="beyond the range of i32"):
+        f.realize([5])

@@ -420,7 +420,9 @@ def _solved(below: Sequence[Expr], scope: Scope) -> Iterator[Expr]:
             rest = affine.subtract(comparison, affine.scale(term, factor))
             limit = affine.scale(rest, -1)
             yield affine.add(rest, affine.integer(abs(factor) - 1))
-            yield affine.add(limit, affine.integer(1)) if affine.affine(limit)[1] < 0 else limit
+            yield limit
+            if affine.affine(limit)[1] < 0:
+                yield affine.add(limit, affine.integer(1))
 
 
 def _countable(loop: For) -> None:

@@ -356,13 +356,16 @@ def _by_type(expr: Expr) -> Interval:
     return Const(expr.type, known[0]), Const(expr.type, known[1])
 
 
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
 def nonpositive(condition: Expr) -> list[Expr]:
     """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say, those that read no data."""
     if not isinstance(condition, Op):
         return []
     if condition.op == "and" or (condition.op == "&" and condition.type == BOOL):
         return nonpositive(condition.args[0]) + nonpositive(condition.args[1])
-    if condition.op not in ("<", "<=", ">", ">=", "==") or condition.args[0].type != I32 or reads(condition):
+    if condition.op not in _COMPARISONS or condition.op == "!=" or condition.args[0].type != I32 or reads(condition):
         return []
     a, b = condition.args
     one = affine.integer(1)
@@ -378,12 +381,13 @@ def nonpositive(condition: Expr) -> list[Expr]:
 
 
 def compared(condition: Expr) -> list[Expr]:
-    """The sides of the comparisons that `nonpositive` takes as comparisons of coordinates."""
-    if not isinstance(condition, Op) or not nonpositive(condition):
-        return []
-    if condition.type == BOOL and condition.op in ("and", "&"):
-        return compared(condition.args[0]) + compared(condition.args[1])
-    return list(condition.args)
+    """The sides of a condition's i32 comparisons that read no data: they are taken as comparisons of coordinates."""
+    return [
+        side
+        for node in walk(condition)
+        if isinstance(node, Op) and node.op in _COMPARISONS and node.args[0].type == I32 and not reads(node)
+        for side in node.args
+    ]
 
 
 def negated(condition: Expr) -> Expr:
