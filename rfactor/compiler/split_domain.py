@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rfactor.compiler.schedule.directives import Fuse, Split, TailStrategy
+from rfactor.compiler.schedule.directives import EXACT, Fuse, Split
 from rfactor.compiler.schedule.loops import countable
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, ReductionDomain, ReductionVariable
@@ -48,7 +48,7 @@ def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Def
     """`old` is `min + outer * factor + inner`; points past its end are excluded, if there are any."""
     if split.factor < 1:
         raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
-    if split.tail not in (TailStrategy.AUTO, TailStrategy.GUARD_WITH_IF):
+    if split.tail not in EXACT:
         raise ScheduleError(
             f"split({split.old}) with tail strategy {split.tail.value}: a reduction visits each point once; "
             "use guard_with_if"

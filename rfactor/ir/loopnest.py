@@ -178,6 +178,23 @@ class Provide(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """How the storage of a function lies in memory."""
+
+    order: tuple[int, ...]
+    """The dimensions, innermost first."""
+    padding: tuple[int, ...]
+    """By dimension: its extent is rounded up to a multiple of this."""
+    folds: tuple[int | None, ...]
+    """By dimension: coordinates are taken modulo this, if at all."""
+
+
+def plain_layout(dimensions: int) -> Layout:
+    """Dimension 0 innermost, nothing padded or folded."""
+    return Layout(tuple(range(dimensions)), (1,) * dimensions, (None,) * dimensions)
+
+
+@dataclass(frozen=True, slots=True)
 class Realize(Stmt):
     """Storage for the function `name` over a box, alive during `body`; before storage is flattened."""
 
@@ -186,6 +203,7 @@ class Realize(Stmt):
     bounds: tuple[tuple[Expr, Expr], ...]
     """(min, extent) of each dimension, i32."""
     body: Stmt
+    layout: Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,17 @@ def _as_name(node: Expr) -> Expr | None:
     return None
 
 
+def _layout(stmt: Realize) -> str:
+    """What is particular about the layout of storage."""
+    layout, said = stmt.layout, ""
+    if layout.order != tuple(range(len(layout.order))):
+        said += f", innermost first {layout.order}"
+    for d, padding, fold in zip(range(len(layout.order)), layout.padding, layout.folds, strict=True):
+        said += f", dimension {d} padded to {padding}" if padding > 1 else ""
+        said += f", dimension {d} modulo {fold}" if fold is not None else ""
+    return said
+
+
 def _always(predicate: Expr) -> bool:
     if isinstance(predicate, Broadcast):
         predicate = predicate.value
@@ -111,7 +122,7 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
         yield f"{indent}{stmt.name}({', '.join(map(show_value, stmt.arguments))}) = {values}"
     elif isinstance(stmt, Realize):
         box = ", ".join(f"({show_value(low)}, {show_value(extent)})" for low, extent in stmt.bounds)
-        yield f"{indent}realize {stmt.name}({box}): {', '.join(str(type_) for type_ in stmt.types)}"
+        yield f"{indent}realize {stmt.name}({box}): {', '.join(str(type_) for type_ in stmt.types)}{_layout(stmt)}"
         yield from _lines(stmt.body, indent)
     elif isinstance(stmt, Allocate):
         yield f"{indent}allocate {stmt.buffer}[{stmt.type} * {show_value(stmt.size)}]"

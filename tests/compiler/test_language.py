@@ -182,8 +182,8 @@ def test_whole_powers_are_products() -> None:
 def test_methods_that_are_not_there_yet_say_so() -> None:
     f = hl.Func("f")
     f[x] = x
-    with pytest.raises(NotImplementedError, match=r"Func\.specialize is not there yet"):
-        f.specialize(x > 3)
+    with pytest.raises(NotImplementedError, match=r"Func\.memoize is not there yet"):
+        f.memoize()
     with pytest.raises(AttributeError):
         f.colour  # noqa: B018
 

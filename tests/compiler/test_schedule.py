@@ -50,15 +50,28 @@ def test_fuse_joins_two_loops() -> None:
     stage = loops.fuse(STAGE, "x", "y", "f", frozenset({"x", "y"}))
     assert order(stage) == ["r", "f"]
     assert stage.relations == (Fuse("x", "y", "f"),)
-    with pytest.raises(ScheduleError, match="one is a pure loop, the other a loop over a reduction variable"):
-        loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
+    mixed = loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
+    assert mixed.dimensions == (Dimension("f", reduction=True), Dimension("y"))
+    with pytest.raises(ScheduleError, match="must be the next loop outside r: reorder first"):
+        loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}))
 
 
-def test_reorder_keeps_reduction_loops_in_order() -> None:
+def test_reorder_keeps_reduction_loops_in_order_unless_they_commute() -> None:
     f, r = column_sums()
-    f.update(0).reorder(x, r.x, r.y)
-    with pytest.raises(ScheduleError, match=r"changes the order of the reduction loops r\.y, r\.x"):
-        f.update(0).reorder(r.y, r.x)
+    f.update(0).reorder(x, r.x, r.y).reorder(r.y, r.x)
+    assert order(f.stages[1].schedule) == ["x", "r.y", "r.x"]
+    g = hl.Func("g")
+    g[x] = 0
+    g[x] = g[x] * 2 + r.x * r.y
+    with pytest.raises(
+        ScheduleError, match=r"g\.update\(0\): reorder\(r\.y, r\.x\) changes the order .* \(claim commutative\)"
+    ):
+        g.update(0).reorder(r.y, r.x)
+    h = hl.Func("h")
+    h[x] = 0
+    h[r.x] = h[r.x + r.y] + 1
+    with pytest.raises(ScheduleError, match=r"it reads h\(r\.x \+ r\.y\), another point"):
+        h.update(0).reorder(r.y, r.x)
 
 
 def test_a_reduction_loop_is_not_parallel_and_rfactor_is_suggested() -> None:

@@ -32,7 +32,7 @@ def parts(functions: Iterable[Func]) -> list[object]:
     """All that the directives and definitions of functions can change: the same objects, the same pipeline."""
     found: list[object] = []
     for func in functions:
-        found.append(func.level)
+        found += (func.level, func.store_level, func.bounds, func.storage)
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
@@ -71,7 +71,13 @@ def freeze(*outputs: Func) -> Frozen:
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
     )
     schedules = {
-        name: FunctionSchedule(tuple(state.schedule for state in func.stages), func.level, func.level)
+        name: FunctionSchedule(
+            tuple(state.schedule for state in func.stages),
+            func.level,
+            func.store_level or func.level,
+            func.bounds,
+            func.storage,
+        )
         for name, func in done.items()
     }
     given = tuple(images.values()), tuple(parameters.values())

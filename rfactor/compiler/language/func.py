@@ -9,12 +9,12 @@ from typing import Any
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, binary, converted, is_number, joined
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.language.stage import Directives, Stage, StageState, variable_name
+from rfactor.compiler.language.placement import Placement
+from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import INLINED, ROOT, LoopLevel
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
@@ -80,7 +80,7 @@ class FuncRef(Expr):
     __repr__ = __str__
 
 
-class Func(Named, Directives):
+class Func(Named, Placement):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
     def __init__(self, name: str | Expr | None = None) -> None:
@@ -88,7 +88,7 @@ class Func(Named, Directives):
         self._variables: tuple[str, ...] = ()
         self._types: tuple[IrType, ...] = ()
         self.stages: list[StageState] = []
-        self.level: LoopLevel = INLINED
+        self._unplaced()
         self.references: dict[str, Any] = {}
         """What its definitions refer to, by name."""
         self.answer: Answer | None = None
@@ -109,7 +109,8 @@ class Func(Named, Directives):
         Named.__init__(self, function.name, "f")
         self._variables, self._types = function.variables, function.types
         self.stages = [StageState(stage, default_stage(function, stage)) for stage in function.stages]
-        self.level = ROOT
+        self._unplaced()
+        self.compute_root()
         self.references = dict(references)
         self.answer = answer
         self.ranges = ranges
@@ -270,40 +271,6 @@ class Func(Named, Directives):
         if not 0 <= index < self.num_update_definitions():
             raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({index})")
         return Stage(self, index + 1)
-
-    def compute_root(self) -> Func:
-        """Compute all that is needed of it before its consumers, once."""
-        self.level = ROOT
-        return self
-
-    def compute_at(self, consumer: Func | LoopLevel, variable: ExprLike = None) -> Func:
-        """Compute what is needed of it in each iteration of a loop of `consumer`, there."""
-        if isinstance(consumer, LoopLevel):
-            self.level = consumer
-            return self
-        owner = consumer if isinstance(consumer, Func) else consumer._owner()
-        name = variable_name(variable)
-        if not any(name == d.name for state in owner.stages for d in state.schedule.dimensions):
-            loops = sorted({d.name for state in owner.stages for d in state.schedule.dimensions})
-            raise ScheduleError(
-                f"compute_at({owner.name()}, {name}): {owner.name()} has no such loop; it has "
-                f"{', '.join(loops) or 'none'}"
-            )
-        self.level = LoopLevel("at", owner.name(), name)
-        return self
-
-    def compute_inline(self) -> Func:
-        """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
-        if self.has_update_definition():
-            raise ScheduleError(f"{self.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
-        self.level = INLINED
-        return self
-
-    def store_root(self) -> Func:
-        """Keep its storage for the whole pipeline; its default where it is computed at the root."""
-        if self.level != ROOT:
-            raise NotImplementedError(f"store_root of {self.name()}, which is computed at a loop, is not there yet")
-        return self
 
     # Running
 

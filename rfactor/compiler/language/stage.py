@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
-from rfactor.compiler.language.expr import Expr
+import numpy as np
+
+from rfactor.compiler.language.buffer import image_of
+from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import Dimension, Split, StageSchedule, TailStrategy
+from rfactor.compiler.schedule.directives import Dimension, Specialization, Split, StageSchedule, TailStrategy
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function
+from rfactor.ir.expr import Call, Const, walk
+from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.expr import Var as IrVar
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import BOOL
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.func import Func
@@ -40,16 +48,15 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    add_trace_tag align_bounds align_extent align_storage allow_race_conditions always_partition always_partition_all
-    async_ atomic bound bound_extent bound_storage clone_in compile_to compile_to_bitcode compile_to_c
+    add_trace_tag allow_race_conditions async_ atomic clone_in compile_to compile_to_bitcode compile_to_c
     compile_to_callable compile_to_conceptual_stmt compile_to_file compile_to_header compile_to_module
     compile_to_multitarget_object_files compile_to_multitarget_static_library compile_to_object
     compile_to_static_library compute_with copy_to_device copy_to_host debug_to_file define_extern dump_argument_list
-    extern_function_name fold_storage gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon
-    hoist_storage hoist_storage_root in_ infer_arguments infer_input_bounds is_extern memoize never_partition
-    never_partition_all output_buffer output_buffers outputs partition prefetch rename reorder_storage ring_buffer rvars
-    set_estimate set_estimates specialize specialize_fail store_at store_in trace_loads trace_realizations trace_stores
-    unscheduled update_args update_value update_values values
+    extern_function_name gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon
+    in_ infer_arguments infer_input_bounds is_extern memoize
+    output_buffer output_buffers outputs rename ring_buffer rvars
+    store_in trace_loads trace_realizations trace_stores
+    update_args update_value update_values values
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Methods of Halide's `Func` and `Stage` that have no meaning here yet."""
@@ -69,78 +76,239 @@ class Directives:
     def _index(self) -> int:
         raise NotImplementedError
 
+    def _path(self) -> tuple[int, ...]:
+        """The specializations, each within the one before, whose loops are meant."""
+        return ()
+
+    def _where(self) -> str:
+        """The stage, for messages."""
+        index = self._index()
+        return f"{self._owner().name()}.update({index - 1})" if index else self._owner().name()
+
     def _state(self) -> StageState:
         return self._owner().stages[self._index()]
 
+    def _schedule(self) -> StageSchedule:
+        schedule = self._state().schedule
+        for place in self._path():
+            schedule = schedule.specializations[place].schedule
+        return schedule
+
     def _pure(self) -> frozenset[str]:
-        state = self._state()
-        return pure_loops(self._owner().function, state.definition, state.schedule)
+        return pure_loops(self._owner().function, self._state().definition, self._schedule())
 
     def _become(self, schedule: StageSchedule) -> Self:
-        self._state().schedule = schedule
+        state = self._state()
+        state.schedule = _put(state.schedule, self._path(), schedule)
         return self
 
-    def split(self, old: Any, outer: Any, inner: Any, factor: int, tail: Any = TailStrategy.AUTO) -> Self:
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Refusals that say whose stage it is."""
+        try:
+            yield
+        except ScheduleError as error:
+            raise ScheduleError(f"{self._where()}: {error}") from error
+
+    def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.AUTO) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
         a, b, c = map(variable_name, (old, outer, inner))
-        return self._become(loops.split(self._state().schedule, a, b, c, factor, tail))
+        with self._named():
+            return self._become(self._split(self._schedule(), a, b, c, factor, tail))
+
+    def _split(
+        self, schedule: StageSchedule, old: str, outer: str, inner: str, factor: Any, tail: Any
+    ) -> StageSchedule:
+        if self._index() and tail is TailStrategy.SHIFT_INWARDS:
+            raise ScheduleError(
+                f"split({old}) with tail strategy {tail.value}: an update changes each point once; use guard_with_if"
+            )
+        return loops.split(schedule, old, outer, inner, whole(factor), tail)
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
         a, b, c = map(variable_name, (inner, outer, fused))
-        return self._become(loops.fuse(self._state().schedule, a, b, c, self._pure()))
+        with self._named():
+            return self._become(loops.fuse(self._schedule(), a, b, c, self._pure()))
 
     def reorder(self, *order: Any) -> Self:
         """Nest the named loops in this order, the first innermost."""
         given = order[0] if len(order) == 1 and isinstance(order[0], list | tuple) else order
-        return self._become(loops.reorder(self._state().schedule, tuple(map(variable_name, given)), self._pure()))
+        names = tuple(map(variable_name, given))
+        with self._named():
+            return self._become(loops.reorder(self._schedule(), names, self._pure(), self._commutes))
 
-    def tile(self, *given: Any) -> Self:
-        """Loop over tiles: `tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`, or without `xo, yo` to reuse `x, y`."""
-        if len(given) >= 8:
-            x, y, xo, yo, xi, yi, xfactor, yfactor = given[:8]
-            tail = given[8:]
-        else:
-            x, y, xi, yi, xfactor, yfactor = given[:6]
-            xo, yo, tail = x, y, given[6:]
-        self.split(x, xo, xi, xfactor, *tail)
-        self.split(y, yo, yi, yfactor, *tail)
-        return self.reorder(xi, yi, xo, yo)
+    def _commutes(self) -> str | None:
+        """Why the iterations of the update may not run in another order; None where they are proved to commute."""
+        from rfactor.compiler.commuting import why_not
+        from rfactor.matcher.recognize import recognize
 
-    def _run(self, variable: Any, factor: int | None, kind: LoopKind, directive: str, tail: Any) -> Self:
+        return why_not(self._owner().function, self._state().definition, recognize)
+
+    def tile(self, *given: Any, **named: Any) -> Self:
+        """Loop over tiles.
+
+        `tile(x, y, xo, yo, xi, yi, xfactor, yfactor)`, or without `xo, yo` to reuse `x, y`; for any number of
+        dimensions `tile([x, …], [xo, …], [xi, …], [factor, …])`, or without the outer loops.
+        """
+        tail = (named.pop("tail"),) if "tail" in named else ()
+        given = (*given, *named.values())
+        if given and isinstance(given[-1], TailStrategy):
+            given, tail = given[:-1], (given[-1],)
+        if len(given) not in (3, 4, 6, 8):
+            raise ScheduleError(
+                f"{self._where()}: tile takes x, y, xo, yo, xi, yi, xfactor, yfactor, or the same without xo, yo, "
+                f"or lists of loops, outer loops, inner loops and factors; {len(given)} arguments were given"
+            )
+        if len(given) in (6, 8):
+            dimensions = 2
+            given = tuple(given[i : i + dimensions] for i in range(0, len(given), dimensions))
+        olds, *outers, inners, factors = given
+        names = outers[0] if outers else olds
+        if not len(olds) == len(names) == len(inners) == len(factors):
+            raise ScheduleError(f"{self._where()}: tile takes as many outer and inner loops and factors as loops")
+        for old, outer, inner, factor in zip(olds, names, inners, factors, strict=True):
+            self.split(old, outer, inner, factor, *tail)
+        return self.reorder(*inners, *names)
+
+    def _run(self, variable: Any, factor: Any, kind: LoopKind, directive: str, tail: Any) -> Self:
         name = variable_name(variable)
-        schedule = self._state().schedule
-        if factor is not None:
-            inner = f"{name}.{directive}"
-            schedule = loops.split(schedule, name, name, inner, factor, tail)
-            if kind != "parallel":
-                name = inner
-        pure = pure_loops(self._owner().function, self._state().definition, schedule)
-        return self._become(loops.run(schedule, name, kind, pure, directive))
+        schedule = self._schedule()
+        with self._named():
+            if factor is not None:
+                inner = f"{name}.{directive}"
+                schedule = self._split(schedule, name, name, inner, factor, tail)
+                if kind != "parallel":
+                    name = inner
+            pure = pure_loops(self._owner().function, self._state().definition, schedule)
+            return self._become(loops.run(schedule, name, kind, pure, directive))
 
-    def parallel(self, variable: Any, factor: int | None = None, tail: Any = TailStrategy.AUTO) -> Self:
-        """Run the iterations of a loop at once, `factor` of them a task."""
-        return self._run(variable, factor, "parallel", "parallel", tail)
+    def parallel(self, variable: Any, task_size: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
+        """Run the iterations of a loop at once, `task_size` of them a task."""
+        return self._run(variable, task_size, "parallel", "parallel", tail)
 
-    def vectorize(self, variable: Any, factor: int | None = None, tail: Any = TailStrategy.AUTO) -> Self:
+    def vectorize(self, variable: Any, factor: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
         """Run the iterations of a loop as lanes of a vector, `factor` of them at once."""
         return self._run(variable, factor, "vectorized", "vectorize", tail)
 
-    def unroll(self, variable: Any, factor: int | None = None, tail: Any = TailStrategy.AUTO) -> Self:
+    def unroll(self, variable: Any, factor: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
         """Write out the iterations of a loop, `factor` of them at once."""
         return self._run(variable, factor, "unrolled", "unroll", tail)
 
     def serial(self, variable: Any) -> Self:
         """Run the iterations of a loop one after the other."""
-        schedule = self._state().schedule
-        return self._become(loops.run(schedule, variable_name(variable), "serial", self._pure(), "serial"))
+        with self._named():
+            return self._become(loops.run(self._schedule(), variable_name(variable), "serial", self._pure(), "serial"))
+
+    def specialize(self, condition: Any) -> Stage:
+        """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
+
+        The condition is over parameters and the boxes of images. The first one that holds decides.
+        """
+        schedule = self._schedule()
+        with self._named():
+            if schedule.failure is not None:
+                raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
+            test = startup(self._owner(), condition, "specialize")
+            if test.type != BOOL:
+                raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
+        for place, known in zip(count(), schedule.specializations, strict=False):
+            if known.condition == test:
+                return Stage(self._owner(), self._index(), (*self._path(), place))
+        made = Specialization(test, replace(schedule, specializations=()))
+        self._become(replace(schedule, specializations=(*schedule.specializations, made)))
+        return Stage(self._owner(), self._index(), (*self._path(), len(schedule.specializations)))
+
+    def specialize_fail(self, message: str) -> None:
+        """Stop with `message` where no condition given to `specialize` holds."""
+        schedule = self._schedule()
+        if schedule.failure is not None:
+            raise ScheduleError(f"{self._where()}: specialize_fail was called already, with {schedule.failure!r}")
+        self._become(replace(schedule, failure=message))
+
+    def prefetch(self, image: Any, at: Any, from_: Any, offset: Any = 1, strategy: Any = None) -> Self:
+        """Ask for data ahead of their use. Checked, and of no effect: the machine's own prefetchers see to it."""
+        name = image.name()
+        with self._named():
+            for loop in (at, from_):
+                loops.find(self._schedule(), variable_name(loop), "prefetch")
+            if name not in self._owner().references:
+                raise ScheduleError(f"prefetch({name}): {self._owner().name()} does not use {name}")
+        return self
+
+    def partition(self, variable: Any, policy: Any = None) -> Self:
+        """Whether guards are taken out of a loop. Checked, and of no effect: where a guard can go, it goes."""
+        with self._named():
+            loops.find(self._schedule(), variable_name(variable), "partition")
+        return self
+
+    def never_partition(self, *variables: Any) -> Self:
+        """See `partition`."""
+        for variable in variables:
+            self.partition(variable)
+        return self
+
+    def always_partition(self, *variables: Any) -> Self:
+        """See `partition`."""
+        return self.never_partition(*variables)
+
+    def never_partition_all(self) -> Self:
+        """See `partition`."""
+        return self
+
+    def always_partition_all(self) -> Self:
+        """See `partition`."""
+        return self
+
+    def unscheduled(self) -> Self:
+        """Says that a stage is left as it is on purpose."""
+        return self
+
+
+def _put(whole: StageSchedule, path: tuple[int, ...], part: StageSchedule) -> StageSchedule:
+    """`whole` with the loops of a specialization replaced."""
+    if not path:
+        return part
+    place, *rest = path
+    old = whole.specializations[place]
+    new = replace(old, schedule=_put(old.schedule, tuple(rest), part))
+    return replace(whole, specializations=(*whole.specializations[:place], new, *whole.specializations[place + 1 :]))
+
+
+def whole(number: Any) -> Any:
+    """A whole number that may be written as an expression; anything else as it is."""
+    node = number.node if isinstance(number, Expr) else number
+    value = node.value if isinstance(node, Const) else node
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def startup(func: Func, value: Any, directive: str) -> IrExpr:
+    """An expression that is known before anything runs: of numbers, parameters and boxes of images.
+
+    Raises `ScheduleError` for any other. What it uses becomes an input of `func`.
+    """
+    expr = as_expr(value)
+    known = {name for name, used in expr.uses.items() if not image_of(used)}
+    for name, used in expr.uses.items():
+        if image_of(used):
+            known |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent")}
+    for node in walk(expr.node):
+        if isinstance(node, Call) and node.kind != "intrinsic":
+            raise ScheduleError(f"{directive}({expr}): it reads {node}; only parameters and boxes of images are known")
+        if isinstance(node, IrVar) and node.name not in known:
+            raise ScheduleError(
+                f"{directive}({expr}): {node.name} varies while the pipeline runs; it may be made of parameters and "
+                "boxes of images alone"
+            )
+    func.references.update(expr.uses)
+    return expr.node
 
 
 class Stage(Directives):
     """The schedule of one update: `f.update(0)`."""
 
-    def __init__(self, func: Func, index: int) -> None:
-        self._func, self._number = func, index
+    def __init__(self, func: Func, index: int, path: tuple[int, ...] = ()) -> None:
+        self._func, self._number, self._inside = func, index, path
 
     def _owner(self) -> Func:
         return self._func
@@ -148,9 +316,30 @@ class Stage(Directives):
     def _index(self) -> int:
         return self._number
 
+    def _path(self) -> tuple[int, ...]:
+        return self._inside
+
     def name(self) -> str:
         """`f.update(0)`."""
-        return f"{self._func.name()}.update({self._number - 1})"
+        return self._where()
+
+    def parallel_scan(self, variable: Any, block: int = 1 << 14) -> Self:
+        """Run the loop of a recurrence `f[r.x] = F(f[r.x - 1], …)` as a parallel scan, `block` iterations together.
+
+        Every value is that of the serial loop; for floats up to rounding. The first pass reduces blocks, the second
+        runs the update in all of them at once. Raises `ScheduleError` unless the update reads no other point of the
+        function, has no predicate, and an associative operator behind it is found and proved.
+        """
+        from rfactor.compiler.parallel_scan import scan_of
+        from rfactor.matcher.recognize import recognize
+
+        count = whole(block)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 2:
+            raise ScheduleError(f"{self._where()}: parallel_scan takes blocks of 2 iterations or more, not {block}")
+        with self._named():
+            state = self._state()
+            scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
+            return self._become(replace(self._schedule(), scan=scan))
 
     def rfactor(self, pairs: Any, variable: Any = None, *, semantics: str = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.
@@ -168,6 +357,10 @@ class Stage(Directives):
         given: Iterable[Any] = pairs if variable is None else [(pairs, variable)]
         names = tuple((variable_name(r), variable_name(v)) for r, v in given)
         state = self._state()
+        if state.schedule.scan is not None:
+            raise ScheduleError(f"{self._where()} is a parallel scan: it writes every prefix, which rfactor would lose")
+        if state.schedule.specializations or state.schedule.failure is not None:
+            raise ScheduleError(f"{self._where()}: rfactor changes the update itself: factor first, then specialize")
         own = split_domain(state.definition, state.schedule.relations)
         function = replaced(self._func.function, self._number - 1, own)
         taken = Named(f"{self._func.name()}_intm", "f")

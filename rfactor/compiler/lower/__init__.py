@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
-`inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) → `tidy` →
-`partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records`.
+`scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) →
+`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.nest import build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.records import records
+from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.unroll import unroll
@@ -41,10 +42,11 @@ def passes(
 ) -> Iterator[tuple[str, Stmt]]:
     """The nest after each pass, with the pass's name."""
     validate(algorithm)
+    algorithm, schedule = scans(algorithm, schedule)
     algorithm = inline(algorithm, schedule)
     nest = build(algorithm, schedule)
     yield "nest", nest.body
-    bounded = infer_bounds(nest, algorithm)
+    bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
     body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)

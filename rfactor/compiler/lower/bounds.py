@@ -9,7 +9,7 @@ oracle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
@@ -21,21 +21,25 @@ from rfactor.compiler.lower.interval import (
     LoopRange,
     Scope,
     ceilings,
+    compared,
     nonpositive,
     positive,
     union,
 )
 from rfactor.compiler.lower.nest import Nest, hole
+from rfactor.compiler.lower.sliding import slide
+from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
-from rfactor.errors import AlgorithmError
+from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, conjunction, walk
-from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, names, substitute, walk
+from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
 """Least and greatest coordinate of each dimension."""
 Lets = tuple[tuple[str, Expr], ...]
+Folds = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,50 @@ class Bounded:
     """Least and greatest values of sums of coordinates: i32 must hold them."""
     sizes: tuple[tuple[str, tuple[Expr, ...]], ...]
     """The greatest extents of the storage of each function."""
+    covered: tuple[Covered, ...] = ()
+    """What directives promise of what is needed of functions."""
+    required: tuple[Assert, ...] = ()
+    """See `Nest.required`."""
 
 
-def infer_bounds(nest: Nest, algorithm: Algorithm) -> Bounded:
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What is computed of a function in one dimension, by `bound`, must hold what is needed."""
+
+    name: str
+    variable: str
+    given: Interval
+    needed: Interval
+
+
+@dataclass(slots=True)
+class _Home:
+    """The storage of a function, while what is inside is walked."""
+
+    scope: Scope
+    path: int
+    """How many loops and conditions are around it."""
+    boxes: list[Box] = field(default_factory=list)
+    """What is computed, as seen from there, where it is computed further in."""
+    windows: list[Mapping[int, int | None]] = field(default_factory=list)
+    """See `sliding.Slid.windows`."""
+
+
+def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounded:
     """The nest with `Let`s for its holes. Raises `AlgorithmError` for an index that nothing bounds."""
-    inference = _Inference(algorithm, nest)
+    inference = _Inference(algorithm, nest, schedule)
     definitions, body = inference.visit(nest.body, Scope(facts=nest.facts))
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
-    return Bounded(body, definitions, images, inference.outputs, tuple(inference.sums), tuple(inference.sizes))
+    return Bounded(
+        body,
+        definitions,
+        images,
+        inference.outputs,
+        tuple(inference.sums),
+        tuple(inference.sizes),
+        tuple(inference.covered),
+        nest.required,
+    )
 
 
 @dataclass(slots=True)
@@ -85,7 +125,8 @@ class _Place:
 class _Inference:
     """One backward walk over a nest."""
 
-    def __init__(self, algorithm: Algorithm, nest: Nest) -> None:
+    def __init__(self, algorithm: Algorithm, nest: Nest, schedule: Schedule) -> None:
+        self._schedule = schedule.functions
         self._functions = {function.name: function for function in algorithm.functions}
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
@@ -97,12 +138,20 @@ class _Inference:
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
         """The greatest extents of the storage of each function."""
+        self.covered: list[Covered] = []
+        self._homes: dict[str, _Home] = {}
+        self._path: list[For | If] = []
+        """The loops and conditions around this place, outermost first."""
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
         if isinstance(stmt, Block):
             lets: Lets = ()
             parts: list[Stmt] = []
+            for part in stmt.statements:
+                if isinstance(part, Produce) and part.name not in self._outputs:
+                    self.touched[part.name] = []
+                    self._level[part.name] = scope.depth
             for part in reversed(stmt.statements):
                 own, part = self.visit(part, scope)
                 scope = _defined(scope, own)
@@ -129,32 +178,82 @@ class _Inference:
         self._noted((loop.min, end, affine.subtract(end, affine.integer(1))), scope)
         bindings: dict[str, Binding] = dict(scope.bindings)
         bindings[loop.name] = LoopRange(depth, loop.min, loop.extent)
+        self._path.append(loop)
         lets, body = self.visit(loop.body, replace(scope, depth=depth, bindings=bindings))
+        self._path.pop()
         return For(loop.name, loop.min, loop.extent, loop.kind, define(lets, body))
 
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
         below = tuple(nonpositive(stmt.condition))
-        self._noted(below, scope)
+        self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
         inside = replace(
             scope,
             conditions=scope.conditions + below,
             ceilings=scope.ceilings + tuple(ceilings(stmt.condition)),
         )
+        self._path.append(stmt)
         lets, then = self.visit(stmt.then, inside)
-        return (), If(stmt.condition, define(lets, then))
+        result = If(stmt.condition, define(lets, then))
+        if stmt.otherwise is not None:
+            lets, otherwise = self.visit(stmt.otherwise, replace(scope))
+            result = replace(result, otherwise=define(lets, otherwise))
+        self._path.pop()
+        return (), result
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
         self.touched[stmt.name] = []
         self._level[stmt.name] = scope.depth
+        home = self._homes[stmt.name] = _Home(scope, len(self._path))
         lets, body = self.visit(stmt.body, scope)
-        return lets, Realize(stmt.name, stmt.types, stmt.bounds, body)
+        layout = stmt.layout
+        if home.boxes:
+            box = home.boxes[0]
+            for other in home.boxes[1:]:
+                box = _hull(box, other)
+            lets += self._stored(stmt.name, box, _defined(scope, lets))
+        folds = self._folds(self._functions[stmt.name], layout, home.windows)
+        return lets, Realize(stmt.name, stmt.types, stmt.bounds, body, replace(layout, folds=folds))
+
+    def _folds(self, function: Function, layout: Layout, windows: list[Mapping[int, int | None]]) -> Folds:
+        """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
+
+        The innermost dimension is folded only where that was asked for: vectors would be picked apart.
+        """
+        asked = dict(self._schedule[function.name].storage.folds)
+        folds: list[int | None] = []
+        for d in range(len(layout.order)):
+            sizes = [window.get(d) for window in windows]
+            known = [size for size in sizes if size is not None]
+            least = max(known) if known and len(known) == len(sizes) else None
+            count = asked.get(function.variables[d])
+            if count is not None and (least is None or least > count):
+                reason = (
+                    f"{least} coordinates of it are needed at a time"
+                    if least is not None
+                    else "no serial loop is known to move along it inside the storage of the function: "
+                    "store it outside such a loop and compute it inside"
+                )
+                raise ScheduleError(f"fold_storage({function.variables[d]}, {count}) of {function.name}: {reason}")
+            if count is None and least is not None and d != layout.order[0]:
+                count = 1 << max(least - 1, 0).bit_length()
+            folds.append(count)
+        return tuple(folds)
 
     def _produced(self, stmt: Produce, scope: Scope) -> tuple[Lets, Stmt]:
         """Stages, last to first: each is walked once the box that it must cover is known."""
         function = self._functions[stmt.name]
         parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
-        box = self._asked(function)
+        box = self._widened(function, self._asked(function), scope)
+        home = self._homes.get(function.name)
+        needed = box
+        if home is not None and self._schedule[function.name].storage.slides:
+            around = self._path[home.path :]
+            slid = slide(function, box, around, lambda expr: _expanded(expr, scope, home.scope.depth))
+            box = slid.box
+            home.windows.append(slid.windows)
+        elif home is not None:
+            home.windows.append({})
         lets: Lets = ()
         stages: list[Stmt] = []
         for index in reversed(range(len(parts))):
@@ -175,17 +274,65 @@ class _Inference:
             pure = pure_variables(function, function.stages[index])
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
             box = _joined(box, self.touched[function.name][before:], fixed)
-        storage: Lets = ()
-        if function.name in self._outputs:
+        produced = Produce(stmt.name, block(*reversed(stages)))
+        if home is None:
             self.outputs[function.name] = box
+        elif home.scope.depth == scope.depth:
+            lets += self._stored(function.name, box, scope)
         else:
-            for d, (low, high) in zip(range(len(box)), box, strict=True):
-                storage += ((hole(function.name, "min", d).name, low),)
-                storage += ((hole(function.name, "extent", d).name, _extent(low, high)),)
-            extents = tuple(_extent(low, high) for low, high in box)
-            greatest = self._noted(extents, _defined(scope, storage))
-            self.sizes.append((function.name, tuple(extent for _, extent in greatest if extent is not None)))
-        return lets + storage, Produce(stmt.name, block(*reversed(stages)))
+            whole = tuple(needed[d] if d in home.windows[-1] else box[d] for d in range(len(box)))
+            home.boxes.append(self._seen_from(home, whole, function, scope))
+        return lets, produced
+
+    def _stored(self, name: str, box: Box, scope: Scope) -> Lets:
+        """The holes of the storage that holds `box`."""
+        storage: Lets = ()
+        for d, (low, high) in zip(range(len(box)), box, strict=True):
+            storage += ((hole(name, "min", d).name, low),)
+            storage += ((hole(name, "extent", d).name, _extent(low, high)),)
+        extents = tuple(_extent(low, high) for low, high in box)
+        greatest = self._noted(extents, _defined(scope, storage))
+        self.sizes.append((name, tuple(extent for _, extent in greatest if extent is not None)))
+        return storage
+
+    def _seen_from(self, home: _Home, box: Box, function: Function, scope: Scope) -> Box:
+        """The hull of `box` over the loops around this place that its storage is outside of."""
+        intervals = Intervals(scope, home.scope.depth)
+        result: Box = ()
+        for d, (least, greatest) in zip(range(len(box)), box, strict=True):
+            low, high = intervals.of(least)[0], intervals.of(greatest)[1]
+            if low is None or high is None:
+                raise AlgorithmError(
+                    f"{function.name} is stored outside the loop where it is computed, and nothing known there bounds "
+                    f"what is computed of it in {function.variables[d]}: store it where it is computed"
+                )
+            result += ((low, high),)
+        return result
+
+    def _widened(self, function: Function, box: Box, scope: Scope) -> Box:
+        """`box` as `bound` and its like would have it."""
+        result = list(box)
+        for asked in self._schedule[function.name].bounds:
+            d = function.variables.index(asked.variable)
+            low, high = result[d]
+            if isinstance(asked, Bound):
+                first = low if asked.min is None else asked.min
+                last = affine.subtract(affine.add(first, asked.extent), affine.integer(1))
+                result[d] = first, last
+                (outer, _), (_, end) = self._noted((low, high), scope)
+                (begin, _), (_, stop) = self._noted((first, last), scope)
+                if asked.min is None:  # the ends move together
+                    (_, end), (_, stop) = self._noted((_extent(low, high), asked.extent), scope)
+                    outer = begin = affine.integer(1)
+                self.covered.append(Covered(function.name, asked.variable, (begin, stop), (outer, end)))
+            elif function.name not in self._outputs:
+                count = asked.modulus
+                if asked.remainder is not None:
+                    rest = affine.integer(asked.remainder)
+                    low = affine.add(affine.scale(affine.divide(affine.subtract(low, rest), count), count), rest)
+                extent = affine.scale(affine.divide_up(_extent(low, high), count), count)
+                result[d] = low, affine.subtract(affine.add(low, extent), affine.integer(1))
+        return tuple(result)
 
     def _asked(self, function: Function) -> Box:
         """The box that the function must be right on."""
@@ -264,6 +411,20 @@ class _Inference:
         return conjunction(*conditions)
 
 
+def _solved(below: Sequence[Expr], scope: Scope) -> Iterator[Expr]:
+    """The sums that solve `below <= 0` for each loop around: partitioning computes them."""
+    for comparison in below:
+        for term, factor in affine.affine(comparison)[0]:
+            if not (isinstance(term, Var) and isinstance(scope.bindings.get(term.name), LoopRange)):
+                continue
+            rest = affine.subtract(comparison, affine.scale(term, factor))
+            limit = affine.scale(rest, -1)
+            yield affine.add(rest, affine.integer(abs(factor) - 1))
+            yield limit
+            if affine.affine(limit)[1] < 0:
+                yield affine.add(limit, affine.integer(1))
+
+
 def _countable(loop: For) -> None:
     """Refuse a loop of constant bounds that ends beyond i32."""
     first, extent = affine.constant_value(loop.min), affine.constant_value(loop.extent)
@@ -284,6 +445,26 @@ def define(lets: Lets, body: Stmt) -> Stmt:
     for name, value in reversed(lets):
         body = Let(name, value, body)
     return body
+
+
+def _expanded(expr: Expr, scope: Scope, level: int) -> Expr:
+    """`expr` with what is defined inside more than `level` loops in place of its name."""
+    while True:
+        values = {
+            name: binding.value
+            for name in names(expr)
+            if isinstance(binding := scope.bindings.get(name), Definition) and binding.depth > level
+        }
+        if not values:
+            return affine.tidy(expr)
+        expr = substitute(expr, values)
+
+
+def _hull(a: Box, b: Box) -> Box:
+    return tuple(
+        (affine.minimum(low_a, low_b), affine.maximum(high_a, high_b))
+        for (low_a, high_a), (low_b, high_b) in zip(a, b, strict=True)
+    )
 
 
 def _extent(low: Expr, high: Expr) -> Expr:
@@ -310,8 +491,5 @@ def hulls(touched: Sequence[Touched]) -> dict[Expr, Box]:
         if old is None:
             result[entry.live] = entry.box
             continue
-        result[entry.live] = tuple(
-            (affine.minimum(low_a, low_b), affine.maximum(high_a, high_b))
-            for (low_a, high_a), (low_b, high_b) in zip(old, entry.box, strict=True)
-        )
+        result[entry.live] = _hull(old, entry.box)
     return result

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, Box, hulls
+from rfactor.compiler.lower.bounds import Bounded, Box, Covered, hulls
 from rfactor.compiler.lower.overflow import coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Const, Expr, Op, Var, apply
 from rfactor.ir.loopnest import Assert, Stmt, block
@@ -19,7 +20,8 @@ from rfactor.ir.types import BOOL, I32, I64
 
 def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str]) -> Stmt:
     """The assertions, in the order of the arguments. `sparse` names arrays whose dimension 0 may have any stride."""
-    checks: list[Assert] = [*coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
+    checks: list[Assert] = [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
+    checks.extend(_covers(covered) for covered in bounded.covered)
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
@@ -34,6 +36,17 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
                 checks.append(_dense(what, buffer))
             checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], Const(BOOL, True)))
     return block(*checks)
+
+
+def _covers(covered: Covered) -> Assert:
+    (low, high), (least, greatest) = covered.given, covered.needed
+    name, variable = covered.name, covered.variable
+    if low is None or high is None or least is None or greatest is None:
+        raise AlgorithmError(f"nothing bounds what is needed of {name} in {variable}, which is given a bound")
+    holds = apply("and", apply("<=", in_i64(low), in_i64(least)), apply("<=", in_i64(greatest), in_i64(high)))
+    nothing = apply("<", in_i64(greatest), in_i64(least))
+    message = f"{name} is bounded to {{}} to {{}} in {variable}, but {{}} to {{}} is needed of it: give a wider bound"
+    return Assert(apply("or", nothing, holds), message, (low, high, least, greatest))
 
 
 def _dense(what: str, buffer: str) -> Assert:

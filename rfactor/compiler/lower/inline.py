@@ -8,17 +8,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rfactor.compiler.schedule.directives import Schedule
+from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
 from rfactor.ir.expr import Call, Expr, substitute, transform
 
 
 def inline(algorithm: Algorithm, schedule: Schedule) -> Algorithm:
-    """The algorithm without the functions that are pure, no output, and scheduled to be inlined."""
+    """The algorithm without the functions that are pure, no output, and scheduled to be inlined.
+
+    Raises `ScheduleError` for one that is to be stored, but inlined.
+    """
     inlined: dict[str, Function] = {}
     kept: list[Function] = []
     for function in algorithm.functions:
         function = _inlined_into(function, inlined)
-        level = schedule.functions[function.name].compute
+        own = schedule.functions[function.name]
+        level = own.compute
+        if level.kind == "inlined" and not function.updates and own.store.kind != "inlined":
+            raise ScheduleError(
+                f"{function.name} is stored at a loop or the root, but inlined: say where it is computed, by "
+                "compute_root() or compute_at()"
+            )
         if level.kind == "inlined" and not function.updates and function.name not in algorithm.outputs:
             inlined[function.name] = function
         else:

@@ -8,12 +8,12 @@ by the whole type where it may wrap.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, select, variables, walk
+from rfactor.ir.expr import OPPOSITE, Const, Expr, Op, Var, apply, select, variables, walk
 from rfactor.ir.types import BOOL, I32, I64, Type
 
 End = Expr | None
@@ -134,6 +134,7 @@ class Intervals:
         return done
 
     def _sum(self, expr: Expr) -> Interval:
+        expr = _joined_quotients(expr, self._filled)
         terms, constant = affine.affine(expr)
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)
@@ -185,9 +186,9 @@ class Intervals:
                 )
             return _by_type(term)
         if op == "select":
-            (low_a, high_a), (low_b, high_b) = self._plain(args[1]), self._plain(args[2])
             if not reads(term) and all(map(self._is_outer, variables(term))):
                 return term, term
+            (low_a, high_a), (low_b, high_b) = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
             return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
         ends = [self._guarded(arg) if op in ("//", "%") else self._plain(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
@@ -208,6 +209,18 @@ class Intervals:
         if op in ("//", "%"):
             return self._quotient(term, *ends)
         return _by_type(term)
+
+    def _where(self, condition: Expr, expr: Expr) -> Interval:
+        """The interval of an arm of a choice, which is taken where `condition` holds."""
+        below = tuple(nonpositive(condition))
+        if not below:
+            return self._plain(expr)
+        for side in compared(condition):
+            self._plain(side)  # so that what it compares is known not to wrap
+        scope = replace(self._scope, conditions=self._scope.conditions + below)
+        inside = Intervals(scope, self._level, self._sums)
+        inside._open = self._open  # what is being asked already is not asked again
+        return inside._guarded(expr)
 
     def _guarded(self, expr: Expr) -> Interval:
         """The interval of a part of an expression, guards taken into account once on the way down."""
@@ -271,6 +284,31 @@ class Intervals:
         return affine.integer(0), affine.integer(count - 1)
 
 
+def _joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
+    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart.
+
+    `filled` puts what names stand for in their place, as in the rest of `expr`.
+    """
+    terms, _ = affine.affine(expr)
+    whole = dict(terms)
+    for term, factor in terms:
+        if not (isinstance(term, Op) and term.op == "//" and isinstance(term.args[1], Const)):
+            continue
+        dividend, count = filled(term.args[0]), int(term.args[1].value)
+        if count <= 0 or factor % count:
+            continue
+        rest = Op(term.type, "%", term.args)
+        times = factor // count
+        if whole.get(rest) == times:
+            gone = affine.add(affine.scale(term, factor), affine.scale(rest, times))
+            return affine.add(affine.subtract(expr, gone), affine.scale(dividend, times))
+        own = affine.affine(dividend)[0]
+        if own and all(whole.get(part) == -times * coefficient for part, coefficient in own):
+            gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
+            return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))
+    return expr
+
+
 def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
     """`constant + sum(factor * end)`; unknown where an end is, or where the type does not hold a constant of it."""
     total: dict[Expr, int] = {}
@@ -318,13 +356,16 @@ def _by_type(expr: Expr) -> Interval:
     return Const(expr.type, known[0]), Const(expr.type, known[1])
 
 
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
 def nonpositive(condition: Expr) -> list[Expr]:
     """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say, those that read no data."""
     if not isinstance(condition, Op):
         return []
     if condition.op == "and" or (condition.op == "&" and condition.type == BOOL):
         return nonpositive(condition.args[0]) + nonpositive(condition.args[1])
-    if condition.op not in ("<", "<=", ">", ">=", "==") or condition.args[0].type != I32 or reads(condition):
+    if condition.op not in _COMPARISONS or condition.op == "!=" or condition.args[0].type != I32 or reads(condition):
         return []
     a, b = condition.args
     one = affine.integer(1)
@@ -337,6 +378,28 @@ def nonpositive(condition: Expr) -> list[Expr]:
     if condition.op == ">=":
         return [affine.subtract(b, a)]
     return [affine.subtract(a, b), affine.subtract(b, a)]
+
+
+def compared(condition: Expr) -> list[Expr]:
+    """The sides of a condition's i32 comparisons that read no data: they are taken as comparisons of coordinates."""
+    return [
+        side
+        for node in walk(condition)
+        if isinstance(node, Op) and node.op in _COMPARISONS and node.args[0].type == I32 and not reads(node)
+        for side in node.args
+    ]
+
+
+def negated(condition: Expr) -> Expr:
+    """Where `condition` does not hold, as comparisons where it is one or a disjunction of them."""
+    if isinstance(condition, Op) and condition.type == BOOL:
+        if condition.op in OPPOSITE and condition.args[0].type == I32:
+            return Op(BOOL, OPPOSITE[condition.op], condition.args)
+        if condition.op in ("or", "|"):
+            return Op(BOOL, "and", tuple(map(negated, condition.args)))
+        if condition.op == "not":
+            return condition.args[0]
+    return Op(BOOL, "not", (condition,))
 
 
 def ceilings(condition: Expr) -> list[tuple[Expr, Expr, int]]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
+from rfactor.ir.printer import show
+
+_STAGE = re.compile(r"^.*?\.s\d+\.")
+"""What stands before the variable in the name of a loop."""
 
 
 def show_loops(nest: Stmt) -> str:
@@ -24,10 +29,16 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
                 return
     elif isinstance(stmt, For):
         kind = "for" if stmt.kind == "serial" else stmt.kind
-        yield f"{indent}{kind} {stmt.name.split('.', 2)[2]}:"
+        yield f"{indent}{kind} {_STAGE.sub('', stmt.name)}:"
         yield from _lines(stmt.body, deeper)
     elif isinstance(stmt, If):
-        yield from _lines(stmt.then, indent)
+        if stmt.otherwise is None:
+            yield from _lines(stmt.then, indent)
+            return
+        yield f"{indent}if {show(stmt.condition)}:"
+        yield from _lines(stmt.then, deeper)
+        yield f"{indent}else:"
+        yield from _lines(stmt.otherwise, deeper)
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
         yield from _lines(stmt.body, deeper)

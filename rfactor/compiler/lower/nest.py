@@ -8,27 +8,38 @@ After *Formal Semantics for the Halide Language*, section 6 and figure 12.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, Split, StageSchedule
+from rfactor.compiler.schedule.directives import (
+    FunctionSchedule,
+    LoopLevel,
+    Schedule,
+    Split,
+    StageSchedule,
+    Storage,
+)
 from rfactor.compiler.schedule.loops import countable
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Expr, Op, Var, apply, names, substitute, walk
-from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt, block
-from rfactor.ir.types import I32
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, transform, walk
+from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.types import BOOL, I32
+
+TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A nest with holes, and what is known of the terms that fusing leaves in it."""
+    """A nest with holes, and what is known of it besides."""
 
     body: Stmt
     facts: Mapping[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
-    """Terms, such as `fused // extent`, with their least and greatest value."""
+    """Terms that fusing leaves, such as `fused // extent`, with their least and greatest value."""
+    required: tuple[Assert, ...] = ()
+    """What must hold before anything runs: that some specialization fits where nothing else is there."""
 
 
 def hole(*parts: object) -> Var:
@@ -39,60 +50,86 @@ def hole(*parts: object) -> Var:
 def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     """The whole nest. Raises `ScheduleError` where a function is not computed around all its uses."""
     facts: dict[Expr, tuple[Expr, Expr]] = {}
+    required: list[Assert] = []
     nest: Stmt = Block(())
     for function in reversed(algorithm.functions):
         own = schedule.functions[function.name]
-        produce = Produce(
-            function.name,
-            block(*(stage_nest(function, k, own.stages[k], facts) for k in range(len(function.stages)))),
-        )
+        stages = (specialized(function, k, own.stages[k], facts) for k in range(len(function.stages)))
+        produce = Produce(function.name, block(*stages))
+        for k in range(len(function.stages)):
+            required += _required(own.stages[k], ())
         if function.name in algorithm.outputs:
             nest = block(produce, nest)
         elif own.compute.kind == "at":
             nest = _inject(nest, function, own, produce)
         else:
-            nest = _realize(function, block(produce, nest))
-    return Nest(nest, facts)
+            if own.store.kind == "at":
+                raise ScheduleError(
+                    f"{function.name} is stored at {own.store.function}, {own.store.variable}, but computed outside "
+                    f"that loop: compute it at {own.store.function}, {own.store.variable} or at a loop inside"
+                )
+            nest = _realize(function, own.storage, block(produce, nest))
+    return Nest(nest, facts, tuple(required))
 
 
-def _realize(function: Function, body: Stmt) -> Realize:
+def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
+    """The loops of one stage; of its specializations too, each under its condition."""
+    result: Stmt | None = None if schedule.failure is not None else stage_nest(function, index, schedule, facts)
+    for one in reversed(schedule.specializations):
+        inside = _assumed(function, index, one.condition)
+        result = If(one.condition, specialized(inside, index, one.schedule, facts), result)
+    return If(FALSE, stage_nest(function, index, schedule, facts)) if result is None else result
+
+
+def _assumed(function: Function, index: int, condition: Expr) -> Function:
+    """The function where `condition` is known to hold: stage `index` asks it no more."""
+
+    def known(node: Expr) -> Expr | None:
+        return TRUE if node == condition else None
+
+    stage = function.stages[index]
+    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values))
+    if index == 0:
+        return replace(function, pure=stage)
+    return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
+
+
+def _required(schedule: StageSchedule, reached: tuple[Expr, ...]) -> Iterator[Assert]:
+    """What must hold so that no `specialize_fail` is reached, which `reached` leads to."""
+    others = tuple(Op(BOOL, "not", (one.condition,)) for one in schedule.specializations)
+    for place, one in zip(range(len(others)), schedule.specializations, strict=True):
+        yield from _required(one.schedule, (*reached, *others[:place], one.condition))
+    if schedule.failure is not None:
+        message = schedule.failure.replace("{", "{{").replace("}", "}}")
+        yield Assert(Op(BOOL, "not", (conjunction(*reached, *others),)), message)
+
+
+def _realize(function: Function, storage: Storage, body: Stmt) -> Realize:
     dimensions = range(len(function.variables))
     bounds = tuple((hole(function.name, "min", d), hole(function.name, "extent", d)) for d in dimensions)
-    return Realize(function.name, function.types, bounds, body)
+    padding = dict(storage.padding)
+    layout = Layout(
+        tuple(map(function.variables.index, storage.order or function.variables)),
+        tuple(padding.get(name, 1) for name in function.variables),
+        (None,) * len(dimensions),
+    )
+    return Realize(function.name, function.types, bounds, body, layout)
 
 
 def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce) -> Stmt:
-    """`for v: body -> for v: realize g: produce g; body` for every loop of the compute level whose body uses `g`."""
-    level = schedule.compute
-    suffix = f".{level.variable}"
-    stages = f"{level.function}.s"
+    """`for v: body -> for v: realize g: produce g; body` for every loop of the compute level whose body uses `g`.
 
-    seen: list[str] = []
+    Storage goes around the body of the store level's loops, where that is another level.
+    """
+    level, store = schedule.compute, schedule.store
+    apart = store != level
 
-    def is_level(name: str) -> bool:
-        return name.startswith(stages) and name.endswith(suffix) and name[len(stages) : -len(suffix)].isdigit()
+    def computed(body: Stmt) -> Stmt:
+        inner = block(produce, body)
+        return inner if apart else _realize(function, schedule.storage, inner)
 
-    def visit(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For):
-            seen.append(stmt.name)
-            if not is_level(stmt.name):
-                return For(stmt.name, stmt.min, stmt.extent, stmt.kind, visit(stmt.body))
-            if not uses(stmt.body, function.name):
-                return stmt
-            return For(stmt.name, stmt.min, stmt.extent, stmt.kind, _realize(function, block(produce, stmt.body)))
-        if isinstance(stmt, Block):
-            return Block(tuple(map(visit, stmt.statements)))
-        if isinstance(stmt, If):
-            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
-        if isinstance(stmt, Produce):
-            return Produce(stmt.name, visit(stmt.body))
-        if isinstance(stmt, Realize):
-            return Realize(stmt.name, stmt.types, stmt.bounds, visit(stmt.body))
-        return stmt
-
-    result = visit(nest)
-    if not any(map(is_level, seen)):
-        loops = sorted({name.split(".", 2)[2] for name in seen if name.startswith(stages)})
+    result, found, loops = _at_loops(nest, level, function.name, computed)
+    if not found:
         raise ScheduleError(
             f"{function.name} is computed at {level.function}, {level.variable}, but {level.function} has no such "
             f"loop; it has {', '.join(loops) or 'none'}"
@@ -102,7 +139,86 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
             f"{function.name} is computed at {level.function}, {level.variable}, but is also used outside that loop: "
             f"compute it at a loop around all its uses, or compute_root()"
         )
+    if not apart:
+        return result
+
+    def kept(body: Stmt) -> Stmt:
+        _no_race(body, function.name, ())
+        return _realize(function, schedule.storage, body)
+
+    if store.kind != "at":
+        return kept(result)
+    result, found, loops = _at_loops(result, store, function.name, kept)
+    if not found:
+        raise ScheduleError(
+            f"{function.name} is stored at {store.function}, {store.variable}, but {store.function} has no such "
+            f"loop; it has {', '.join(loops) or 'none'}"
+        )
+    if _computed_outside(result, function.name):
+        raise ScheduleError(
+            f"{function.name} is stored at {store.function}, {store.variable}, but computed at {level.function}, "
+            f"{level.variable}, which is not inside that loop: store it at a loop around the one where it is computed"
+        )
     return result
+
+
+def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], Stmt]) -> tuple[Stmt, bool, list[str]]:
+    """The nest with the bodies of the loops of `level` that use `name` changed; whether there are such loops; and the
+    loops that the level's function has."""
+    suffix = f".{level.variable}"
+    stages = f"{level.function}.s"
+    seen: list[str] = []
+
+    def is_level(loop: str) -> bool:
+        return loop.startswith(stages) and loop.endswith(suffix) and loop[len(stages) : -len(suffix)].isdigit()
+
+    def visit(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For):
+            seen.append(stmt.name)
+            if not is_level(stmt.name):
+                return replace(stmt, body=visit(stmt.body))
+            return replace(stmt, body=change(stmt.body)) if uses(stmt.body, name) else stmt
+        if isinstance(stmt, Block):
+            return Block(tuple(map(visit, stmt.statements)))
+        if isinstance(stmt, If):
+            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+        if isinstance(stmt, Produce | Realize):
+            return replace(stmt, body=visit(stmt.body))
+        return stmt
+
+    result = visit(nest)
+    return result, any(map(is_level, seen)), sorted({n.split(".", 2)[2] for n in seen if n.startswith(stages)})
+
+
+def _no_race(stmt: Stmt, name: str, around: tuple[For, ...]) -> None:
+    """Refuse `name` computed inside a loop whose iterations run at once, if its storage is outside."""
+    if isinstance(stmt, Produce) and stmt.name == name:
+        for loop in around:
+            if loop.kind in ("parallel", "vectorized"):
+                raise ScheduleError(
+                    f"{name} is stored outside the {loop.kind} loop {loop.name} and computed inside it, so that its "
+                    f"iterations would write the same storage at once: store it inside that loop"
+                )
+    for part in _parts(stmt):
+        _no_race(part, name, (*around, stmt) if isinstance(stmt, For) else around)
+
+
+def _computed_outside(stmt: Stmt, name: str) -> bool:
+    """Whether `name` is computed outside its storage."""
+    if isinstance(stmt, Realize) and stmt.name == name:
+        return False
+    if isinstance(stmt, Produce) and stmt.name == name:
+        return True
+    return any(_computed_outside(part, name) for part in _parts(stmt))
+
+
+def _parts(stmt: Stmt) -> tuple[Stmt, ...]:
+    """The statements directly in one."""
+    if isinstance(stmt, Block):
+        return stmt.statements
+    if isinstance(stmt, If):
+        return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
+    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let) else ()
 
 
 def expressions(stmt: Stmt) -> Iterator[Expr]:
@@ -206,7 +322,9 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             conditions.insert(0, substitute(guard, environment))
     for term, extent in ranges.items():
         last = affine.subtract(substitute(extent, environment), affine.integer(1))
-        facts[affine.tidy(substitute(term, environment))] = (affine.integer(0), last)
+        whole = affine.tidy(substitute(term, environment))
+        _, other = facts.get(whole, (None, last))  # of another specialization
+        facts[whole] = (affine.integer(0), affine.maximum(last, other))
     if stage.domain is not None:
         conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
     provide = Provide(

@@ -41,11 +41,11 @@ def partition(stmt: Stmt) -> Stmt:
 
 @dataclass(frozen=True, slots=True)
 class _Safe:
-    """Iterations `min <= x < end` (where known) for which a guard holds whatever the loops inside do."""
+    """Iterations `min <= x <= last` (where known) for which a guard holds whatever the loops inside do."""
 
     condition: Expr
     min: Expr | None
-    end: Expr | None
+    last: Expr | None
     exact: bool
     """Whether it holds for no other iteration."""
 
@@ -62,8 +62,8 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
     for s in safe:
         if s.min is not None:
             first = affine.maximum(first, s.min)
-        if s.end is not None:
-            last = affine.minimum(last, s.end)
+        if s.last is not None:
+            last = _sooner(last, s.last)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = _assuming(inner, held)
     if all(s.exact for s in safe) and held <= _around(loop.body):
@@ -75,6 +75,14 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
     return _ranges(loop, body, first, last, end)
+
+
+def _sooner(end: Expr, last: Expr) -> Expr:
+    """`min(end, last + 1)`, where `last` may be the greatest number that there is."""
+    one = affine.integer(1)
+    if affine.affine(last)[1] < 0 or affine.constant_value(last) is not None:
+        return affine.minimum(end, affine.add(last, one))
+    return affine.add(affine.minimum(affine.subtract(end, one), last), one)
 
 
 def _around(body: Stmt) -> set[Expr]:
@@ -170,8 +178,8 @@ def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
                 return None
             rest = affine.add(rest, affine.scale(worst, own))
         if factor > 0:  # factor*x + rest <= 0
-            end = affine.add(affine.divide(affine.scale(rest, -1), factor), affine.integer(1))
-            high = end if high is None else affine.minimum(high, end)
+            last = affine.divide(affine.scale(rest, -1), factor)
+            high = last if high is None else affine.minimum(high, last)
         elif factor < 0:  # rest <= -factor*x
             start = affine.divide_up(rest, -factor)
             low = start if low is None else affine.maximum(low, start)

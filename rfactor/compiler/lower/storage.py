@@ -35,6 +35,7 @@ from rfactor.ir.loopnest import (
 from rfactor.ir.types import BOOL, I32, I64
 
 ALWAYS = Const(BOOL, True)
+_ZERO = affine.integer(0)
 SMALL = 1 << 12
 """Extents up to this are rounded up to a constant."""
 
@@ -75,12 +76,16 @@ class _Layout:
     """i32, a dimension each."""
     strides: tuple[Expr, ...]
     """i64, in elements."""
+    folds: tuple[int | None, ...]
+    """Where a dimension is folded: coordinates are taken modulo this, and the least one counts for nothing."""
 
     def index(self, arguments: tuple[Expr, ...]) -> Expr:
         """The flat index (i64) of a point."""
         total: Expr = Const(I64, 0)
-        for argument, low, stride in zip(arguments, self.mins, self.strides, strict=True):
-            total = affine.add(total, _times(widen(affine.subtract(affine.tidy(argument), low)), stride))
+        for argument, low, stride, fold in zip(arguments, self.mins, self.strides, self.folds, strict=True):
+            at = affine.tidy(argument)
+            place = affine.subtract(at, low) if fold is None else affine.tidy(Op(I32, "%", (at, Const(I32, fold))))
+            total = affine.add(total, _times(widen(place), stride))
         return total
 
 
@@ -118,7 +123,7 @@ def _given(name: str, dimensions: int, dense: bool) -> _Layout:
     strides: list[Expr] = [Var(I64, f"{name}.stride.{d}") for d in range(dimensions)]
     if dense and dimensions:
         strides[0] = Const(I64, 1)
-    return _Layout(mins, tuple(strides))
+    return _Layout(mins, tuple(strides), (None,) * dimensions)
 
 
 class _Flattening:
@@ -134,7 +139,8 @@ class _Flattening:
         if isinstance(stmt, For):
             return For(stmt.name, self.flat(stmt.min), self.flat(stmt.extent), stmt.kind, self.visit(stmt.body))
         if isinstance(stmt, If):
-            return If(self.flat(stmt.condition), self.visit(stmt.then))
+            otherwise = None if stmt.otherwise is None else self.visit(stmt.otherwise)
+            return If(self.flat(stmt.condition), self.visit(stmt.then), otherwise)
         if isinstance(stmt, Produce):
             return Produce(stmt.name, self.visit(stmt.body))
         if isinstance(stmt, Let):
@@ -162,23 +168,28 @@ class _Flattening:
         return body
 
     def _allocated(self, stmt: Realize) -> Stmt:
-        strides: list[Expr] = []
+        strides: dict[int, Expr] = {}
         lets: list[tuple[str, Expr]] = []
         stride: Expr = Const(I64, 1)
         size: Expr = Const(I64, 1)
-        for d, (_, extent) in zip(range(len(stmt.bounds)), stmt.bounds, strict=True):
-            count = affine.maximum(self._room(extent), affine.integer(0))
-            strides.append(stride)
+        layout = stmt.layout
+        for d in layout.order:
+            fold = layout.folds[d]
+            room = affine.integer(fold) if fold is not None else affine.maximum(self._room(stmt.bounds[d][1]), _ZERO)
+            count = affine.scale(affine.divide_up(room, layout.padding[d]), layout.padding[d])
+            strides[d] = stride
             size = affine.multiply(size, widen(count))
-            if d + 1 < len(stmt.bounds):
+            if len(strides) < len(layout.order):
                 stride = affine.multiply(stride, widen(count))
                 if not isinstance(stride, Const):
-                    name = Var(I64, f"{stmt.name}.stride.{d + 1}")
+                    name = Var(I64, f"{stmt.name}.stride.{layout.order[len(strides)]}")
                     lets.append((name.name, stride))
                     stride = name
-        layout = _Layout(tuple(low for low, _ in stmt.bounds), tuple(strides))
+        mins = tuple(low for low, _ in stmt.bounds)
+        flat = _Layout(mins, tuple(strides[d] for d in range(len(mins))), layout.folds)
         for component in range(len(stmt.types)):
-            self._layouts[buffer_name(stmt.name, component)] = layout
+            self._layouts[buffer_name(stmt.name, component)] = flat
+        self._memo.clear()  # another storage of the same function may have been there before
         body = self.visit(stmt.body)
         for component, type_ in reversed(list(zip(range(len(stmt.types)), stmt.types, strict=True))):
             body = Allocate(buffer_name(stmt.name, component), type_, size, body)

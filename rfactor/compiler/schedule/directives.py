@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import LoopKind
+from rfactor.ir.types import Type
 
 
 class TailStrategy(Enum):
-    """What a split does when the factor does not divide the extent. The last four are Halide's spellings.
+    """What a split does when the factor does not divide the extent. Halide's spellings come last.
 
-    `SHIFT_INWARDS` and `ROUND_UP` only allow points to be computed twice or beyond the end; lowering makes no use of
-    that: it skips points beyond the end, and takes the guard out of the main part of the loop.
+    Strategies differ in what they allow: points computed twice or beyond the end, loads and stores under a mask.
+    Lowering makes no use of what they allow: it skips points beyond the end, by masks in vectors, and takes the guard
+    out of the main part of the loop.
     """
 
     AUTO = "auto"
@@ -24,11 +27,30 @@ class TailStrategy(Enum):
     SHIFT_INWARDS = "shift_inwards"
     """The last piece is moved back to end at the end; computes points twice. Pure definitions only."""
     ROUND_UP = "round_up"
-    """The extent is rounded up; more is computed than asked. Pure definitions only."""
+    """The extent is rounded up; more is computed than asked. Pure variables only."""
+    PREDICATE = "predicate"
+    """Points beyond the end are masked out of vectors."""
+    PREDICATE_LOADS = "predicate_loads"
+    """As `ROUND_UP`, but nothing is loaded beyond the end. Pure variables only."""
+    PREDICATE_STORES = "predicate_stores"
+    """As `ROUND_UP`, but nothing is stored beyond the end. Pure variables only."""
+    SHIFT_INWARDS_AND_BLEND = "shift_inwards_and_blend"
+    """As `SHIFT_INWARDS`, but points are changed once. Pure variables only."""
+    ROUND_UP_AND_BLEND = "round_up_and_blend"
+    """As `ROUND_UP`, but points beyond the end keep their value. Pure variables only."""
     Auto = AUTO
     GuardWithIf = GUARD_WITH_IF
     ShiftInwards = SHIFT_INWARDS
     RoundUp = ROUND_UP
+    Predicate = PREDICATE
+    PredicateLoads = PREDICATE_LOADS
+    PredicateStores = PREDICATE_STORES
+    ShiftInwardsAndBlend = SHIFT_INWARDS_AND_BLEND
+    RoundUpAndBlend = ROUND_UP_AND_BLEND
+
+
+EXACT = frozenset({TailStrategy.AUTO, TailStrategy.GUARD_WITH_IF, TailStrategy.PREDICATE})
+"""Strategies that visit each point once: those that a loop over a reduction variable may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,41 @@ class StageSchedule:
     """The loops, innermost first."""
     relations: tuple[Split | Fuse, ...] = ()
     """In the order in which the directives were given."""
+    specializations: tuple[Specialization, ...] = ()
+    """Tried in this order; the loops above are for where no condition holds."""
+    failure: str | None = None
+    """Why the pipeline stops where no condition holds, if it does."""
+    scan: Scan | None = None
+    """A loop that runs as a parallel scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A recurrence `f(r) = F(f(r - 1), d)` that was proved to be a scan."""
+
+    variable: str
+    """`r`"""
+    block: int
+    """How many iterations are taken together."""
+    types: tuple[Type, ...]
+    """Of the state that blocks reduce to."""
+    data: tuple[Expr, ...]
+    """That of one iteration."""
+    operator: tuple[Expr, ...]
+    """That of two runs of iterations: over the states `x0`, `x1`, … and `y0`, `y1`, … of both."""
+    apply: tuple[Expr, ...]
+    """The function's value after a run: over its value `x0`, `x1`, … before it and the run's state `y0`, `y1`, …"""
+    commutes: bool
+    """Whether the operator is proved to commute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """Loops of their own for runs in which a condition holds."""
+
+    condition: Expr
+    """bool, over parameters and boxes of images: known before anything runs."""
+    schedule: StageSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +143,52 @@ INLINED, ROOT = LoopLevel("inlined"), LoopLevel("root")
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """A function is computed over `min <= variable < min + extent`, whatever of it is asked for."""
+
+    variable: str
+    min: Expr | None
+    """None: where what is asked for begins."""
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What is computed of a function grows to a multiple of `modulus`."""
+
+    variable: str
+    modulus: int
+    remainder: int | None
+    """What the least coordinate leaves by `modulus`; None: it stays, the extent alone grows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How the storage of a function is laid out."""
+
+    order: tuple[str, ...] = ()
+    """Dimensions, innermost first; none: their own order."""
+    padding: tuple[tuple[str, int], ...] = ()
+    """Dimensions whose extent in storage is rounded up to a multiple."""
+    folds: tuple[tuple[str, int], ...] = ()
+    """Dimensions of which only that many coordinates are kept at a time."""
+    slides: bool = True
+    """Whether what an earlier iteration computed may be taken over from it."""
+
+
+PLAIN = Storage()
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionSchedule:
-    """The schedule of a function: where, and one loop order a stage."""
+    """The schedule of a function: where, how it is kept, and one loop order a stage."""
 
     stages: tuple[StageSchedule, ...]
     compute: LoopLevel = INLINED
     store: LoopLevel = INLINED
+    bounds: tuple[Bound | Alignment, ...] = ()
+    """In the order in which the directives were given."""
+    storage: Storage = PLAIN
 
 
 @dataclass(frozen=True, slots=True)

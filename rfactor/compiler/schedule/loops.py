@@ -7,9 +7,10 @@ order and at once, other reduction loops keep their order. After Reinking et al.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule, TailStrategy
+from rfactor.compiler.schedule.directives import EXACT, Dimension, Fuse, Split, StageSchedule, TailStrategy
 from rfactor.errors import ScheduleError
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.types import I32
@@ -29,7 +30,7 @@ def split(
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
     dimension = find(stage, old, "split")
     _new_names(stage, {old}, "split", outer, inner)
-    if dimension.reduction and tail in (TailStrategy.SHIFT_INWARDS, TailStrategy.ROUND_UP):
+    if dimension.reduction and tail not in EXACT:
         raise ScheduleError(
             f"split({old}) with tail strategy {tail.value}: a reduction visits each point once; use guard_with_if"
         )
@@ -38,22 +39,20 @@ def split(
         for d in stage.dimensions
         for new in ((replace(dimension, name=inner), replace(dimension, name=outer)) if d is dimension else (d,))
     )
-    relation, earlier = Split(old, outer, inner, factor, tail), stage.relations
-    return StageSchedule(loops, (*earlier, relation))
+    return replace(stage, dimensions=loops, relations=(*stage.relations, Split(old, outer, inner, factor, tail)))
 
 
 def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozenset[str]) -> StageSchedule:
     """
         for o in (a, m): for i in (b, n): s   ->   for f in (0, m*n): s[o := a + f // n, i := b + f % n]
 
-    `o` is the next loop outside `i` (loops that are not in each other's way are reordered first), both are pure or
-    both are loops over reduction variables, and both are serial. `pure` names the loops that may run in any order.
+    `o` is the next loop outside `i` (loops that are not in each other's way are reordered first), and both are serial.
+    A pure loop fused with one over a reduction variable is one over a reduction variable. `pure` names the loops that
+    may run in any order.
     """
     within, around = find(stage, inner, "fuse"), find(stage, outer, "fuse")
     if inner == outer:
         raise ScheduleError(f"fuse({inner}, {outer}): two different loops are needed")
-    if within.reduction != around.reduction:
-        raise ScheduleError(f"fuse({inner}, {outer}): one is a pure loop, the other a loop over a reduction variable")
     _new_names(stage, {inner, outer}, "fuse", fused)
     names = [d.name for d in stage.dimensions]
     position, above = names.index(inner), names.index(outer)
@@ -61,15 +60,19 @@ def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozens
         raise ScheduleError(f"fuse({inner}, {outer}): {outer} must be the next loop outside {inner}: reorder first")
     if within.kind != "serial" or around.kind != "serial":
         raise ScheduleError(f"fuse({inner}, {outer}): fuse first, then say how the fused loop runs")
-    loops = tuple(replace(d, name=fused) if d is within else d for d in stage.dimensions if d is not around)
-    return StageSchedule(loops, (*stage.relations, Fuse(inner, outer, fused)))
+    joined = replace(within, name=fused, reduction=within.reduction or around.reduction)
+    loops = tuple(joined if d is within else d for d in stage.dimensions if d is not around)
+    return replace(stage, dimensions=loops, relations=(*stage.relations, Fuse(inner, outer, fused)))
 
 
-def reorder(stage: StageSchedule, order: tuple[str, ...], pure: frozenset[str]) -> StageSchedule:
+def reorder(
+    stage: StageSchedule, order: tuple[str, ...], pure: frozenset[str], why_not: Callable[[], str | None]
+) -> StageSchedule:
     """
         for y: for x: s   ->   for x: for y: s          reorder(y, x): innermost first; loops not named stay
 
-    No two loops change places unless one of them is pure: loops over reduction variables keep their order.
+    No two loops change places unless one of them is pure, or the iterations of the update commute: loops over
+    reduction variables keep their order where `why_not` has a reason.
     """
     if len(set(order)) != len(order):
         raise ScheduleError(f"reorder({', '.join(order)}): a loop is named twice")
@@ -80,10 +83,11 @@ def reorder(stage: StageSchedule, order: tuple[str, ...], pure: frozenset[str]) 
         loops[place] = dimension
     before = [d.name for d in stage.dimensions if d.name not in pure]
     after = [d.name for d in loops if d.name not in pure]
-    if before != after:
+    reason = why_not() if before != after else None
+    if reason is not None:
         raise ScheduleError(
             f"reorder({', '.join(order)}) changes the order of the reduction loops {', '.join(before[::-1])} "
-            f"(outermost first), and with it the result: only rfactor may do that, where the update commutes"
+            f"(outermost first), and with it the result: {reason}"
         )
     return replace(stage, dimensions=tuple(loops))
 

@@ -1,0 +1,41 @@
+"""May the iterations of an update run in another order?
+
+With `f(x; d) = op(x, g(d))`, op associative and commutative, two neighbouring iterations may change places:
+`op(op(x, g1), g2) = op(x, op(g1, g2)) = op(x, op(g2, g1)) = op(op(x, g2), g1)`; those at other points touch nothing of
+each other. For floats this holds of reals: another order rounds otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rfactor.compiler.extraction import extract
+from rfactor.errors import FactorError
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.expr import names
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.printer import show_tuple
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
+
+
+def why_not(function: Function, definition: Definition, recognize: Callable[[Update], Answer]) -> str | None:
+    """Why the iterations of `definition` must keep their order; None where they are proved to commute."""
+    domain = definition.domain or ReductionDomain(())
+    own = {rv.name for rv in domain.variables}
+    for rv in domain.variables:
+        needs = (names(rv.min) | names(rv.extent)) & own
+        if needs:
+            return f"the bounds of {rv.name} depend on {', '.join(sorted(needs))}"
+    try:
+        extracted = extract(function, definition, tuple(range(len(function.types))), Meaning.WRAP)
+    except FactorError as error:
+        return str(error)
+    written = show_tuple(extracted.update.components)
+    answer = recognize(extracted.update)
+    if answer.verdict not in ("associative", "lifted") or answer.assumes:
+        reason = f": {answer.reason}" if answer.reason else ""
+        return f"the update {written} was not proved to be associative{reason}"
+    if not answer.commutative:
+        return f"the operator of the update {written} was not proved to commute (claim commutative)"
+    return None

@@ -1,0 +1,205 @@
+"""Directives on a whole function: where it is computed and kept, over which box, and how its storage is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from rfactor.compiler.language.buffer import coordinate
+from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
+from rfactor.compiler.schedule.directives import INLINED, PLAIN, ROOT, Alignment, Bound, LoopLevel, Storage
+from rfactor.errors import ScheduleError
+from rfactor.ir.expr import Expr as IrExpr
+
+
+class Placement(Directives):
+    """The part of a `Func` that says where and how it is computed and kept."""
+
+    stages: list[StageState]
+    references: dict[str, Any]
+    _variables: tuple[str, ...]
+
+    def _unplaced(self) -> None:
+        """The schedule of a function that no directive has touched."""
+        self.level: LoopLevel = INLINED
+        self.store_level: LoopLevel | None = None
+        """None: where it is computed."""
+        self.bounds: tuple[Bound | Alignment, ...] = ()
+        self.storage: Storage = PLAIN
+
+    # Where
+
+    def compute_root(self) -> Self:
+        """Compute all that is needed of it before its consumers, once."""
+        self.level = ROOT
+        return self
+
+    def compute_at(self, consumer: Any, variable: Any = None) -> Self:
+        """Compute what is needed of it in each iteration of a loop of `consumer`, there."""
+        self.level = loop_level(consumer, variable, "compute_at")
+        return self
+
+    def compute_inline(self) -> Self:
+        """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
+        owner = self._owner()
+        if owner.has_update_definition():
+            raise ScheduleError(f"{owner.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
+        self.level, self.store_level = INLINED, None
+        return self
+
+    def store_root(self) -> Self:
+        """Keep its storage for the whole pipeline, wherever it is computed.
+
+        What an earlier iteration of a serial loop computed is then not computed again, and where a window moves along
+        the loop, only that much is kept.
+        """
+        return self._stored(ROOT)
+
+    def store_at(self, consumer: Any, variable: Any = None) -> Self:
+        """Keep its storage for an iteration of a loop of `consumer`, around the loop where it is computed."""
+        return self._stored(loop_level(consumer, variable, "store_at"))
+
+    def hoist_storage(self, consumer: Any, variable: Any = None) -> Self:
+        """Make its storage once for an iteration of a loop of `consumer`; nothing that it held is used again."""
+        return self._stored(loop_level(consumer, variable, "hoist_storage"), slides=False)
+
+    def hoist_storage_root(self) -> Self:
+        """Make its storage once for the whole pipeline; nothing that it held is used again."""
+        return self._stored(ROOT, slides=False)
+
+    def _stored(self, level: LoopLevel, slides: bool = True) -> Self:
+        self.store_level = level
+        self.storage = replace(self.storage, slides=slides)
+        return self
+
+    # Over which box
+
+    def bound(self, variable: Any, min: Any, extent: Any) -> Self:
+        """Compute it over `min <= variable < min + extent`, which must hold all that is needed of it."""
+        first = self._size("bound", min)
+        return self._bounded(Bound(self._dimension("bound", variable), first, self._size("bound", extent)))
+
+    def bound_extent(self, variable: Any, extent: Any) -> Self:
+        """Compute `extent` of it from the first coordinate that is needed on; more may not be needed."""
+        return self._bounded(Bound(self._dimension("bound_extent", variable), None, self._size("bound_extent", extent)))
+
+    def align_bounds(self, variable: Any, modulus: Any, remainder: Any = 0) -> Self:
+        """Let what is computed of it begin at `remainder` and end before `remainder` modulo `modulus`.
+
+        Nothing more is computed of an output than what is asked for.
+        """
+        name, count = self._dimension("align_bounds", variable), self._count("align_bounds", modulus)
+        rest = whole(remainder)
+        if isinstance(rest, bool) or not isinstance(rest, int):
+            raise ScheduleError(f"align_bounds({name}) of {self._owner().name()}: the remainder must be a number")
+        return self._bounded(Alignment(name, count, rest % count))
+
+    def align_extent(self, variable: Any, modulus: Any) -> Self:
+        """Let the extent that is computed of it be a multiple of `modulus`. See `align_bounds`."""
+        name, count = self._dimension("align_extent", variable), self._count("align_extent", modulus)
+        return self._bounded(Alignment(name, count, None))
+
+    def _bounded(self, bound: Bound | Alignment) -> Self:
+        self.bounds = (*self.bounds, bound)
+        return self
+
+    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
+        """What the box will be like: for schedulers, none of which is there. Checked, and of no effect."""
+        self._dimension("set_estimate", variable)
+        return self
+
+    def set_estimates(self, estimates: Any) -> Self:
+        """`set_estimate` of every dimension: a (min, extent) each."""
+        given = list(estimates)
+        if len(given) != len(self._owner().function.variables):
+            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
+        return self
+
+    # How it is kept
+
+    def reorder_storage(self, *dimensions: Any) -> Self:
+        """Lay its storage out with these dimensions innermost first. The caller's arrays have the strides they have."""
+        given = dimensions[0] if len(dimensions) == 1 and isinstance(dimensions[0], list | tuple) else dimensions
+        named = [self._dimension("reorder_storage", one) for one in given]
+        if len(named) < 2 or len(set(named)) < len(named):
+            raise ScheduleError(
+                f"reorder_storage({', '.join(named)}) of {self._owner().name()}: name two dimensions or more, each once"
+            )
+        order = list(self.storage.order or self._owner().function.variables)
+        places = sorted(map(order.index, named))
+        for place, name in zip(places, named, strict=True):
+            order[place] = name
+        self.storage = replace(self.storage, order=tuple(order))
+        return self
+
+    def align_storage(self, variable: Any, alignment: Any) -> Self:
+        """Round its extent in storage up to a multiple. The caller's arrays have the strides they have."""
+        return self._padded("align_storage", variable, alignment)
+
+    def fold_storage(self, variable: Any, extent: Any, fold_forward: bool = True) -> Self:
+        """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves."""
+        name = self._dimension("fold_storage", variable)
+        kept = {**dict(self.storage.folds), name: self._count("fold_storage", extent)}
+        if not fold_forward:
+            raise NotImplementedError("fold_storage(…, fold_forward=False) is not there yet")
+        self.storage = replace(self.storage, folds=tuple(kept.items()))
+        return self
+
+    def _padded(self, directive: str, variable: Any, count: Any) -> Self:
+        name = self._dimension(directive, variable)
+        padding: Mapping[str, int] = {**dict(self.storage.padding), name: self._count(directive, count)}
+        self.storage = replace(self.storage, padding=tuple(padding.items()))
+        return self
+
+    # What is given
+
+    def _dimension(self, directive: str, variable: Any) -> str:
+        """The pure variable that is meant."""
+        name, function = variable_name(variable), self._owner().function
+        if name not in function.variables:
+            raise ScheduleError(
+                f"{directive}({name}): {function.name} has no such pure variable; "
+                f"it has {', '.join(function.variables) or 'none'}"
+            )
+        return name
+
+    def _size(self, directive: str, value: Any) -> IrExpr:
+        expr: Expr = coordinate(directive, as_expr(value))
+        return startup(self._owner(), expr, f"{directive} of {self._owner().name()}")
+
+    def _count(self, directive: str, value: Any) -> int:
+        number = whole(value)
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise ScheduleError(f"{directive} of {self._owner().name()}: {value} must be a number, 1 or more")
+        return number
+
+
+def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
+    """The loop that is named. Raises `ScheduleError` where the consumer has no such loop."""
+    if isinstance(consumer, LoopLevel):
+        return consumer
+    if isinstance(given := getattr(consumer, "level", None), LoopLevel) and not isinstance(consumer, Directives):
+        return given
+    if variable is None:
+        raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
+    owner, name = consumer._owner(), variable_name(variable)
+    held = {d for state in owner.stages for d in _loops(state)}
+    if name not in held:
+        raise ScheduleError(
+            f"{directive}({owner.name()}, {name}): {owner.name()} has no such loop; it has "
+            f"{', '.join(sorted(held)) or 'none'}"
+        )
+    return LoopLevel("at", owner.name(), name)
+
+
+def _loops(state: StageState) -> set[str]:
+    """The loops of a stage, those of its specializations too."""
+    found: set[str] = set()
+    waiting = [state.schedule]
+    while waiting:
+        schedule = waiting.pop()
+        found |= {d.name for d in schedule.dimensions}
+        waiting += [one.schedule for one in schedule.specializations]
+    return found

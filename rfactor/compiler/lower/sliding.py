@@ -1,0 +1,113 @@
+"""Sliding windows: what an earlier iteration of a loop computed is not computed again.
+
+    for y: produce g over [y, y + 2]   ->   for y: produce g over [select(y > first, y + 2, y), y + 2]
+
+Storage is around the loop, so that it holds what the iterations before computed. The box that is needed moves along one
+dimension with the loop: its ends never go back, and nothing else of it depends on the loop. Then the coordinates up to
+the end that the iteration before needed are there already. What the window has left behind is needed no more, so that
+storage may take coordinates modulo the greatest size of the window (folding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.affine import reads
+from rfactor.ir.algorithm import Function
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, select, substitute, transform
+from rfactor.ir.loopnest import For, If
+from rfactor.ir.types import I32
+from rfactor.semantics.validity import pure_dimensions
+
+Box = tuple[tuple[Expr, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slid:
+    """A box of which only what is new is computed."""
+
+    box: Box
+    windows: dict[int, int | None]
+    """The dimensions along which it slides: by dimension, the most coordinates that are needed at a time, if known and
+    if nothing that the window has left behind is needed again."""
+
+
+def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr]) -> Slid:
+    """`box`, needed of `function` inside `around` (outermost first), which its storage is outside of.
+
+    `expanded` puts the values of what is defined inside `around` in place of names.
+    """
+    whole = tuple((expanded(low), expanded(high)) for low, high in box)
+    pure = frozenset(range(len(box))).intersection(*(pure_dimensions(function, stage) for stage in function.stages))
+    result, windows = list(box), dict[int, int | None]()
+    for place in range(len(around)):
+        loop = around[place]
+        if not isinstance(loop, For) or loop.kind not in ("serial", "unrolled"):
+            continue
+        moved = [d for d in range(len(box)) if loop.name in names(whole[d][0]) | names(whole[d][1])]
+        if len(moved) != 1 or moved[0] not in pure or _depends(around[place + 1 :], loop.name):
+            continue
+        (d,) = moved
+        low, high = whole[d]
+        inner = {other.name for other in around[place + 1 :] if isinstance(other, For)}
+        if inner & (names(low) | names(high)) or not (grows(low, loop.name) and grows(high, loop.name)):
+            continue
+        here = Var(I32, loop.name)
+        firsts = {apply(">", here, first) for first in (loop.min, expanded(loop.min))}
+        before = affine.tidy(substitute(high, {loop.name: affine.subtract(here, affine.integer(1))}))
+        later = affine.maximum(_chosen(low, firsts, 1), affine.add(before, affine.integer(1)))
+        result[d] = (select(apply(">", here, loop.min), later, _chosen(low, firsts, 2)), box[d][1])
+        windows[d] = None if windows else _window(low, high, firsts)
+    return Slid(tuple(result), windows)
+
+
+def _depends(around: Sequence[For | If], name: str) -> bool:
+    """Whether it varies with `name`, or with data, which iterations of the loops inside there are."""
+    for one in around:
+        exprs = (one.min, one.extent) if isinstance(one, For) else (one.condition,)
+        if any(name in names(expr) or reads(expr) for expr in exprs):
+            return True
+    return False
+
+
+def grows(expr: Expr, name: str) -> bool:
+    """Whether the coordinate `expr` is proved never to become less as the loop variable `name` grows."""
+    if name not in names(expr):
+        return True
+    if isinstance(expr, Op) and expr.op == "select":
+        condition, later, first = expr.args
+        above = isinstance(condition, Op) and condition.op == ">" and condition.args[0] == Var(I32, name)
+        if not above or name in names(condition.children[1]) or reads(condition):
+            return False
+        ahead = affine.constant_value(affine.subtract(later, first))
+        joined = isinstance(later, Op) and later.op == "max" and first in later.args
+        return (joined or (ahead is not None and ahead >= 0)) and grows(later, name) and grows(first, name)
+    terms, _ = affine.affine(expr)
+    if terms != ((expr, 1),):
+        return all(name not in names(term) or (factor > 0 and grows(term, name)) for term, factor in terms)
+    if isinstance(expr, Var):
+        return True
+    if isinstance(expr, Op) and not reads(expr):
+        if expr.op in ("min", "max"):
+            return all(grows(arg, name) for arg in expr.args)
+        if expr.op == "//" and isinstance(expr.args[1], Const) and int(expr.args[1].value) > 0:
+            return grows(expr.args[0], name)
+    return False
+
+
+def _chosen(expr: Expr, firsts: set[Op], arm: int) -> Expr:
+    """`expr` in the first iteration (arm 2) or a later one (arm 1), which the conditions `firsts` tell apart."""
+
+    def rule(node: Expr) -> Expr | None:
+        return node.args[arm] if isinstance(node, Op) and node.op == "select" and node.args[0] in firsts else None
+
+    return affine.tidy(transform(expr, rule))
+
+
+def _window(low: Expr, high: Expr, firsts: set[Op]) -> int | None:
+    """The greatest number of coordinates from `low` to `high`, if a constant bounds it."""
+    sizes = [affine.greatest(affine.subtract(_chosen(high, firsts, a), _chosen(low, firsts, a))) for a in (1, 2)]
+    known = [size for size in sizes if size is not None]
+    return max(known) + 1 if len(known) == len(sizes) else None

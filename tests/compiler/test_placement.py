@@ -1,0 +1,401 @@
+"""Where functions are computed and kept: what each directive makes, what it refuses, and that values stay."""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.pipeline import loop_nest
+from rfactor.errors import BufferError, ScheduleError
+from tests.compiler.pipelines import computed, expected, same
+from tests.compiler.test_lowering import printed
+
+x, y, c, xo, xi, yo, yi = (hl.Var(name) for name in ("x", "y", "c", "xo", "xi", "yo", "yi"))
+
+
+def stencil(rows: int = 3) -> tuple[Any, Any]:
+    """A function and the sum of some of its rows."""
+    a, g, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("g"), hl.Func("f")
+    g[x, y] = a[x, y] * 2
+    f[x, y] = sum((g[x, y + i] for i in range(1, rows)), g[x, y])
+    return g, f
+
+
+def agrees(f: Any, before: Any, sizes: list[int]) -> None:
+    for a, b in zip(before, computed(f, sizes), strict=True):
+        assert same(a, b), f.lowered()
+
+
+# Storage around the loop that computes
+
+
+def test_rows_that_are_there_already_are_not_computed_again() -> None:
+    g, f = stencil()
+    g.store_root().compute_at(f, y)
+    assert printed(f, "bounds") == dedent("""\
+        let f.s0.x.min = f.min.0
+        let f.s0.x.extent = f.extent.0
+        let f.s0.y.min = f.min.1
+        let f.s0.y.extent = f.extent.1
+        let g.min.0 = f.min.0
+        let g.extent.0 = f.extent.0
+        let g.min.1 = f.min.1
+        let g.extent.1 = f.extent.1 + 2
+        realize g((g.min.0, g.extent.0), (g.min.1, g.extent.1)): i32, dimension 1 modulo 4
+        produce f:
+          for f.s0.y in (f.s0.y.min, f.s0.y.extent):
+            let g.s0.x.min = f.min.0
+            let g.s0.x.extent = f.extent.0
+            let g.s0.y.min = select(f.s0.y > f.s0.y.min, f.s0.y + 2, f.s0.y)
+            let g.s0.y.extent = f.s0.y - select(f.s0.y > f.s0.y.min, f.s0.y + 2, f.s0.y) + 3
+            produce g:
+              for g.s0.y in (g.s0.y.min, g.s0.y.extent):
+                for g.s0.x in (g.s0.x.min, g.s0.x.extent):
+                  g(g.s0.x, g.s0.y) = a(g.s0.x, g.s0.y) * 2
+            for f.s0.x in (f.s0.x.min, f.s0.x.extent):
+              f(f.s0.x, f.s0.y) = g(f.s0.x, f.s0.y) + g(f.s0.x, f.s0.y + 1) + g(f.s0.x, f.s0.y + 2)
+        """)
+
+
+def windows(f: Any) -> tuple[bool, bool]:
+    """Whether a window slides in the nest, and whether storage is folded."""
+    text = printed(f, "bounds")
+    return bool(re.search(r" = select\(\S*\.s0\.(y|yi) > ", text)), "modulo" in text
+
+
+def test_a_window_of_one_row_needs_one_row_of_storage() -> None:
+    g, f = stencil(1)
+    g.store_root().compute_at(f, y)
+    assert "dimension 1 modulo 1" in printed(f, "bounds")
+
+
+def test_nothing_is_taken_over_where_something_else_moves_or_nothing_can() -> None:
+    def made(index: Any, store: Any = None, kind: str = "serial") -> Any:
+        g, f = hl.Func("g"), hl.Func("f")
+        g[x, y] = x + y
+        f[x, y] = g[index(x, y)] + g[x, y + 1]
+        g.compute_at(f, y)
+        _ = g.store_root() if store is None else store(g, f)
+        getattr(f, kind)(y)
+        return f
+
+    assert windows(made(lambda x, y: (x, y))) == (True, True)
+    assert windows(made(lambda x, y: (x, y * 2))) == (True, False)  # a window that grows is not folded
+    assert windows(made(lambda x, y: (x, -y))) == (False, False)  # goes back
+    assert windows(made(lambda x, y: (x + y, y))) == (False, False)  # moves along two dimensions
+    assert windows(made(lambda x, y: (x, hl.clamp(y - 1, 0, 9)))) == (True, False)
+    assert windows(made(lambda x, y: (x, hl.select(y > 3, y - 4, y)))) == (False, False)  # a step back
+    assert windows(made(lambda x, y: (x, y), lambda g, f: g.hoist_storage_root())) == (False, False)
+    assert windows(made(lambda x, y: (x, y), lambda g, f: g.store_at(f, y))) == (False, False)
+
+
+def test_updates_that_stay_in_their_row_slide_and_others_do_not() -> None:
+    for along, slides in (((lambda r: (r.x, y)), True), ((lambda r: (x, r.x)), False)):
+        g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(1, 3)], "r")
+        g[x, y] = x + y
+        g[along(r)] += r.x
+        f[x, y] = g[x, y] + g[x + 1, y + 1]
+        before = expected(f, [6, 7])
+        g.store_root().compute_at(f, y)
+        assert windows(f)[0] == slides
+        agrees(f, before, [6, 7])
+
+
+def test_storage_outside_a_parallel_loop_that_computes_is_refused() -> None:
+    g, f = stencil()
+    g.store_root().compute_at(f, y)
+    f.parallel(y)
+    with pytest.raises(ScheduleError, match=r"g is stored outside the parallel loop f\.s0\.y and computed inside it"):
+        f.lowered()
+    g, f = stencil()
+    f.split(y, yo, yi, 4).parallel(yo)
+    g.store_at(f, yo).compute_at(f, yi)
+    assert windows(f) == (True, True)
+
+
+def test_storage_is_around_the_loop_that_computes() -> None:
+    g, f = stencil()
+    g.store_at(f, x).compute_at(f, y)
+    with pytest.raises(ScheduleError, match="g is stored at f, x, but computed at f, y, which is not inside that loop"):
+        f.lowered()
+    g, f = stencil()
+    g.compute_root().store_at(f, y)
+    with pytest.raises(ScheduleError, match=r"g\S* is stored at f\S*, y, but computed outside that loop"):
+        f.lowered()
+    g, f = stencil()
+    g.store_root()
+    with pytest.raises(ScheduleError, match=r"but inlined: say where it is computed, by compute_root\(\)"):
+        f.lowered()
+    with pytest.raises(ScheduleError, match=r"store_at\(f\S*, c\): f\S* has no such loop; it has x, y"):
+        g.store_at(f, c)
+
+
+def test_folding_is_as_asked_or_refused() -> None:
+    g, f = stencil()
+    g.store_root().compute_at(f, y).fold_storage(y, 3)
+    assert "dimension 1 modulo 3" in printed(f, "bounds")
+    g.fold_storage(y, 2)
+    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 2\) of g\S*: 3 coordinates of it are needed at a time"):
+        f.lowered()
+    g, f = stencil()
+    g.compute_root().fold_storage(y, 4)
+    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 4\) of g\S*: no serial loop is known to move along it"):
+        f.lowered()
+    with pytest.raises(NotImplementedError, match="fold_forward"):
+        g.fold_storage(y, 4, False)
+
+
+def test_a_level_may_be_named_once_for_several() -> None:
+    g, f = stencil()
+    level = hl.LoopLevel(f, y)
+    g.compute_at(level).store_at(hl.LoopLevel.root())
+    assert windows(f) == (True, True)
+    g.compute_at(hl.LoopLevel.root())
+    assert windows(f) == (False, False)
+    with pytest.raises(ScheduleError, match=r"LoopLevel\(f, c\): f has no such loop"):
+        hl.LoopLevel(f, c)
+    with pytest.raises(ScheduleError, match="compute_at takes a function and one of its loops, or a LoopLevel"):
+        g.compute_at(f)
+
+
+# Boxes
+
+
+def test_a_bound_makes_extents_constant() -> None:
+    f = hl.Func("f")
+    f[x, y, c] = x + 10 * y + 100 * c
+    f.bound(c, 0, 3).reorder(c, x, y).unroll(c)
+    agrees(f, expected(f, [4, 3, 3]), [4, 3, 3])
+    assert "for f.s0.c" not in f.lowered()
+
+
+def test_a_bound_that_does_not_hold_what_is_needed_is_an_error() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.bound(x, 0, 8)
+    f.realize([8])
+    with pytest.raises(BufferError, match="f is bounded to 0 to 7 in x, but 0 to 9 is needed of it"):
+        f.realize([10])
+    g, h = hl.Func("g"), hl.Func("h")
+    g[x] = x * 2
+    h[x] = g[x] + g[x + 3]
+    g.compute_root().bound_extent(x, 8)
+    agrees(h, expected(h, [5]), [5])
+    with pytest.raises(BufferError, match="g is bounded to 1 to 8 in x, but 1 to 9 is needed"):
+        h.realize([6])
+
+
+def test_a_bound_may_be_given_at_run_time() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 1), hl.Func("f")
+    f[x] = a[x] * 2
+    p = hl.Param(hl.Int(32), "width")
+    f.bound(x, 0, p)
+    a.set(np.arange(8, dtype=np.int32))
+    p.set(8)
+    assert np.asarray(f.realize([8])).tolist() == list(range(0, 16, 2))
+    p.set(7)
+    with pytest.raises(BufferError, match="give a wider bound"):
+        f.realize([8])
+
+
+def test_aligned_boxes_begin_and_end_at_multiples() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x * 3
+    f[x] = g[x + 1]
+    before = expected(f, [6])
+    g.compute_root().align_bounds(x, 4, 1)
+    assert "let g.s0.x.min = f.min.0 // 4 * 4 + 1" in printed(f, "bounds")
+    agrees(f, before, [6])
+    g.align_bounds(x, 4)
+    assert "g.s0.x.extent = " in printed(f, "bounds")
+    agrees(f, before, [6])
+    h = hl.Func("h")
+    h[x] = x
+    h.align_bounds(x, 4).align_extent(x, 8)
+    agrees(h, expected(h, [7]), [7])
+
+
+@pytest.mark.parametrize(
+    ("directive", "message"),
+    [
+        (lambda f: f.bound(c, 0, 3), r"bound\(c\): f has no such pure variable; it has x, y"),
+        (lambda f: f.bound(x, y, 3), r"bound of f\(y\): y varies while the pipeline runs"),
+        (lambda f: f.align_bounds(x, 0), r"align_bounds of f: 0 must be a number, 1 or more"),
+        (lambda f: f.align_storage(x, -1), r"align_storage of f: -1 must be a number, 1 or more"),
+        (lambda f: f.reorder_storage(y), r"name two dimensions or more, each once"),
+        (lambda f: f.reorder_storage(x, x), r"name two dimensions or more, each once"),
+        (lambda f: f.reorder_storage(x, c), r"reorder_storage\(c\): f has no such pure variable"),
+        (lambda f: f.set_estimate(c, 0, 3), r"set_estimate\(c\): f has no such pure variable"),
+    ],
+)
+def test_what_is_wrong_with_a_directive_is_said(directive: Any, message: str) -> None:
+    _, f = stencil()
+    with pytest.raises(ScheduleError, match=message):
+        directive(f)
+
+
+# Layout
+
+
+def test_storage_lies_as_it_is_asked_for() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = x * 3 + y
+    f[x, y] = g[x, y] + g[x + 1, y]
+    before = expected(f, [5, 4])
+    g.compute_root().reorder_storage(y, x)
+    assert "innermost first (1, 0)" in printed(f, "bounds")
+    assert "let g.stride.0 = " in f.lowered()
+    agrees(f, before, [5, 4])
+    g.align_storage(y, 16)
+    assert "let g.stride.0 = i64((max(f.extent.1, 0) + 15) // 16) * 16" in f.lowered()
+    agrees(f, before, [5, 4])
+
+
+# Specialisation
+
+
+def test_loops_of_their_own_for_runs_in_which_a_condition_holds() -> None:
+    a, p, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "p"), hl.Func("f")
+    f[x] = hl.select(p > 3, a[x] * 2, a[x])
+    f.specialize(p > 3).vectorize(x, 4)
+    f.specialize(a.width() >= 8).unroll(x, 2)
+    f.specialize(p > 3).parallel("x")
+    assert loop_nest(f) == dedent("""\
+        produce f:
+          if p > 3:
+            parallel x:
+              vectorized x.vectorize:
+                f(...) = ...
+          else:
+            if a.extent.0 >= 8:
+              for x:
+                unrolled x.unroll:
+                  f(...) = ...
+            else:
+              for x:
+                f(...) = ...
+        """)
+    assert "a(f.s0.x * 4 + f.s0.x.vectorize + f.s0.x.min)" in printed(f, "nest")
+    assert printed(f, "nest").count("select(p > 3") == 2  # where p > 3 is known, nothing asks for it
+    for size in (3, 9):
+        for value in (2, 4):
+            a.set(np.arange(size, dtype=np.int32))
+            p.set(value)
+            agrees(f, expected(f, [size]), [size])
+
+
+def test_a_producer_is_computed_in_every_specialization_that_uses_it() -> None:
+    p, g, f = hl.Param(hl.Int(32), "p"), hl.Func("g"), hl.Func("f")
+    g[x, y] = x + 2 * y
+    f[x, y] = g[x, y] + g[x + 1, y + 1]
+    p.set(4)
+    before = expected(f, [5, 6])
+    f.specialize(p > 3).vectorize(x, 4)
+    g.compute_at(f, y).store_root()
+    for value in (2, 4):
+        p.set(value)
+        agrees(f, before, [5, 6])
+
+
+def test_a_run_that_no_specialization_fits_stops() -> None:
+    p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
+    f[x] = x + p
+    f.specialize(p == 3).vectorize(x, 4)
+    f.specialize_fail("p is {3}")
+    p.set(3)
+    assert np.asarray(f.realize([5])).tolist() == [3, 4, 5, 6, 7]
+    p.set(4)
+    with pytest.raises(BufferError, match=r"p is \{3\}"):
+        f.realize([5])
+    with pytest.raises(ScheduleError, match="specialize after specialize_fail"):
+        f.specialize(p == 4)
+
+
+def test_a_condition_is_known_before_anything_runs() -> None:
+    g, f = stencil()
+    with pytest.raises(ScheduleError, match=r"f: specialize\(x > 3\): x varies while the pipeline runs"):
+        f.specialize(x > 3)
+    with pytest.raises(ScheduleError, match=r"f: specialize\(.*\): it reads g\(0, 0\)"):
+        f.specialize(g[0, 0] > 3)
+    with pytest.raises(ScheduleError, match="the condition is i32, not bool"):
+        f.specialize(hl.Param(hl.Int(32), "p"))
+
+
+# Loops
+
+
+@pytest.mark.parametrize("tail", list(hl.TailStrategy))
+def test_every_tail_strategy_gives_the_values_or_is_refused(tail: hl.TailStrategy) -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = x
+    f[x] += r.x
+    before = expected(f, [11])
+    f.vectorize(x, 4, tail)
+    exact = tail in (hl.TailStrategy.Auto, hl.TailStrategy.GuardWithIf, hl.TailStrategy.Predicate)
+    if tail is hl.TailStrategy.ShiftInwards:
+        with pytest.raises(ScheduleError, match=r"f\.update\(0\): split\(x\) .* changes each point once"):
+            f.update(0).vectorize(x, 4, tail)
+    else:
+        f.update(0).vectorize(x, 4, tail)
+    if exact:
+        f.update(0).split(r.x, "ro", "ri", 3, tail)
+    else:
+        with pytest.raises(ScheduleError, match=r"f\.update\(0\): split\(r\.x\) .* visits each point once|once"):
+            f.update(0).split(r.x, "ro", "ri", 3, tail)
+    agrees(f, before, [11])
+
+
+def test_tile_takes_lists_too() -> None:
+    def loops(f: Any) -> list[str]:
+        return [d.name for d in f.stages[0].schedule.dimensions]
+
+    f = hl.Func("f")
+    f[x, y, c] = x + y + c
+    before = expected(f, [5, 4, 3])
+    f.tile([x, y, c], [xo, yo, "co"], [xi, yi, "ci"], [4, 2, 2])
+    assert loops(f) == ["xi", "yi", "ci", "xo", "yo", "co"]
+    agrees(f, before, [5, 4, 3])
+    g = hl.Func("g")
+    g[x, y] = x + y
+    g.tile([x, y], [xi, yi], [4, 2], hl.TailStrategy.GuardWithIf)
+    assert loops(g) == ["xi", "yi", "x", "y"]
+    with pytest.raises(ScheduleError, match="g: tile takes x, y, xo, yo, xi, yi, xfactor, yfactor"):
+        g.tile(x, y)
+    with pytest.raises(ScheduleError, match="as many outer and inner loops and factors as loops"):
+        g.tile([x, y], [xi], [4, 2])
+
+
+def test_a_pure_loop_may_be_fused_with_a_reduction_loop() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = x
+    f[x] = f[x] * 3 + r.x
+    before = expected(f, [5])
+    f.update(0).fuse(r.x, x, "t")
+    agrees(f, before, [5])
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).parallel("t")
+
+
+def test_reduction_loops_that_commute_run_in_any_order() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 5), (0, 4)], "r")
+    f[x] = 7
+    f[x] += r.x * r.y * x
+    before = expected(f, [6])
+    f.update(0).reorder(x, r.y, r.x).vectorize(x, 4)
+    agrees(f, before, [6])
+
+
+def test_hints_are_checked() -> None:
+    g, f = stencil()
+    f.prefetch(g, y, y, 2).never_partition(x).always_partition_all().unscheduled()
+    with pytest.raises(ScheduleError, match=r"f: prefetch\(c\): the stage has no such loop"):
+        f.prefetch(g, c, y)
+    with pytest.raises(ScheduleError, match=r"f: prefetch\(h\): f does not use h"):
+        f.prefetch(hl.Func("h"), y, y)
+    with pytest.raises(ScheduleError, match=r"f: partition\(c\): the stage has no such loop"):
+        f.partition(c)

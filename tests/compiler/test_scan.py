@@ -1,0 +1,205 @@
+"""`parallel_scan`: every prefix is that of the serial loop; what is no scan is refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rfactor as hl
+from rfactor.compiler.language.types import Type, dtype_of
+from rfactor.compiler.pipeline import loop_nest
+from rfactor.errors import ScheduleError
+from rfactor.ir.types import I8, I16, I32, I64, U8, U16, U32, U64
+from tests.compiler.pipelines import computed, expected, same
+
+x, y = hl.Var("x"), hl.Var("y")
+Step = Callable[[Any, Any, Any], Any]
+"""From the value one step before, the element and a constant to the new value."""
+
+STEPS: dict[str, tuple[Step, int]] = {
+    "sum": (lambda f, a, k: f + a, 1),
+    "product": (lambda f, a, k: f * a, 1),
+    "largest": (lambda f, a, k: hl.max(f, a), 1),
+    "bits": (lambda f, a, k: f ^ (a & k), 1),
+    "affine": (lambda f, a, k: f * k + a, 1),
+    "affine by data": (lambda f, a, k: f * a + k, 1),
+    "clamped": (lambda f, a, k: hl.min(hl.max(f, k), a), 1),
+    "last": (lambda f, a, k: a, 1),
+    "fibonacci": (lambda f, a, k: (f[1], f[0] + f[1]), 2),
+    "sum and largest": (lambda f, a, k: (f[0] + a, hl.max(f[1], a)), 2),
+    "value and its least": (lambda f, a, k: (hl.min(f[0], a), hl.select(a < f[0], k, f[1])), 2),
+}
+
+
+def numbers(random: Random, type: Any, *shape: int) -> Any:
+    """Few different values, the ends of the type among them."""
+    choices = [0, 1, 2, 3, int(type.max), int(type.min)]
+    values = [random.choice(choices) for _ in range(int(np.prod(shape)))]
+    return hl.Buffer(np.array(values, dtype_of(type)).reshape(shape))
+
+
+def recurrence(random: Random) -> tuple[Any, Any, list[int]]:
+    """A function that steps along a dimension, the variable that steps, and sizes."""
+    type_ = random.choice([U8, U16, U32, U64, I8, I16, I32, I64])
+    step, components = STEPS[random.choice(sorted(STEPS))]
+    first, count = random.randint(1, 3), random.randint(-1, 40)
+    form = random.choice(["line", "rows", "columns", "rows by RVar", "at run time"])
+    f, size = hl.Func("f"), max(first + count, 1) + random.randint(0, 2)
+    k = hl.cast(Type(type_), random.randint(0, 5))
+    if form == "at run time":
+        p = hl.Param(hl.Int(32), f"p{random.getrandbits(60)}")
+        p.set(count)
+        count = p
+    bounds = [(first, count)] + ([(0, 3)] if form == "rows by RVar" else [])
+    r, a = hl.RDom(bounds, "r"), numbers(random, type_, 3, 64)
+
+    def values(value: Any) -> Any:
+        return value if components == 1 else (value, hl.cast(Type(type_), 2))
+
+    if form in ("line", "at run time"):
+        f[x] = values(a[x, 0])
+        f[r.x] = step(f[r.x - 1], a[r.x, 1], k)
+        return f, r.x, [size]
+    if form == "columns":
+        f[x, y] = values(a[y, x])
+        f[x, r.x] = step(f[x, r.x - 1], a[r.x, x], k)
+        return f, r.x, [3, size]
+    row = y if form == "rows" else r.y
+    f[x, y] = values(a[x, y])
+    f[r.x, row] = step(f[r.x - 1, row], a[r.x, row], k)
+    return f, r.x, [size, 3]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1 << 40))
+def test_every_prefix_has_the_serial_bits(seed: int) -> None:
+    random = Random(seed)
+    f, stepping, sizes = recurrence(random)
+    before = expected(f, sizes)
+    f.update(0).parallel_scan(stepping, random.choice([2, 3, 4, 8, 16, 64]))
+    pure = [d.name for d in f.stages[1].schedule.dimensions if not d.reduction]
+    if pure and random.random() < 0.5:
+        f.update(0).vectorize(pure[0], 2)
+    after = computed(f, sizes)
+    for a, b in zip(before, after, strict=True):
+        assert same(a, b), f"{f.function}\n{a}\n{b}\n{f.lowered()}"
+
+
+def running_sum() -> tuple[Any, Any]:
+    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x] = a[0]
+    f[r.x] = f[r.x - 1] + a[r.x]
+    return f, r
+
+
+def test_blocks_are_reduced_in_lanes_then_scanned_then_run_at_once() -> None:
+    f, r = running_sum()
+    f.update(0).parallel_scan(r.x, 64)
+    assert loop_nest(f) == dedent("""\
+        produce f.scan0:
+          parallel r.x.block:
+            vectorized r.x.lane:
+              f.scan0(...) = ...
+          parallel r.x.block:
+            for r.x.step:
+              vectorized r.x.lane:
+                f.scan0(...) = ...
+          for r.x.block:
+            for r.x.other:
+              f.scan0(...) = ...
+          for r.x.end:
+            f.scan0(...) = ...
+        consume f.scan0:
+          produce f:
+            for x:
+              f(...) = ...
+            for r.x.end:
+              f(...) = ...
+            parallel r.x.block:
+              for r.x.step:
+                f(...) = ...
+        """)
+
+
+def test_an_operator_that_does_not_commute_is_reduced_in_order() -> None:
+    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x] = a[0]
+    f[r.x] = f[r.x - 1] * 3 + a[r.x]
+    f.update(0).parallel_scan(r.x, 64)
+    assert "lane" not in loop_nest(f)
+
+
+def test_a_later_update_keeps_its_number_and_a_consumer_sees_all() -> None:
+    a, g = hl.Buffer(np.arange(40, dtype=np.int32)), hl.Func("g")
+    f, r = hl.Func("f"), hl.RDom([(1, 39)], "r")
+    f[x] = a[0]
+    f[r.x] = f[r.x - 1] + a[r.x]
+    f[x] += 1
+    g[x] = f[x] + f[39 - x]
+    before = expected(g, [40])
+    f.compute_root().update(0).parallel_scan(r.x, 4)
+    f.update(1).vectorize(x, 8)
+    assert same(before[0], computed(g, [40])[0])
+
+
+def refused(reason: str, f: Any, variable: Any) -> None:
+    with pytest.raises(ScheduleError, match=rf"f\.update\(0\): parallel_scan\(.*\): {reason}"):
+        f.update(0).parallel_scan(variable)
+
+
+def test_what_is_no_scan_is_refused() -> None:
+    def made(update: Callable[[Any, Any], Any], at: Callable[[Any], Any] = lambda r: r.x, **where: Any) -> Any:
+        f, r = hl.Func("f"), hl.RDom([(2, 20), (0, 4)], "r") if where.get("two") else hl.RDom([(2, 20)], "r")
+        if where.get("where"):
+            r.where(r.x != 3)
+        f[x] = x
+        f[at(r)] = update(f, r)
+        return f, r.x
+
+    refused(r"the update reads f\(r\.x - 2\); .* f\(r\.x - 1\)", *made(lambda f, r: f[r.x - 1] + f[r.x - 2]))
+    refused(r"the update reads f\(r\.x\)", *made(lambda f, r: f[r.x] + r.x))
+    refused(r"the domain has a predicate", *made(lambda f, r: f[r.x - 1] + r.x, where=True))
+    refused(r"r\.y does not stand alone as an argument of f\(r\.x\)", *made(lambda f, r: f[r.x - 1] + r.y, two=True))
+    refused(
+        r"f\(40 - r\.x\) is written, where 40 - r\.x is no reduction variable alone",
+        *made(lambda f, r: f[41 - r.x] + 1, lambda r: 40 - r.x),
+    )
+    refused(r"the recurrence x0 \* x0 \+ .* is not associative", *made(lambda f, r: f[r.x - 1] * f[r.x - 1] + r.x))
+    f, _ = made(lambda f, r: f[r.x - 1] + r.x)
+    refused(r"the update has no such reduction variable; it has r\.x", f, hl.RVar("q"))
+    with pytest.raises(ScheduleError, match="blocks of 2 iterations or more, not 1"):
+        f.update(0).parallel_scan("r.x", 1)
+
+
+def test_data_at_a_place_that_depends_on_the_function_is_refused() -> None:
+    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, 20)], "r")
+    f[x] = 0
+    f[r.x] = f[r.x - 1] + a[hl.clamp(f[r.x - 1], 0, 9)]
+    refused(r"it reads a\(.*\), at a place that depends on f", f, r.x)
+
+
+def test_a_scan_takes_its_loop_as_it_is() -> None:
+    f, r = running_sum()
+    f.update(0).parallel_scan(r.x).split(r.x, "ro", "ri", 4)
+    with pytest.raises(ScheduleError, match=r"f\.update\(0\): parallel_scan\(r\.x\) cuts the loop into blocks itself"):
+        f.lowered()
+    f, r = running_sum()
+    f.update(0).parallel_scan(r.x).unroll(r.x)
+    with pytest.raises(ScheduleError, match="the loop is unrolled already"):
+        f.lowered()
+    f, r = running_sum()
+    p = hl.Param(hl.Int(32), "p")
+    f.update(0).parallel_scan(r.x).specialize(p > 3)
+    with pytest.raises(ScheduleError, match="and specialize on one update"):
+        f.lowered()
+    f, r = running_sum()
+    f.update(0).parallel_scan(r.x)
+    with pytest.raises(ScheduleError, match="is a parallel scan"):
+        f.update(0).rfactor(r.x, hl.Var("u"))
