@@ -14,6 +14,7 @@ import numpy as np
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import freeze, parts
+from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.lower import arguments, lower, passes
@@ -29,7 +30,6 @@ from rfactor.ir.loopnest import LoweredPipeline
 
 if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
-    from rfactor.compiler.language.func import Func
 
 
 def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
@@ -89,27 +89,23 @@ def prepare(owner: Owner) -> Prepared:
     """`owner` as it is now, frozen again only where a definition or a directive changed something."""
     known: Prepared | None = owner.prepared
     if known is not None:
-        now = parts(_with_owner(known.producers, owner))
+        now = parts(known.producers) + (parts((owner,)) if isinstance(owner, Func) else [])
         if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
             return known
     frozen = freeze(*owner.results())
-    producers = tuple(func for func in frozen.functions if func is not owner)
+    producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
     found = Prepared(
         frozen.algorithm,
         frozen.schedule,
         frozen.images,
         frozen.parameters,
         producers,
-        parts(_with_owner(producers, owner)),
+        parts(frozen.functions),
         tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
         owner.executables.setdefault((frozen.algorithm, tuple(frozen.schedule.functions.items())), {}),
     )
     owner.prepared = found
     return found
-
-
-def _with_owner(producers: tuple[Func, ...], owner: Owner) -> tuple[Func, ...]:
-    return (*producers, *(func for func in owner.results() if func is owner))
 
 
 def _outputs_of(function: Function) -> Iterator[Output]:
@@ -219,6 +215,8 @@ def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:
 
 def _outputs(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:
     """The arrays to compute into, and whether they are new."""
+    if len(given) == 1 and type(given[0]) in (list, tuple) and _sizes_fit(prepared, given[0]):
+        return [Buffer(Type(o.function.types[o.component]), given[0]) for o in prepared.outputs], True
     functions = {output.function.name: output.function for output in prepared.outputs}
     wanted = " and ".join(
         f"{f.name} has {len(f.variables)} dimensions and {len(f.types)} components" for f in functions.values()
@@ -247,6 +245,14 @@ def _outputs(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], 
         if _box(buffer) != _box(first):
             raise BufferError(f"the arrays given for {function.name} have different boxes: {first}, {buffer}")
     return buffers, False
+
+
+def _sizes_fit(prepared: Prepared, sizes: Sequence[Any]) -> bool:
+    """Whether they are sizes, one for each dimension of every output."""
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            return False
+    return all(len(output.box) == len(sizes) for output in prepared.outputs)
 
 
 def _is_size(value: Any) -> bool:
