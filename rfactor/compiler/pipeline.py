@@ -157,7 +157,7 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
     if plain is not None:
         run(prepared, plain)
         return None
-    outputs, fresh = _outputs(prepared, given)
+    outputs, fresh = outputs_for(prepared, given)
     run(prepared, [Placed(buffer.array, buffer.mins) for buffer in outputs])
     if not fresh:
         return None
@@ -213,7 +213,7 @@ def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:
     return found
 
 
-def _outputs(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:
+def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:
     """The arrays to compute into, and whether they are new."""
     if len(given) == 1 and type(given[0]) in (list, tuple) and _sizes_fit(prepared, given[0]):
         return [Buffer(Type(o.function.types[o.component]), given[0]) for o in prepared.outputs], True

@@ -131,6 +131,20 @@ def test_a_c_program_is_told_what_is_wrong(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@needs_cc
+def test_the_program_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "aot.md").read_text()
+    python, c = (text.split(f"```{language}\n")[1].split("```")[0] for language in ("python", "c"))
+    monkeypatch.chdir(tmp_path)
+    exec(python, {})
+    c = c.replace("#define RFACTOR_OPENMP", "").replace("/* in one file", "/* in one file")
+    checked = c.replace("    int status", "    in[7] = 9; in[480 * 640 - 1] = 201;\n    int status")
+    checked = checked.replace(
+        "    return status", '    printf("%d %d\\n", out[7], out[480 * 640 - 1]);\n    return status'
+    )
+    assert built(tmp_path, checked, "scaled.o") == ["4 100", ""]
+
+
 SCALARS = {
     "uint8": (hl.UInt(8), "uint8_t", "250"),
     "int8": (hl.Int(8), "int8_t", "-100"),
@@ -280,3 +294,9 @@ def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
     f.compile_to_header(str(tmp_path / "f.h"), [unused])
     assert "int32_t f(const rfactor_buffer *a0, rfactor_buffer *a1);" in (tmp_path / "f.h").read_text()
     f.compile_to_object(str(tmp_path / "f.o"), [unused])
+
+
+@pytest.mark.parametrize("name", ["trace_loads", "trace_stores", "trace_realizations"])
+def test_tracing_is_not_there(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(scaled()[0], name)()

@@ -68,6 +68,25 @@ class Compiled:
 
         return infer_arguments(self.results())
 
+    def infer_input_bounds(self, dst: Any, target: Target | None = None) -> None:
+        """Set every `ImageParam` without an array to zeros of just the box that is read for `dst`, arrays or sizes."""
+        from rfactor.compiler.input_bounds import infer_input_bounds
+
+        _check_here(target)
+        infer_input_bounds(self, dst)
+
+    def trace_loads(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_loads is not there yet")
+
+    def trace_stores(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_stores is not there yet")
+
+    def trace_realizations(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_realizations is not there yet")
+
     def invalidate_cache(self) -> None:
         """Nothing: what is compiled is compared with the definitions at every use."""
 
