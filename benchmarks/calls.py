@@ -61,19 +61,19 @@ def rebuilt() -> Iterator[tuple[str, Callable[[], object]]]:
     """What may compile."""
     x = hl.Var("x")
 
-    def build(size: int) -> None:
+    def build(size: int) -> object:
         source, f = hl.Buffer(np.zeros(size, np.int32)), hl.Func("rebuilt")
         f[x] = source[x] * 17
-        f.realize([size])
+        return f.realize([size])
 
     build(3)
     yield "the same pipeline built over other sizes", lambda: [build(size) for size in (3, 4, 99)]
     image, g = hl.ImageParam(hl.Int(32), 1), hl.Func()
     g[x] = image[x] * 19
 
-    def other(size: int) -> None:
+    def other(size: int) -> object:
         image.set(np.zeros(size, np.int32))
-        g.realize([size])
+        return g.realize([size])
 
     other(3)
     yield "an ImageParam of other sizes", lambda: [other(size) for size in (3, 4, 99)]

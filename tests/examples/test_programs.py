@@ -1,0 +1,125 @@
+"""The programs in examples/ give what NumPy and SciPy give, whatever the schedule, and what Halide gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from tests.examples.programs import INTEGERS, PROGRAMS, inputs, load, run
+
+
+def blur(image: np.ndarray) -> np.ndarray:
+    wide = image.astype(np.uint32)
+    rows = ((wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]) & 0xFFFF) // 3
+    return (((rows[:-2] + rows[1:-1] + rows[2:]) & 0xFFFF) // 3).astype(np.uint16)
+
+
+def luminance(image: np.ndarray) -> np.ndarray:
+    return np.tensordot(np.array([0.299, 0.587, 0.114]), image.astype(np.float64), 1)
+
+
+def unsharp(image: np.ndarray) -> np.ndarray:
+    gray = luminance(image)
+    weights = np.exp(-(np.arange(-3, 4) ** 2) / (2 * 1.5**2)) / (np.sqrt(2 * np.pi) * 1.5)
+    blurred = ndimage.convolve1d(ndimage.convolve1d(gray, weights, 0), weights, 1)
+    ratio = (2 * gray - blurred) / np.maximum(gray, 1e-3)
+    return (ratio * image)[:, 3:-3, 3:-3]
+
+
+def equalize(image: np.ndarray) -> np.ndarray:
+    running = np.bincount(image.ravel(), minlength=256).cumsum()
+    return (running[image] * 255 // image.size).astype(np.uint8)
+
+
+def harris(image: np.ndarray) -> np.ndarray:
+    gray = luminance(image)
+    across, down = ndimage.sobel(gray, 1) / 12, ndimage.sobel(gray, 0) / 12
+    xx, yy, xy = (9 * ndimage.uniform_filter(f, 3) for f in (across * across, down * down, across * down))
+    return (xx * yy - xy * xy - 0.04 * (xx + yy) ** 2)[2:-2, 2:-2]
+
+
+def matrix_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a @ b
+
+
+def bilateral_grid(image: np.ndarray) -> np.ndarray:
+    """The same filter with a cell more on each side, and SciPy's interpolation."""
+    cell, levels, rim = 8, 10, 4
+    height, width = image.shape
+    rows, columns = -(-height // cell) + 2 * rim, -(-width // cell) + 2 * rim
+    first = -rim * cell - cell // 2
+    reach = [np.clip(np.arange(n * cell) + first, 0, size - 1) for n, size in ((rows, height), (columns, width))]
+    value = image[np.ix_(*reach)]
+    level = (value * np.float32(levels) + np.float32(0.5)).astype(int)
+    y, x = np.indices(value.shape) // cell
+    grid = np.zeros((2, levels + 5, rows, columns))
+    np.add.at(grid[0], (level + 2, y, x), value)
+    np.add.at(grid[1], (level + 2, y, x), 1)
+    for axis in (1, 2, 3):
+        grid = ndimage.convolve1d(grid, [1, 4, 6, 4, 1], axis, mode="constant")
+    y, x = np.indices(image.shape)
+    at = [image * np.float32(levels) + 2, y / cell + rim, x / cell + rim]
+    total, number = (ndimage.map_coordinates(part, at, order=1) for part in grid)
+    return total / number
+
+
+def level_set(image: np.ndarray, level: np.ndarray) -> np.ndarray:
+    inside, outside = (image[side].mean() / 255 if side.any() else 0.0 for side in (level > 0, level <= 0))
+    phi = level.astype(np.float64)
+    down, across = (0.5 * ndimage.correlate1d(phi, [-1, 0, 1], axis) for axis in (0, 1))
+    yy, xx = (ndimage.correlate1d(phi, [1, -2, 1], axis) for axis in (0, 1))
+    xy = ndimage.correlate(phi, np.array([[1, 0, -1], [0, 0, 0], [-1, 0, 1]]) / 4)
+    slope = across**2 + down**2 + 1e-6
+    curvature = (xx * down**2 - 2 * xy * across * down + yy * across**2) / slope**1.5
+    force = (image / 255 - outside) ** 2 - (image / 255 - inside) ** 2
+    return (phi + 0.2 / (1 + phi**2) * (0.02 * curvature + force))[1:-1, 1:-1]
+
+
+REFERENCES = {name: globals()[name] for name in PROGRAMS}
+
+
+def agree(name: str, found: np.ndarray, expected: np.ndarray) -> None:
+    assert found.shape == expected.shape
+    if name in INTEGERS:
+        assert np.array_equal(found, expected)
+    else:
+        assert np.allclose(found, expected, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("scheduled", [False, True], ids=["plain", "scheduled"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_gives_what_numpy_gives(name: str, scheduled: bool) -> None:
+    given = inputs(name)
+    agree(name, run(name, given, scheduled), REFERENCES[name](*given))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("rows", "columns"), [(13, 17), (33, 64)])
+def test_schedules_give_the_same_bits(name: str, rows: int, columns: int) -> None:
+    given = inputs(name, rows, columns)
+    assert np.array_equal(run(name, given, False), run(name, given, True))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_same_program_in_halide_gives_the_same(name: str) -> None:
+    pytest.importorskip("halide")
+    given = inputs(name)
+    agree(name, run(name, given, True), run(name, given, False, "halide"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_wrong_answer_would_be_seen(name: str) -> None:
+    given = inputs(name)
+    expected = REFERENCES[name](*given)
+    wrong = expected.copy()
+    wrong.flat[wrong.size // 2] += 1
+    with pytest.raises(AssertionError):
+        agree(name, wrong, expected)
+
+
+def test_equalizing_factors_the_histogram() -> None:
+    function, _ = load("equalize")["build"](*inputs("equalize"))
+    assert "histogram_intm" in function.lowered()
+    plain, _ = load("equalize")["build"](*inputs("equalize"), scheduled=False)
+    assert "_intm" not in plain.lowered()
