@@ -58,6 +58,8 @@ def inputs(name: str, rows: int = 150, columns: int = 203) -> tuple[np.ndarray, 
         return (colours(rows, columns),)
     if name == "bilateral_grid":
         return (gray(rows, columns).astype(np.float32) / 255,)
+    if name == "local_laplacian":
+        return ((colours(rows, columns) * 65535).astype(np.uint16),)
     if name == "level_set":
         return gray(rows, columns), disc(rows, columns)
     if name == "matrix_product":
@@ -68,7 +70,7 @@ def inputs(name: str, rows: int = 150, columns: int = 203) -> tuple[np.ndarray, 
     raise KeyError(name)
 
 
-PROGRAMS = ("blur", "unsharp", "equalize", "harris", "matrix_product", "bilateral_grid", "level_set")
+PROGRAMS = ("blur", "unsharp", "equalize", "harris", "matrix_product", "bilateral_grid", "level_set", "local_laplacian")
 INTEGERS = frozenset(["blur", "equalize", "matrix_product"])
 """Programs that compute with integers alone."""
 

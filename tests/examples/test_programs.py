@@ -76,13 +76,62 @@ def level_set(image: np.ndarray, level: np.ndarray) -> np.ndarray:
     return (phi + 0.2 / (1 + phi**2) * (0.02 * curvature + force))[1:-1, 1:-1]
 
 
+def local_laplacian(image: np.ndarray) -> np.ndarray:
+    """The same filter on an image with a wide rim."""
+    rim, levels = 96, 4
+    height, width = image.shape[1:]
+    sides = [(rim, rim + -size % 16) for size in (height, width)]
+    floating = np.pad(image, [(0, 0), *sides], mode="edge").astype(np.float32) / np.float32(65535)
+    gray = np.float32(0.299) * floating[0] + np.float32(0.587) * floating[1] + np.float32(0.114) * floating[2]
+
+    def smaller(a: np.ndarray) -> np.ndarray:
+        for axis in (0, 1):
+            a = np.pad(np.moveaxis(a, axis, 0), [(1, 2), (0, 0)], mode="edge")
+            n = a.shape[0] - 3
+            a = np.moveaxis((a[0:n:2] + 3 * (a[1 : n + 1 : 2] + a[2 : n + 2 : 2]) + a[3 : n + 3 : 2]) / 8, 0, axis)
+        return a
+
+    def larger(a: np.ndarray) -> np.ndarray:
+        for axis in (0, 1):
+            i = np.arange(2 * a.shape[axis])
+            far = np.clip(i // 2 - 1 + 2 * (i % 2), 0, a.shape[axis] - 1)
+            a = np.take(a, far, axis) / 4 + np.take(a, i // 2, axis) * 3 / 4
+        return a
+
+    def pyramid(a: np.ndarray) -> list[np.ndarray]:
+        return [a, *(a := smaller(a) for _ in range(3))]
+
+    details = []
+    for k in range(levels):
+        offset = (np.clip((gray * 768).astype(int), 0, 768) - 256 * k) / 256
+        about = pyramid(gray + 0.3 * offset * np.exp(-offset * offset / 2))
+        details.append([*(about[j] - larger(about[j + 1]) for j in range(3)), about[3]])
+    result = None
+    for j in reversed(range(4)):
+        bright = pyramid(gray)[j] * (levels - 1)
+        lower = np.clip(bright.astype(int), 0, levels - 2)
+        share = bright - lower
+        of = np.stack([detail[j] for detail in details])
+        here = [np.take_along_axis(of, (lower + i)[None], 0)[0] for i in range(2)]
+        chosen = (1 - share) * here[0] + share * here[1]
+        result = chosen if result is None else chosen + larger(result)
+    colour = np.clip(result * (floating + 0.01) / (gray + 0.01), 0, 1) * 65535
+    return colour[:, rim : rim + height, rim : rim + width].astype(np.uint16)
+
+
 REFERENCES = {name: globals()[name] for name in PROGRAMS}
 
 
-def agree(name: str, found: np.ndarray, expected: np.ndarray) -> None:
+def agree(name: str, found: np.ndarray, expected: np.ndarray, contracted: bool = False) -> None:
+    """Equal, floats up to rounding. `contracted`: one side joins products and sums, as Halide does."""
     assert found.shape == expected.shape
     if name in INTEGERS:
         assert np.array_equal(found, expected)
+    elif name == "local_laplacian":
+        difference = np.abs(found.astype(int) - expected)
+        # A brightness that rounds to the next of 768 places moves the answer by a visible step, but seldom.
+        assert np.mean(difference > 2) <= (0.03 if contracted else 0)
+        assert difference.max() < 600
     else:
         assert np.allclose(found, expected, rtol=1e-4, atol=2e-5)
 
@@ -105,7 +154,7 @@ def test_schedules_give_the_same_bits(name: str, rows: int, columns: int) -> Non
 def test_the_same_program_in_halide_gives_the_same(name: str) -> None:
     pytest.importorskip("halide")
     given = inputs(name)
-    agree(name, run(name, given, True), run(name, given, False, "halide"))
+    agree(name, run(name, given, True), run(name, given, False, "halide"), contracted=True)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -113,7 +162,7 @@ def test_a_wrong_answer_would_be_seen(name: str) -> None:
     given = inputs(name)
     expected = REFERENCES[name](*given)
     wrong = expected.copy()
-    wrong.flat[wrong.size // 2] += 1
+    wrong.flat[wrong.size // 2] += 1 if name != "local_laplacian" else 3
     with pytest.raises(AssertionError):
         agree(name, wrong, expected)
 
