@@ -60,6 +60,12 @@ def inputs(name: str, rows: int = 150, columns: int = 203) -> tuple[np.ndarray, 
         return (gray(rows, columns).astype(np.float32) / 255,)
     if name == "local_laplacian":
         return ((colours(rows, columns) * 65535).astype(np.uint16),)
+    if name == "camera":
+        image = piece(skimage.data.astronaut(), rows, columns).astype(np.uint16) * 4
+        y, x = np.indices((rows, columns))
+        raw = np.take_along_axis(image, np.array([[1, 0], [2, 1]])[y % 2, x % 2][..., None], 2)[..., 0]
+        raw[rows // 2, columns // 2] = 1023
+        return (np.ascontiguousarray(raw),)
     if name == "level_set":
         return gray(rows, columns), disc(rows, columns)
     if name == "matrix_product":
@@ -70,8 +76,18 @@ def inputs(name: str, rows: int = 150, columns: int = 203) -> tuple[np.ndarray, 
     raise KeyError(name)
 
 
-PROGRAMS = ("blur", "unsharp", "equalize", "harris", "matrix_product", "bilateral_grid", "level_set", "local_laplacian")
-INTEGERS = frozenset(["blur", "equalize", "matrix_product"])
+PROGRAMS = (
+    "blur",
+    "unsharp",
+    "equalize",
+    "harris",
+    "matrix_product",
+    "bilateral_grid",
+    "level_set",
+    "local_laplacian",
+    "camera",
+)
+INTEGERS = frozenset(["blur", "equalize", "matrix_product", "camera"])
 """Programs that compute with integers alone."""
 
 
