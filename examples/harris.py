@@ -13,7 +13,7 @@ def build(image: NDArray[Any], scheduled: bool = True) -> tuple[Any, list[int]]:
     source = hl.Buffer(image)
     x, y = hl.Var("x"), hl.Var("y")
     gray, across, down = hl.Func("gray"), hl.Func("across"), hl.Func("down")
-    gray[x, y] = 0.299 * source[x, y, 0] + 0.587 * source[x, y, 1] + 0.114 * source[x, y, 2]
+    gray[x, y] = hl.f32(0.299) * source[x, y, 0] + hl.f32(0.587) * source[x, y, 1] + hl.f32(0.114) * source[x, y, 2]
     # Sobel's derivatives at (x + 1, y + 1).
     across[x, y] = (
         (gray[x + 2, y] - gray[x, y])
@@ -32,7 +32,7 @@ def build(image: NDArray[Any], scheduled: bool = True) -> tuple[Any, list[int]]:
     sxx, syy, sxy = (box(f, name) for f, name in ((xx, "sxx"), (yy, "syy"), (xy, "sxy")))
     response = hl.Func("response")
     trace = sxx[x, y] + syy[x, y]
-    response[x, y] = sxx[x, y] * syy[x, y] - sxy[x, y] * sxy[x, y] - 0.04 * trace * trace
+    response[x, y] = sxx[x, y] * syy[x, y] - sxy[x, y] * sxy[x, y] - hl.f32(0.04) * trace * trace
     if scheduled:
         yi = hl.Var("yi")
         response.split(y, y, yi, 32).parallel(y).vectorize(x, 16)

@@ -17,7 +17,7 @@ def build(image: NDArray[Any], scheduled: bool = True, sigma: float = 1.5) -> tu
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
     weights = [math.exp(-i * i / (2 * sigma * sigma)) / (math.sqrt(2 * math.pi) * sigma) for i in range(RADIUS + 1)]
     gray, columns, rows = hl.Func("gray"), hl.Func("columns"), hl.Func("rows")
-    gray[x, y] = 0.299 * source[x, y, 0] + 0.587 * source[x, y, 1] + 0.114 * source[x, y, 2]
+    gray[x, y] = hl.f32(0.299) * source[x, y, 0] + hl.f32(0.587) * source[x, y, 1] + hl.f32(0.114) * source[x, y, 2]
     columns[x, y] = weighted(weights, [gray[x, y + RADIUS + i] for i in range(-RADIUS, RADIUS + 1)])
     rows[x, y] = weighted(weights, [columns[x + RADIUS + i, y] for i in range(-RADIUS, RADIUS + 1)])
     ratio, sharpened = hl.Func("ratio"), hl.Func("sharpened")
