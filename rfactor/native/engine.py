@@ -156,7 +156,9 @@ class Linkable:
     """
 
     def __init__(self, text: str, target: Target) -> None:
-        """Raises `Error` for a target that LLVM has no code generator for, or f16 on one that does not convert it."""
+        """Raises `Error` for a target that LLVM has no code generator for, or f16 on one that does not convert it;
+        `NotImplementedError` for code that calls back into this process.
+        """
         _check_f16(text, target)
         self._machine = _machine(target, in_memory=False)
         self._module = _optimized(_calling_libm(text), target, self._machine)
@@ -186,6 +188,9 @@ def _calling_libm(text: str) -> str:
         if symbol in text:
             text = re.sub(rf'(?m)^(declare .*@"{re.escape(symbol)}".*)$', r"\1 nobuiltin", text)
             text = text.replace(f'@"{symbol}"', f'@"{name}"')
+    left = re.search(r'(?m)^declare .*@"?(rfactor\.[\w.]+)', text)
+    if left:
+        raise NotImplementedError(f"{left[1]}, a function of this process, in code for files is not there yet")
     return text
 
 
