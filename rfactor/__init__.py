@@ -26,6 +26,15 @@ _HOME = {
         ),
         _LANGUAGE + "functions",
     ),
+    **dict.fromkeys(
+        ("Target", "TargetArch", "TargetOS", "get_host_target", "get_jit_target_from_environment",
+         "get_target_from_environment"),
+        _LANGUAGE + "target",
+    ),
+    **dict.fromkeys(("Argument", "ArgumentKind", "OutputFileType", "StmtOutputFormat"), _LANGUAGE + "arguments"),
+    "TargetFeature": _LANGUAGE + "target_features",
+    "Pipeline": _LANGUAGE + "pipeline",
+    "Callable": _LANGUAGE + "callable",
     "Expr": _LANGUAGE + "expr",
     "Tuple": _LANGUAGE + "tuple",
     "Stage": _LANGUAGE + "stage",
@@ -39,10 +48,6 @@ _HOME = {
 
 _NOT_YET = frozenset(
     [
-        "Pipeline",
-        "Target",
-        "get_host_target",
-        "get_jit_target_from_environment",
         "OutputImageParam",
         "BoundaryConditions",
         "ConciseCasts",
@@ -104,7 +109,6 @@ _NOT_YET = frozenset(
         "MemoryType",
         "NameMangling",
         "DeviceAPI",
-        "StmtOutputFormat",
         "Internal",
         "load_plugin",
         "unpredictable",

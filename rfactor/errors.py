@@ -31,5 +31,9 @@ class BufferError(Error, ValueError):
     """A buffer given at run time has the wrong type, rank or size."""
 
 
+class TargetError(Error, ValueError):
+    """A machine to compile for that is none, or that no code is generated for."""
+
+
 class TableError(Error):
     """A table file is damaged, foreign, or of another version."""

@@ -1,4 +1,4 @@
-"""Machine code from LLVM IR: the target, the passes, and code that lives as long as someone holds it.
+"""Machine code from LLVM IR: the target, the passes, code that lives as long as someone holds it, and code for files.
 
 llvmlite is imported when the first target is asked for, never on `import rfactor`. It takes a lock of its own around
 every call of LLVM, and what is compiled here shares no object, so that several threads may compile at once.
@@ -33,6 +33,8 @@ class Target:
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
+    abi: str = ""
+    """How functions are called, where a target has several ways."""
 
     def lanes(self, bits: int) -> int:
         """How many values of `bits` bits one vector register holds."""
@@ -77,16 +79,36 @@ def _initialize() -> None:
         llvm.add_symbol(symbol, address)
 
 
-def _machine(target: Target) -> Any:
-    """A new machine: an execution engine takes the one it is given for its own."""
+@cache
+def _initialize_all() -> None:
+    """Register the code generators of all targets that LLVM was built with."""
     import llvmlite.binding as llvm
 
-    _initialize()
-    chosen = llvm.Target.from_triple(target.triple)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def _machine(target: Target, in_memory: bool = True) -> Any:
+    """A new machine: an execution engine takes the one it is given for its own.
+
+    Raises `Error` where LLVM has no code generator for the target.
+    """
+    import llvmlite.binding as llvm
+
+    if in_memory:
+        _initialize()
+    else:
+        _initialize_all()
+    try:
+        chosen = llvm.Target.from_triple(target.triple)
+    except RuntimeError as error:
+        raise Error(f"there is no code generator for {target.triple}: {error}") from None
     level = 3 if target.level else 1
+    model = "jitdefault" if in_memory else "default"
     return chosen.create_target_machine(
-        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="jitdefault", jit=True
-    )
+        cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel=model, jit=in_memory,
+        abiname=target.abi,
+    )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -119,13 +141,62 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     import llvmlite.binding as llvm
 
     target = host() if target is None else target
-    if not target.converts_f16 and re.search(r"\bhalf\b", text):
-        raise Error(f"f16 needs a processor that converts it to f32 and back (F16C), and {target.cpu} does not")
+    _check_f16(text, target)
     machine = _machine(target)
     engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
     engine.finalize_object()
     addresses = {name: engine.get_function_address(name) for name in exports}
     return Code(text, target, addresses, engine)
+
+
+class Linkable:
+    """Code to be linked into other programs: it calls libm by the names that linkers know.
+
+    Code is generated from copies, as that changes a module: what is asked for first does not show in the rest.
+    """
+
+    def __init__(self, text: str, target: Target) -> None:
+        """Raises `Error` for a target that LLVM has no code generator for, or f16 on one that does not convert it;
+        `NotImplementedError` for code that calls back into this process.
+        """
+        _check_f16(text, target)
+        self._machine = _machine(target, in_memory=False)
+        self._module = _optimized(_calling_libm(text), target, self._machine)
+
+    def llvm_ir(self) -> str:
+        """The LLVM IR after all passes."""
+        return str(self._module)
+
+    def bitcode(self) -> bytes:
+        """The same as bitcode."""
+        return bytes(self._module.as_bitcode())
+
+    def assembly(self) -> str:
+        """The target's assembly."""
+        return str(self._machine.emit_assembly(self._module.clone()))
+
+    def object(self) -> bytes:
+        """An object file of the target's own format."""
+        return bytes(self._machine.emit_object(self._module.clone()))
+
+
+def _calling_libm(text: str) -> str:
+    """LLVM IR with libm's own names. LLVM takes them for any functions: what it knows of them may round otherwise."""
+    from rfactor.native.emit import LIBM_SYMBOLS
+
+    for symbol, name in LIBM_SYMBOLS.items():
+        if symbol in text:
+            text = re.sub(rf'(?m)^(declare .*@"{re.escape(symbol)}".*)$', r"\1 nobuiltin", text)
+            text = text.replace(f'@"{symbol}"', f'@"{name}"')
+    left = re.search(r'(?m)^declare .*@"?(rfactor\.[\w.]+)', text)
+    if left:
+        raise NotImplementedError(f"{left[1]}, a function of this process, in code for files is not there yet")
+    return text
+
+
+def _check_f16(text: str, target: Target) -> None:
+    if not target.converts_f16 and re.search(r"\bhalf\b", text):
+        raise Error(f"f16 needs a processor that converts it to f32 and back (F16C), and {target.cpu} does not")
 
 
 def _optimized(text: str, target: Target, machine: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rfactor.compiler.codegen.module import compile_pipeline, generate
-from rfactor.compiler.runtime.arguments import bind
+from rfactor.compiler.runtime.arguments import Binding
 from rfactor.compiler.runtime.threads import cell
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, cast
@@ -95,7 +95,7 @@ def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
     arrays = {"a": np.resize(left, length), "b": np.resize(right, length)}
     outs = {name: np.zeros(length, left.dtype) for name in ("out.0", "out.1")}
     code = compile_module(text, ["pipeline"], PLAIN)
-    given = bind(lowered.arguments, arrays | outs)
+    given, _ = Binding(lowered.arguments)(arrays | outs)
     function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(code.addresses["pipeline"])
     assert function(given, cell(), (ctypes.c_int64 * 4)()) == 0
     for expr, result in zip(exprs, outs.values(), strict=True):

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rfactor.errors import Error
-from rfactor.native.engine import compile_module, host
+from rfactor.native.engine import Linkable, compile_module, host
 
 ADD = "define i32 @add(i32 %x) {{ %y = add i32 %x, {} ret i32 %y }}"
 
@@ -69,3 +69,17 @@ def test_f16_is_refused_where_the_machine_does_not_convert_it() -> None:
         compile_module(text, ["f"], replace(host(), converts_f16=False))
     if host().converts_f16:
         assert compile_module(text, ["f"]).addresses["f"]
+
+
+def test_code_for_files_calls_libm_by_its_names_and_nothing_of_this_process():
+    text = (
+        'declare double @"rfactor.NAME.f64"(double) nounwind\n'
+        'define double @f(double %x) {\n  %y = call double @"rfactor.NAME.f64"(double %x)\n  ret double %y\n}\n'
+    )
+    made = Linkable(text.replace("NAME", "exp"), host())
+    assert "@exp(double" in made.llvm_ir()
+    assert "rfactor" not in made.llvm_ir()
+    assert made.assembly() == made.assembly()
+    assert made.object() == made.object()
+    with pytest.raises(NotImplementedError, match=r"rfactor\.unknown\.f64, a function of this process"):
+        Linkable(text.replace("NAME", "unknown"), host())

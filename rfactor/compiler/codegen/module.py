@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from rfactor.compiler.codegen.statements import (
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell
 from rfactor.errors import BufferError
-from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline
+from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline, ScalarArgument
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import convert
 from rfactor.native.engine import Code, Target, compile_module, host
@@ -40,9 +40,9 @@ _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
 class Executable:
     """A compiled pipeline. Calls from several threads at once are safe where they write other arrays."""
 
-    lowered: LoweredPipeline
-    checks: tuple[Assert, ...]
     code: Code
+    _target: Target
+    _lower: Callable[[], LoweredPipeline]
     _function: Any
     _report: type[ctypes.Array[ctypes.c_int64]]
     _bind: Binding
@@ -61,6 +61,16 @@ class Executable:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:
             raise BufferError(_message(self.checks[status - 1], list(report)))
+
+    @property
+    def lowered(self) -> LoweredPipeline:
+        """What it was compiled from, in the names of who runs it."""
+        return self._lower()
+
+    @property
+    def checks(self) -> tuple[Assert, ...]:
+        """What is checked on entry, in the order of the numbers that tell of a failure."""
+        return generate(self.lowered, self._target)[1]
 
     @property
     def initial_ir(self) -> str:
@@ -97,56 +107,71 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     text, checks = generate(lowered, target)
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
-    return Executable(lowered, checks, code, _SIGNATURE(code.addresses[_ENTRY]), report, Binding(lowered.arguments))
+    function = _SIGNATURE(code.addresses[_ENTRY])
+    return Executable(code, target, lambda: lowered, function, report, Binding(lowered.arguments))
 
 
-def passes_for(lowered: LoweredPipeline) -> Target:
-    """This machine, with the passes that help `lowered`.
+def renamed(
+    known: Executable, expected: Sequence[BufferArgument | ScalarArgument], lowered: Callable[[], LoweredPipeline]
+) -> Executable:
+    """The code of `known` for a pipeline of the same structure, with arguments of its own names."""
+    return replace(known, _lower=lowered, _bind=Binding(expected))
+
+
+def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target:
+    """`target`, by default this machine, with the passes that help `lowered`.
 
     A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose.
     """
     vectors = uses_vectors(lowered.body)
     scheduled = vectors or uses_threads(lowered.body)
-    return replace(host(), loop_vectorizer=not vectors, slp_vectorizer=not vectors, loop_unroller=not scheduled)
+    machine = host() if target is None else target
+    return replace(machine, loop_vectorizer=not vectors, slp_vectorizer=not vectors, loop_unroller=not scheduled)
 
 
 def generate(lowered: LoweredPipeline, target: Target) -> tuple[str, tuple[Assert, ...]]:
-    """The LLVM IR of a pipeline before any pass, and its checks in the order of their numbers.
+    """The LLVM IR of a pipeline before any pass, and its checks in the order of their numbers."""
+    module, _, checks = build(lowered, target)
+    return str(module), checks
+
+
+def build(
+    lowered: LoweredPipeline, target: Target, name: str = _ENTRY
+) -> tuple[ir.Module, ir.Function, tuple[Assert, ...]]:
+    """The module of a pipeline, its entry called `name`, and its checks in the order of their numbers.
 
     The entry is `i32 pipeline(ptr slots, ptr runtime, ptr report)`; see `runtime.arguments.slots` for the slots.
     """
     module = ir.Module(lowered.name)
     module.triple = target.triple
-    entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), _ENTRY)
+    entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), name)
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     given, runtime, report = entry.args
     variables: dict[str, LLVMValue] = {}
     arrays: dict[str, Array] = {}
     position = 0
     for argument in lowered.arguments:
-        for name, type_ in slots(argument):
+        for slot, type_ in slots(argument):
             address = builder.gep(given, [I64_(position)], source_etype=I64_)
             position += 1
-            if isinstance(argument, BufferArgument) and name == argument.name:
-                arrays[name] = Array(builder.load(address, typ=POINTER), argument.type)
+            if isinstance(argument, BufferArgument) and slot == argument.name:
+                arrays[slot] = Array(builder.load(address, typ=POINTER), argument.type)
             else:
-                variables[name] = _scalar(builder, builder.load(address, typ=I64_), type_)
+                variables[slot] = _scalar(builder, builder.load(address, typ=I64_), type_)
     failure = builder.alloca(I32)
     failure.type = POINTER
     builder.store(I32(0), failure)
 
     checks: list[Assert] = []
-    inner, _, context, inner_variables, inner_arrays = new_function(
-        module, f"{_ENTRY}.body", I32, [], variables, arrays
-    )
+    inner, _, context, inner_variables, inner_arrays = new_function(module, f"{name}.body", I32, [], variables, arrays)
     statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks)
     statements.emit(lowered.body)
     inner.ret(inner.load(context.failure, typ=I32))
 
     outside = Context(runtime, failure, report)
     builder.ret(builder.call(inner.function, arguments(outside, variables, arrays)))
-    return str(module), tuple(checks)
+    return module, entry, tuple(checks)
 
 
 def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Type) -> LLVMValue:

@@ -65,7 +65,7 @@ def _field(builder: ir.IRBuilder, struct: ir.Type, pointer: LLVMValue, index: in
     return builder.gep(pointer, [I32(0), I32(index)], source_etype=struct)
 
 
-class _Indirect(ir.Value):  # type: ignore[misc]
+class Indirect(ir.Value):  # type: ignore[misc]
     """A pointer to a function of known signature, as something to call."""
 
     def __init__(self, pointer: LLVMValue, signature: ir.FunctionType) -> None:
@@ -81,7 +81,7 @@ def _launch(
     """`launch(worker, closure, threads, 0)`."""
     signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
     address = ir.FormattedConstant(POINTER, worker.get_reference())
-    builder.call(_Indirect(launch, signature), [address, closure, threads, I32(0)])
+    builder.call(Indirect(launch, signature), [address, closure, threads, I32(0)])
 
 
 def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], arrays: dict[str, Array]) -> ir.Function:

@@ -235,6 +235,14 @@ class ImageParam(Named):
             )
         self._buffer = buffer
 
+    def is_set(self) -> bool:
+        """Whether an array was given."""
+        return self._buffer is not None
+
+    def reset(self) -> None:
+        """Forget the array."""
+        self._buffer = None
+
     def get(self) -> Buffer:
         """The array. Raises `BufferError` if none was given."""
         if self._buffer is None:

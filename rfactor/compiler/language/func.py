@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rfactor.compiler.language.buffer import coordinate
+from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, binary, converted, is_number, joined
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
@@ -80,7 +81,7 @@ class FuncRef(Expr):
     __repr__ = __str__
 
 
-class Func(Named, Placement):
+class Func(Named, Placement, Compiled):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
     def __init__(self, name: str | Expr | None = None) -> None:
@@ -272,57 +273,9 @@ class Func(Named, Placement):
             raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({index})")
         return Stage(self, index + 1)
 
-    # Running
-
-    def realize(self, *given: Any) -> Any:
-        """Compute it: over `sizes` (dimension 0 first) into new `Buffer`s, or into the arrays given.
-
-        `f.realize([w, h])`, `f.realize(array)`, `f.realize((a, b))` for two components. Returns a `Buffer`, a tuple of
-        them for several components, None when arrays were given. Raises `BufferError`, `AlgorithmError`,
-        `ScheduleError`.
-        """
-        from rfactor.compiler.pipeline import realize
-
-        return realize(self, given)
-
-    def compile_jit(self, target: Any = None) -> None:
-        """Compile it now rather than at the first `realize`."""
-        from rfactor.compiler.pipeline import executable
-
-        executable(self)
-
-    def lowered(self) -> str:
-        """The lowered nest as text."""
-        from rfactor.compiler.pipeline import lowered
-        from rfactor.ir.nest_printer import show_pipeline
-
-        return show_pipeline(lowered(self))
-
-    def compile_to_lowered_stmt(
-        self, filename: str, arguments: Any = None, fmt: Any = None, target: Any = None
-    ) -> None:
-        """Write the lowered nest to a file."""
-        _write(filename, self.lowered())
-
-    def compile_to_llvm_assembly(
-        self, filename: str, arguments: Any = None, fn_name: str = "", target: Any = None
-    ) -> None:
-        """Write the LLVM IR, after all passes, to a file."""
-        from rfactor.compiler.pipeline import executable
-
-        _write(filename, executable(self).llvm_ir())
-
-    def compile_to_assembly(self, filename: str, arguments: Any = None, fn_name: str = "", target: Any = None) -> None:
-        """Write the target's assembly to a file."""
-        from rfactor.compiler.pipeline import executable
-
-        _write(filename, executable(self).assembly())
-
-    def print_loop_nest(self) -> None:
-        """Print the loops, without bounds."""
-        from rfactor.compiler.pipeline import loop_nest
-
-        print(loop_nest(self), end="")
+    def results(self) -> tuple[Func, ...]:
+        """The function itself: what `realize` computes."""
+        return (self,)
 
     def __repr__(self) -> str:
         return f"Func({self.name()})"
@@ -332,11 +285,6 @@ def default_stage_of(func: Func, definition: Definition) -> Any:
     """The default schedule of a stage that `func` is given."""
     function = Function(func.name(), func._variables, func._types, definition)
     return default_stage(function, definition)
-
-
-def _write(filename: str, text: str) -> None:
-    with open(filename, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def replaced(function: Function, index: int, definition: Definition) -> Function:

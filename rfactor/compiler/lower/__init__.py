@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rfactor.compiler.lower.bounds import define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
 from rfactor.compiler.lower.inline import inline
-from rfactor.compiler.lower.nest import build
+from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
@@ -42,9 +42,7 @@ def passes(
 ) -> Iterator[tuple[str, Stmt]]:
     """The nest after each pass, with the pass's name."""
     validate(algorithm)
-    algorithm, schedule = scans(algorithm, schedule)
-    algorithm = inline(algorithm, schedule)
-    nest = build(algorithm, schedule)
+    algorithm, schedule, nest = built(algorithm, schedule)
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
@@ -58,6 +56,13 @@ def passes(
     body = vectorize(unroll(body))
     yield "vectorize", body
     yield "final", records(tidy(body))
+
+
+def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:
+    """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
+    algorithm, schedule = scans(algorithm, schedule)
+    algorithm = inline(algorithm, schedule)
+    return algorithm, schedule, build(algorithm, schedule)
 
 
 def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:

@@ -8,6 +8,7 @@ and checked.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
@@ -24,11 +25,12 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     """One check that no coordinate leaves i32."""
     known = _known(algorithm)
     extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
+    spans: dict[Expr, tuple[int, int]] = {}
     terms: list[Expr] = []
     for low, high in bounded.sums:
-        if low is not None and low not in known and _span(low, extents)[0] < I32.min:
+        if low is not None and low not in known and _span(low, extents, spans)[0] < I32.min:
             terms.append(Op(BOOL, ">=", (in_i64(low), Const(I64, I32.min))))
-        if high is not None and high not in known and _span(high, extents)[1] > I32.max:
+        if high is not None and high not in known and _span(high, extents, spans)[1] > I32.max:
             terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
     if terms:
         yield Assert(conjunction(*dict.fromkeys(terms)), "coordinates reach beyond the range of i32")
@@ -51,8 +53,18 @@ def _arrays(algorithm: Algorithm) -> list[tuple[str, int]]:
     return arrays + [(name, len(algorithm.function(name).variables)) for name in algorithm.outputs]
 
 
-def _span(expr: Expr, extents: set[str]) -> tuple[int, int]:
-    """Between which integers an i32 expression lies if no part of it wraps; `extents` are >= 0."""
+def _span(expr: Expr, extents: set[str], known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
+    """Between which integers an i32 expression lies if no part of it wraps; `extents` are >= 0.
+
+    Bounds of bounds share most of their parts, so what is found is kept in `known`.
+    """
+    found = known.get(expr)
+    if found is None:
+        found = known[expr] = _computed_span(expr, extents, known)
+    return found
+
+
+def _computed_span(expr: Expr, extents: set[str], known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
     whole = (int(I32.min), int(I32.max))
     if isinstance(expr, Const):
         return int(expr.value), int(expr.value)
@@ -60,7 +72,7 @@ def _span(expr: Expr, extents: set[str]) -> tuple[int, int]:
         return (0, whole[1]) if expr.name in extents else whole
     if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "//", "min", "max", "select"):
         return whole
-    a, b = (_span(arg, extents) for arg in expr.args[-2:])
+    a, b = (_span(arg, extents, known) for arg in expr.args[-2:])
     if expr.op == "+":
         return a[0] + b[0], a[1] + b[1]
     if expr.op == "-":
@@ -100,6 +112,7 @@ def _surely(extents: tuple[Expr, ...]) -> bool:
     return size <= MOST_ELEMENTS
 
 
+@lru_cache(maxsize=1 << 12)
 def in_i64(expr: Expr) -> Expr:
     """An i32 expression computed in i64, where its sums and products do not wrap."""
     if isinstance(expr, Const):
@@ -110,6 +123,7 @@ def in_i64(expr: Expr) -> Expr:
     return Op(I64, "cast", (expr,))
 
 
+@lru_cache(maxsize=1 << 12)
 def _condition(expr: Expr) -> Expr:
     """A condition on coordinates, compared in i64."""
     if isinstance(expr, Op) and expr.type == BOOL:

@@ -27,7 +27,7 @@ class _Tidying:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         """Variables that stand for something simpler."""
-        self._memo: dict[tuple[Expr, bool], Expr] = {}
+        self._memo: tuple[dict[Expr, Expr], dict[Expr, Expr]] = {}, {}
 
     def _with(self, name: str, value: Expr) -> _Tidying:
         return _Tidying({**self._environment, name: value})
@@ -43,19 +43,27 @@ class _Tidying:
         return simplify(plain, coordinates=not any(isinstance(node, Load) for node in walk(plain)))
 
     def _substituted(self, expr: Expr, coordinate: bool) -> Expr:
-        """`expr` with known variables replaced; the indices of loads are coordinates wherever they stand."""
-        if isinstance(expr, Var):
-            return self._environment.get(expr.name, expr)
-        if not expr.children:
-            return expr
-        done = self._memo.get((expr, coordinate))
-        if done is None:
-            if isinstance(expr, Load):
-                done = Load(expr.type, expr.buffer, self.coordinate(expr.index), self.condition(expr.predicate))
+        """`expr` with known variables replaced; the indices of loads are coordinates wherever they stand.
+
+        Without recursion but into loads: what is inlined into one expression may be deep.
+        """
+        memo = self._memo[coordinate]
+        stack = [expr]
+        while stack:
+            node = stack[-1]
+            if node in memo:
+                stack.pop()
+            elif isinstance(node, Var):
+                memo[node] = self._environment.get(node.name, node)
+            elif isinstance(node, Load):
+                memo[node] = Load(node.type, node.buffer, self.coordinate(node.index), self.condition(node.predicate))
             else:
-                done = rebuild(expr, tuple(self._substituted(child, coordinate) for child in expr.children))
-            self._memo[expr, coordinate] = done
-        return done
+                waiting = [child for child in node.children if child not in memo]
+                if waiting:
+                    stack.extend(reversed(waiting))
+                else:
+                    memo[node] = rebuild(node, tuple([memo[child] for child in node.children]))
+        return memo[expr]
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Block):

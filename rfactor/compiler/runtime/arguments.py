@@ -55,8 +55,18 @@ def slots(argument: BufferArgument | ScalarArgument) -> tuple[tuple[str, Type], 
     return ((argument.name, I64), *box)
 
 
+class Bound(NamedTuple):
+    """One argument as it was given: looked at again only when something of it has changed."""
+
+    seen: object
+    """All that its slots and its checks depend on."""
+    slots: tuple[int, ...]
+    range: tuple[int, int]
+    """The addresses that an array reaches, from and up to."""
+
+
 class Binding:
-    """Lays the arguments of one pipeline out in slots; of the last call they are kept, for a call with equal ones.
+    """Lays the arguments of one pipeline out in slots; of the last call they are kept, for what is equal in the next.
 
     May be shared between threads: code only reads the slots.
     """
@@ -64,55 +74,72 @@ class Binding:
     def __init__(self, expected: Sequence[BufferArgument | ScalarArgument]) -> None:
         origins = ((0,) * a.dimensions if isinstance(a, BufferArgument) else () for a in expected)
         self._expected = tuple((a, a.name, origin) for a, origin in zip(expected, origins, strict=True))
-        self._last: tuple[list[object], ctypes.Array[ctypes.c_int64]] = [], (ctypes.c_int64 * 1)()
+        self._last: tuple[list[Bound], ctypes.Array[ctypes.c_int64] | None] = [_NOTHING] * len(expected), None
 
     def __call__(self, values: Mapping[str, Argument]) -> tuple[ctypes.Array[ctypes.c_int64], object]:
         """The slots of all arguments in order, and what must stay alive while they are used.
 
         Raises `BufferError` naming the argument and what is needed, `KeyError` for one that is missing.
         """
-        # All that the slots and the checks depend on, so that equal values need no second look.
-        seen: list[object] = []
-        placed: list[tuple[str, NDArray[Any], tuple[int, ...]]] = []
-        for argument, name, origin in self._expected:
+        last, filled = self._last
+        bound: list[Bound] = []
+        arrays: list[NDArray[Any] | None] = []
+        seen: object
+        for (argument, name, origin), known in zip(self._expected, last, strict=True):
             try:
                 value = values[name]
             except KeyError:
                 raise KeyError(f"argument {name!r} is missing") from None
             if isinstance(argument, ScalarArgument):
-                seen.append(value if type(value) is int else (_scalar(argument, value),))
-                continue
-            if type(value) is np.ndarray:
-                array, mins = value, origin
+                seen = value if type(value) is int else (value,)
+                if seen != known.seen or type(value) is not int:
+                    known = Bound(seen, (_scalar(argument, value),), (0, 0))
+                    filled = None if known.slots != last[len(bound)].slots else filled
+                array = None
             else:
-                own = _placed(argument, value)
-                array, mins = own.array, own.mins
-            placed.append((name, array, mins))
-            seen += (address(array), array.dtype, array.shape, array.strides, array.flags.num, mins)
-        last, filled = self._last
-        if seen != last:
-            given = {name: Placed(array, mins) for name, array, mins in placed}
-            filled = bind([argument for argument, *_ in self._expected], {**values, **given})
-            self._last = seen, filled
-        return filled, placed
+                if type(value) is np.ndarray:
+                    array, mins = value, origin
+                else:
+                    own = _placed(argument, value)
+                    array, mins = own.array, own.mins
+                start = address(array)
+                seen = (start, array.dtype, array.shape, array.strides, array.flags.num, mins)
+                if seen != known.seen:
+                    known = Bound(seen, tuple(_box(argument, Placed(array, mins), start)), _range(array, start))
+                    filled = None
+            bound.append(known)
+            arrays.append(array)
+        if filled is None:
+            self._check_overlap(bound, arrays)
+            flat = [slot for one in bound for slot in one.slots]
+            filled = (ctypes.c_int64 * max(len(flat), 1))(*flat)
+            self._last = bound, filled
+        return filled, arrays
+
+    def _check_overlap(self, bound: list[Bound], arrays: list[NDArray[Any] | None]) -> None:
+        """Refuse an output that shares memory with another array: the code is free to assume that none does."""
+        all_ = zip((argument for argument, *_ in self._expected), bound, arrays, strict=True)
+        given = [(argument, one, array) for argument, one, array in all_ if array is not None]
+        for i, (argument, one, array) in zip(range(len(given)), given, strict=True):
+            if not _is_output(argument):
+                continue
+            if _folded(array):
+                raise BufferError(f"{argument.name} is an output and some of its elements share memory with each other")
+            for j, (other, its, its_array) in zip(range(len(given)), given, strict=True):
+                if i == j or (_is_output(other) and j < i):
+                    continue
+                apart = one.range[1] <= its.range[0] or its.range[1] <= one.range[0]
+                if not apart and _share_an_element(array, its_array):
+                    raise BufferError(
+                        f"{argument.name} is an output and overlaps {other.name} in memory; give it an array of its own"
+                    )
 
 
-def bind(
-    expected: Sequence[BufferArgument | ScalarArgument], values: Mapping[str, Argument]
-) -> ctypes.Array[ctypes.c_int64]:
-    """The slots of all arguments in order, checked. See `Binding`."""
-    filled: list[int] = []
-    arrays: list[tuple[BufferArgument, NDArray[Any]]] = []
-    for argument in expected:
-        value = values[argument.name]
-        if isinstance(argument, ScalarArgument):
-            filled.append(_scalar(argument, value))
-            continue
-        placed = _placed(argument, value)
-        filled.extend(_box(argument, placed))
-        arrays.append((argument, placed.array))
-    _check_overlap(arrays)
-    return (ctypes.c_int64 * max(len(filled), 1))(*filled)
+_NOTHING = Bound(None, (), (0, 0))
+
+
+def _is_output(argument: BufferArgument | ScalarArgument) -> bool:
+    return isinstance(argument, BufferArgument) and argument.output
 
 
 class _Interface(ctypes.Structure):
@@ -166,8 +193,8 @@ def _scalar(argument: ScalarArgument, value: object) -> int:
     raise BufferError(f"{argument.name} must be a number of type {kind}, not {value!r}")
 
 
-def _box(argument: BufferArgument, placed: HasPlace) -> list[int]:
-    """The address, and the min, extent and stride of each dimension."""
+def _box(argument: BufferArgument, placed: HasPlace, start: int) -> list[int]:
+    """The address `start`, and the min, extent and stride of each dimension."""
     array, name = placed.array, argument.name
     wanted = dtype_of(argument.type)
     if array.dtype != wanted:
@@ -178,7 +205,7 @@ def _box(argument: BufferArgument, placed: HasPlace) -> list[int]:
         raise BufferError(f"{name} is an output and must be writeable; this array is read-only")
     if not array.flags.aligned:
         raise BufferError(f"{name} must be aligned to its elements of {wanted.itemsize} bytes; copy it first")
-    filled = [address(array)]
+    filled = [start]
     for d in range(array.ndim):
         extent, step = array.shape[-1 - d], array.strides[-1 - d]
         # Of a dimension that no step leads along, NumPy leaves the stride open.
@@ -201,24 +228,6 @@ def _box(argument: BufferArgument, placed: HasPlace) -> list[int]:
     return filled
 
 
-def _check_overlap(arrays: list[tuple[BufferArgument, NDArray[Any]]]) -> None:
-    """Refuse an output that shares memory with another array: the code is free to assume that none does."""
-    ranges = [_range(array) for _, array in arrays]
-    for i, (argument, array) in zip(range(len(arrays)), arrays, strict=True):
-        if not argument.output:
-            continue
-        if _folded(array):
-            raise BufferError(f"{argument.name} is an output and some of its elements share memory with each other")
-        for j, (other, its_array) in zip(range(len(arrays)), arrays, strict=True):
-            if i == j or (other.output and j < i):
-                continue
-            apart = ranges[i][1] <= ranges[j][0] or ranges[j][1] <= ranges[i][0]
-            if not apart and _share_an_element(array, its_array):
-                raise BufferError(
-                    f"{argument.name} is an output and overlaps {other.name} in memory; give it an array of its own"
-                )
-
-
 def _folded(array: NDArray[Any]) -> bool:
     """Whether two elements of `array` may lie at one address: a step is shorter than what the steps below it span."""
     if array.flags.forc or array.size == 0:
@@ -232,11 +241,10 @@ def _folded(array: NDArray[Any]) -> bool:
     return False
 
 
-def _range(array: NDArray[Any]) -> tuple[int, int]:
-    """The addresses that an array reaches, from and up to."""
-    start = address(array)
-    if array.size == 0:
-        return start, start
+def _range(array: NDArray[Any], start: int) -> tuple[int, int]:
+    """The addresses that an array at `start` reaches, from and up to."""
+    if array.flags.c_contiguous:
+        return start, start + array.nbytes
     spans = [step * (extent - 1) for step, extent in zip(array.strides, array.shape, strict=True)]
     low = start + sum(span for span in spans if span < 0)
     return low, start + sum(span for span in spans if span > 0) + array.itemsize

@@ -1,0 +1,214 @@
+"""What a `Func` and a `Pipeline` have in common: both are run, compiled and written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
+from rfactor.compiler.language.target import Target, is_host
+from rfactor.errors import TargetError
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.callable import Callable
+    from rfactor.compiler.language.func import Func
+
+
+class Compiled:
+    """Something with outputs. A `target` is the machine that this runs on where none is named.
+
+    `compile_to_…` take the arguments of the function that is made, in order: every `ImageParam` and `Param` of the
+    pipeline. Its outputs follow. A `Buffer` that is not among them becomes part of the code. See docs/aot.md.
+    """
+
+    prepared: Any
+    """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
+    executables: dict[Any, Any]
+    """Compiled pipelines, by all that they were made from."""
+
+    def results(self) -> tuple[Func, ...]:
+        """The functions that are computed."""
+        raise NotImplementedError
+
+    # Running
+
+    def realize(self, *given: Any, sizes: Any = None, dst: Any = None, target: Target | None = None) -> Any:
+        """Compute it: over sizes (dimension 0 first) into new `Buffer`s, or into the arrays given.
+
+        `f.realize([w, h])`, `f.realize(array)`, `f.realize((a, b))` for two components. Returns a `Buffer`, a tuple of
+        them for several components, None when arrays were given. Raises `BufferError`, `AlgorithmError`,
+        `ScheduleError`.
+        """
+        from rfactor.compiler.pipeline import realize
+
+        if given and isinstance(given[-1], Target):
+            *rest, target = given
+            given = tuple(rest)
+        _check_here(target)
+        more = tuple(one for one in (sizes, dst) if one is not None)
+        return realize(self, given + more if more else given)
+
+    def compile_jit(self, target: Target | None = None) -> None:
+        """Compile it now rather than at the first `realize`."""
+        from rfactor.compiler.pipeline import executable
+
+        _check_here(target)
+        executable(self)
+
+    def compile_to_callable(self, arguments: Sequence[Any], target: Target | None = None) -> Callable:
+        """A function of `arguments` and then the outputs, all arrays or numbers."""
+        from rfactor.compiler.language.callable import Callable
+
+        _check_here(target)
+        return Callable(self, [Argument(one) for one in arguments])
+
+    def infer_arguments(self) -> list[Argument]:
+        """What a function compiled from it must be given, by name; its outputs follow."""
+        from rfactor.compiler.outputs import infer_arguments
+
+        return infer_arguments(self.results())
+
+    def infer_input_bounds(self, dst: Any, target: Target | None = None) -> None:
+        """Set every `ImageParam` without an array to zeros of just the box that is read for `dst`, arrays or sizes."""
+        from rfactor.compiler.input_bounds import infer_input_bounds
+
+        _check_here(target)
+        infer_input_bounds(self, dst)
+
+    def trace_loads(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_loads is not there yet")
+
+    def trace_stores(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_stores is not there yet")
+
+    def trace_realizations(self) -> Any:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("trace_realizations is not there yet")
+
+    def invalidate_cache(self) -> None:
+        """Nothing: what is compiled is compared with the definitions at every use."""
+
+    # Showing
+
+    def lowered(self) -> str:
+        """The lowered nest as text."""
+        from rfactor.compiler.pipeline import lowered
+        from rfactor.ir.nest_printer import show_pipeline
+
+        return show_pipeline(lowered(self.results()))
+
+    def print_loop_nest(self) -> None:
+        """Print the loops, without bounds."""
+        from rfactor.compiler.pipeline import loop_nest
+
+        print(loop_nest(self.results()), end="")
+
+    # Files
+
+    def compile_to(
+        self, outputs: Mapping[OutputFileType, str], arguments: Sequence[Any], fn_name: str, target: Any = None
+    ) -> None:
+        """Write several files at once: `{OutputFileType.object: "f.o", OutputFileType.c_header: "f.h"}`.
+
+        Raises `AlgorithmError` where `arguments` lacks something that is read, or `fn_name` is no name in C;
+        `TargetError` for a target that code is not generated for.
+        """
+        from rfactor.compiler.outputs import compile_to
+
+        compile_to(self.results(), outputs, arguments, fn_name, target)
+
+    def compile_to_object(self, filename: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None) -> None:
+        """Write an object file."""
+        self._write(OutputFileType.object, filename, arguments, fn_name, target)
+
+    def compile_to_header(self, filename: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None) -> None:
+        """Write the C header of the object file."""
+        self._write(OutputFileType.c_header, filename, arguments, fn_name, target)
+
+    def compile_to_bitcode(
+        self, filename: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None
+    ) -> None:
+        """Write LLVM bitcode, after all passes."""
+        self._write(OutputFileType.bitcode, filename, arguments, fn_name, target)
+
+    def compile_to_llvm_assembly(
+        self, filename: str, arguments: Sequence[Any] | None = None, fn_name: Any = "", target: Any = None
+    ) -> None:
+        """Write LLVM IR, after all passes."""
+        self._write(OutputFileType.llvm_assembly, filename, arguments, fn_name, target)
+
+    def compile_to_assembly(
+        self, filename: str, arguments: Sequence[Any] | None = None, fn_name: Any = "", target: Any = None
+    ) -> None:
+        """Write the target's assembly."""
+        self._write(OutputFileType.assembly, filename, arguments, fn_name, target)
+
+    def compile_to_lowered_stmt(
+        self,
+        filename: str,
+        arguments: Sequence[Any] | None = None,
+        fmt: StmtOutputFormat = StmtOutputFormat.Text,
+        target: Any = None,
+    ) -> None:
+        """Write the lowered nest, as text or as a page."""
+        kind = OutputFileType.stmt_html if fmt == StmtOutputFormat.HTML else OutputFileType.stmt
+        self._write(kind, filename, arguments, "", target)
+
+    def compile_to_conceptual_stmt(
+        self,
+        filename: str,
+        arguments: Sequence[Any] | None = None,
+        fmt: StmtOutputFormat = StmtOutputFormat.Text,
+        target: Any = None,
+    ) -> None:
+        """Write the nest before its bounds are known, as text or as a page."""
+        html = fmt == StmtOutputFormat.HTML
+        kind = OutputFileType.conceptual_stmt_html if html else OutputFileType.conceptual_stmt
+        self._write(kind, filename, arguments, "", target)
+
+    def compile_to_file(
+        self, filename_prefix: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None
+    ) -> None:
+        """Write `prefix.o` and `prefix.h`."""
+        self._with_header(OutputFileType.object, ".o", filename_prefix, arguments, fn_name, target)
+
+    def compile_to_static_library(
+        self, filename_prefix: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None
+    ) -> None:
+        """Write `prefix.a` and `prefix.h`. Raises `NotImplementedError` for targets without ELF files."""
+        self._with_header(OutputFileType.static_library, ".a", filename_prefix, arguments, fn_name, target)
+
+    def compile_to_c(self, filename: str, arguments: Sequence[Any], fn_name: str = "", target: Any = None) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("compile_to_c is not there yet: compile_to_object and compile_to_header are")
+
+    def compile_to_multitarget_static_library(self, *given: Any) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("compile_to_multitarget_static_library is not there yet")
+
+    def compile_to_multitarget_object_files(self, *given: Any) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("compile_to_multitarget_object_files is not there yet")
+
+    def _with_header(
+        self, kind: OutputFileType, ending: str, prefix: str, arguments: Sequence[Any], fn_name: Any, target: Any
+    ) -> None:
+        if isinstance(fn_name, Target):
+            fn_name, target = "", fn_name
+        files = {kind: prefix + ending, OutputFileType.c_header: f"{prefix}.h"}
+        self.compile_to(files, arguments, fn_name, target)
+
+    def _write(
+        self, kind: OutputFileType, filename: str, arguments: Sequence[Any] | None, fn_name: Any, target: Any
+    ) -> None:
+        # Halide's overloads without a name have the target in its place.
+        if isinstance(fn_name, Target):
+            fn_name, target = "", fn_name
+        self.compile_to({kind: filename}, self.infer_arguments() if arguments is None else arguments, fn_name, target)
+
+
+def _check_here(target: Target | None) -> None:
+    if target is not None and target != Target() and not is_host(target):
+        raise TargetError(f"{target} is not this machine: realize runs here; compile_to_object compiles for others")

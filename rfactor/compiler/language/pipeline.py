@@ -1,0 +1,58 @@
+"""`Pipeline`: several functions that are computed together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rfactor.compiler.language.compiled import Compiled
+from rfactor.compiler.language.func import Func
+from rfactor.errors import AlgorithmError
+
+
+class Pipeline(Compiled):
+    """The functions given, computed in one call: `Pipeline([f, g]).realize([w, h])` returns one `Buffer` for each."""
+
+    def __init__(self, outputs: Func | Sequence[Func] = ()) -> None:
+        """Raises `AlgorithmError` for a function that is given twice."""
+        self._outputs = (outputs,) if isinstance(outputs, Func) else tuple(outputs)
+        if len(set(map(id, self._outputs))) < len(self._outputs):
+            names = ", ".join(func.name() for func in self._outputs)
+            raise AlgorithmError(f"a Pipeline is given each function once, not {names}")
+        self.prepared: Any = None
+        self.executables: dict[Any, Any] = {}
+
+    def results(self) -> tuple[Func, ...]:
+        """The functions that are computed. Raises `AlgorithmError` where there are none."""
+        if not self._outputs:
+            raise AlgorithmError("this Pipeline has no outputs: write Pipeline(f), or Pipeline([f, g])")
+        return self._outputs
+
+    def outputs(self) -> list[Func]:
+        """The functions that are computed."""
+        return list(self._outputs)
+
+    def defined(self) -> bool:
+        """Whether it has outputs."""
+        return bool(self._outputs)
+
+    def get_func(self, index: int) -> Func:
+        """Function number `index` of all that it needs, producers first."""
+        from rfactor.compiler.language.freeze import freeze
+
+        return freeze(*self.results()).functions[index]
+
+    def add_requirement(self, *given: Any) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("Pipeline.add_requirement is not there yet")
+
+    def apply_autoscheduler(self, *given: Any) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("Pipeline.apply_autoscheduler is not there yet")
+
+    def compile_to_module(self, *given: Any) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("Pipeline.compile_to_module is not there yet")
+
+    def __repr__(self) -> str:
+        return f"Pipeline({', '.join(func.name() for func in self._outputs)})"

@@ -1,0 +1,286 @@
+"""Targets by Halide's names: `Target("x86-64-linux-avx2")`, `Target("arm-64-linux")`, `Target("host")`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+from typing import Any
+
+from rfactor.compiler.language.target_features import TargetFeature
+from rfactor.compiler.language.types import Type
+from rfactor.errors import TargetError
+from rfactor.native import engine
+
+
+class TargetOS(Enum):
+    """An operating system; its value is the word in a target's name."""
+
+    OSUnknown = "os_unknown"
+    Linux = "linux"
+    Windows = "windows"
+    OSX = "osx"
+    Android = "android"
+    IOS = "ios"
+    QuRT = "qurt"
+    NoOS = "noos"
+    wasmrt = "wasmrt"
+
+
+class TargetArch(Enum):
+    """A kind of processor; its value is the word in a target's name."""
+
+    ArchUnknown = "arch_unknown"
+    X86 = "x86"
+    ARM = "arm"
+    Hexagon = "hexagon"
+    POWERPC = "powerpc"
+    RISCV = "riscv"
+    WebAssembly = "wasm"
+
+
+_X86 = {
+    "sse41": "sse4.1",
+    "avx": "avx",
+    "avx2": "avx2",
+    "avxvnni": "avxvnni",
+    "f16c": "f16c",
+    "fma": "fma",
+    "fma4": "fma4",
+    "avx512": "avx512f avx512cd",
+    "avx512_skylake": "avx512f avx512cd avx512vl avx512bw avx512dq",
+    "avx512_cannonlake": "avx512f avx512cd avx512vl avx512bw avx512dq avx512ifma avx512vbmi",
+    "avx512_sapphirerapids": "avx512f avx512cd avx512vl avx512bw avx512dq avx512ifma avx512vbmi avx512vnni avx512bf16",
+    "avx512_zen4": "avx512f avx512cd avx512vl avx512bw avx512dq avx512ifma avx512vbmi avx512vnni avx512bf16",
+    "avx512_zen5": "avx512f avx512cd avx512vl avx512bw avx512dq avx512ifma avx512vbmi avx512vnni avx512bf16 avxvnni",
+}
+_ARM = {
+    "sve": "sve",
+    "sve2": "sve2",
+    "arm_dot_prod": "dotprod",
+    "arm_fp16": "fullfp16",
+    **{f"armv8{n or ''}a": f"v8.{n}a" if n else "v8a" for n in range(10)},
+}
+_POWER = {"vsx": "vsx", "power_arch_2_07": "power8-vector"}
+_NEUTRAL = frozenset(
+    ["jit", "debug", "no_asserts", "no_bounds_query", "no_runtime", "large_buffers", "strict_float",
+     "enable_llvm_loop_opt", "check_unsafe_promises"]
+)  # fmt: skip
+"""Words that change nothing here: arrays are checked always, floats never rearranged, no runtime is linked."""
+
+_OS_TRIPLES = {
+    TargetOS.Linux: "unknown-linux-gnu",
+    TargetOS.Android: "unknown-linux-android",
+    TargetOS.OSX: "apple-macosx",
+    TargetOS.IOS: "apple-ios",
+    TargetOS.Windows: "pc-windows-msvc",
+    TargetOS.NoOS: "unknown-none-elf",
+}
+_ARCHES = {
+    TargetArch.X86: ("x86_64", "x86-64", _X86),
+    TargetArch.ARM: ("aarch64", "generic", _ARM),
+    TargetArch.RISCV: ("riscv64", "generic-rv64", {"rvv": "v"}),
+    TargetArch.POWERPC: ("powerpc64le", "ppc64le", _POWER),
+}
+"""The first word of LLVM's triple, a processor that all have at least, and the features that it may have."""
+
+
+class Target:
+    """A machine to compile for: architecture, bits, operating system, features. `Target()` is not known yet."""
+
+    def __init__(self, *given: Any) -> None:
+        """`Target()`, `Target("arm-64-linux")`, `Target(os, arch, bits)` with a list of features after it or none.
+
+        Raises `TargetError` for words that are none of a target.
+        """
+        self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
+        self.features: frozenset[TargetFeature] = frozenset()
+        if len(given) == 1 and isinstance(given[0], str):
+            self._read(given[0])
+        elif given:
+            self.os, self.arch, self.bits = given[:3]
+            for more in given[3:]:
+                if not isinstance(more, Iterable):
+                    raise NotImplementedError("Target with a TargetProcessorTune is not there yet")
+                self.features = frozenset(more)
+
+    def _read(self, text: str) -> None:
+        host = get_host_target()
+        words = [word for word in text.split("-") if word]
+        if not words or words[0] == "host":
+            self.os, self.arch, self.bits, self.features = host.os, host.arch, host.bits, host.features
+            words = words[1:]
+        named: set[str] = set()
+        for word in words:
+            if word in _OS_WORDS:
+                self.os = _OS_WORDS[word]
+                named.add("os")
+            elif word in _ARCH_WORDS:
+                self.arch = _ARCH_WORDS[word]
+                named.add("arch")
+            elif word in ("32", "64"):
+                self.bits = int(word)
+                named.add("bits")
+            elif word in _FEATURE_WORDS:
+                self.features |= {_FEATURE_WORDS[word]}
+            elif word.startswith("tune_"):
+                raise NotImplementedError(f"{word}, a TargetProcessorTune, is not there yet")
+            else:
+                raise TargetError(f"{text!r} is no target: {word!r} is unknown. {_SAYS}")
+        if named and len(named) < 3:
+            missing = " and ".join(sorted({"arch", "bits", "os"} - named))
+            raise TargetError(f"{text!r} is no target: it lacks {missing}. {_SAYS}")
+        if not named and self.arch == TargetArch.ArchUnknown:
+            raise TargetError(f"{text!r} is no target. {_SAYS}")
+
+    @staticmethod
+    def validate_target_string(name: str) -> bool:
+        """Whether `Target(name)` would be one."""
+        try:
+            Target(name)
+        except TargetError:
+            return False
+        return True
+
+    def to_string(self) -> str:
+        """Its name: `x86-64-linux-avx2`."""
+        words = sorted(feature.value for feature in self.features)
+        return "-".join([self.arch.value, str(self.bits), self.os.value, *words])
+
+    __str__ = to_string
+
+    def __repr__(self) -> str:
+        return f"<rfactor.Target {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and self.to_string() == other.to_string()
+
+    def __hash__(self) -> int:
+        return hash(self.to_string())
+
+    def has_feature(self, feature: TargetFeature) -> bool:
+        """Whether it has a feature."""
+        return feature in self.features
+
+    def features_any_of(self, features: Iterable[TargetFeature]) -> bool:
+        """Whether it has one of them."""
+        return not self.features.isdisjoint(features)
+
+    def features_all_of(self, features: Iterable[TargetFeature]) -> bool:
+        """Whether it has all of them."""
+        return self.features.issuperset(features)
+
+    def set_feature(self, f: TargetFeature, value: bool = True) -> None:
+        """Give it a feature, or take it away."""
+        self.set_features([f], value)
+
+    def set_features(self, features: Iterable[TargetFeature], value: bool = True) -> None:
+        """Give it features, or take them away."""
+        self.features = self.features | set(features) if value else self.features - set(features)
+
+    def with_feature(self, feature: TargetFeature) -> Target:
+        """It, with a feature more."""
+        return Target(self.os, self.arch, self.bits, self.features | {feature})
+
+    def without_feature(self, feature: TargetFeature) -> Target:
+        """It, without a feature."""
+        return Target(self.os, self.arch, self.bits, self.features - {feature})
+
+    def has_gpu_feature(self) -> bool:
+        """Whether it has a feature of a GPU."""
+        return any(feature.value in _GPUS for feature in self.features)
+
+    def has_large_buffers(self) -> bool:
+        """Whether arrays may have more than 2^31 bytes: always."""
+        return True
+
+    def supported(self) -> bool:
+        """Whether code can be compiled for it."""
+        try:
+            machine(self)
+        except (TargetError, NotImplementedError):
+            return False
+        return True
+
+    def natural_vector_size(self, type: Type) -> int:
+        """How many values of `type` one vector register holds."""
+        return max(1, _vector_bits(self) // max(8, type.bits()))
+
+
+_OS_WORDS = {os.value: os for os in TargetOS}
+_ARCH_WORDS = {arch.value: arch for arch in TargetArch}
+_FEATURE_WORDS = {feature.value: feature for feature in TargetFeature}
+_GPUS = frozenset(["cuda", "opencl", "metal", "d3d12compute", "vulkan", "webgpu"])
+_SAYS = (
+    f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.value for arch in _ARCHES)}, bits 64, os one of "
+    f"{', '.join(os.value for os in _OS_TRIPLES)}, as in x86-64-linux-avx2 or arm-64-linux; or host"
+)
+
+
+def _vector_bits(target: Target) -> int:
+    words = {feature.value for feature in target.features}
+    if target.arch == TargetArch.X86:
+        return 512 if any(word.startswith("avx512_") for word in words) else 256 if "avx2" in words else 128
+    return 128 if target.arch in (TargetArch.ARM, TargetArch.POWERPC) else 64
+
+
+def get_host_target() -> Target:
+    """The machine that this process runs on."""
+    here = engine.host()
+    name = here.triple.split("-")[0]
+    name = {"arm64": "aarch64", "amd64": "x86_64"}.get(name, name)
+    arch = next((arch for arch, (first, _, _) in _ARCHES.items() if first == name), TargetArch.ArchUnknown)
+    os = {"linux": TargetOS.Linux, "darwin": TargetOS.OSX, "win32": TargetOS.Windows}.get(sys.platform)
+    there = {flag[1:] for flag in here.features.split(",") if flag.startswith("+")}
+    known = _ARCHES[arch][2] if arch in _ARCHES and arch != TargetArch.ARM else {}
+    others = "sapphire" if here.cpu.startswith("znver") else "zen"
+    words = [word for word, flags in known.items() if there.issuperset(flags.split()) and others not in word]
+    features = [_FEATURE_WORDS[word] for word in words]
+    return Target(os or TargetOS.OSUnknown, arch, 64, features)
+
+
+def get_jit_target_from_environment() -> Target:
+    """The machine that `realize` compiles for: this one."""
+    return get_host_target().with_feature(TargetFeature.JIT)
+
+
+def get_target_from_environment() -> Target:
+    """The machine that is compiled for where none is named: this one."""
+    return get_host_target()
+
+
+def is_host(target: Target) -> bool:
+    """Whether `target` is this machine, features that change nothing aside."""
+    features = {feature for feature in target.features if feature.value not in _NEUTRAL}
+    return Target(target.os, target.arch, target.bits, features) == get_host_target()
+
+
+def machine(target: Target | str | None) -> engine.Target:
+    """What LLVM is told of `target`; of the host, all that is known of it.
+
+    Raises `TargetError` for one that code is not generated for, `NotImplementedError` for a feature without a meaning.
+    """
+    if isinstance(target, str):
+        target = Target(target)
+    if target is None or target == Target() or is_host(target):
+        return engine.host()
+    if target.arch not in _ARCHES or target.bits != 64 or target.os not in _OS_TRIPLES:
+        raise TargetError(f"no code is generated for {target}. {_SAYS}")
+    name, cpu, known = _ARCHES[target.arch]
+    flags: list[str] = []
+    for word in sorted(feature.value for feature in target.features):
+        if word in known:
+            flags += known[word].split()
+        elif word not in _NEUTRAL:
+            raise NotImplementedError(f"the feature {word} of target {target} is not there yet")
+    abi = ""
+    if target.arch == TargetArch.RISCV:
+        flags, abi = ["m", "a", "f", "d", "c", *flags], "lp64d"
+    wide = _vector_bits(target)
+    if wide == 512:
+        flags.append("avx512f")
+    features = ",".join([*(f"+{flag}" for flag in dict.fromkeys(flags)), *(["-prefer-256-bit"] if wide == 512 else [])])
+    converts = target.arch != TargetArch.X86 or "f16c" in flags or "avx512f" in flags
+    made = engine.Target(f"{name}-{_OS_TRIPLES[target.os]}", cpu, features, wide, converts)
+    return replace(made, abi=abi)

@@ -1,0 +1,194 @@
+"""What a pipeline is written out as: lowered statement, LLVM IR, bitcode, assembly, object, library, C header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rfactor.compiler.language.arguments import Argument, OutputFileType
+from rfactor.compiler.language.buffer import Buffer, ImageParam
+from rfactor.compiler.language.freeze import Frozen, freeze
+from rfactor.compiler.language.target import Target, machine
+from rfactor.compiler.lower import arguments as expected
+from rfactor.compiler.lower import lower, passes
+from rfactor.compiler.lower.storage import buffer_name
+from rfactor.errors import AlgorithmError
+from rfactor.ir.loopnest import BufferArgument, LoweredPipeline
+from rfactor.ir.nest_html import page
+from rfactor.ir.nest_printer import show_nest, show_pipeline
+
+if TYPE_CHECKING:
+    from rfactor.compiler.codegen.entry import Entry
+    from rfactor.compiler.language.func import Func
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SIZE_OF_HEADER = 60
+"""Bytes of a member's header in an archive."""
+
+
+def infer_arguments(outputs: Sequence[Func]) -> list[Argument]:
+    """What a function compiled from `outputs` must be given: images and parameters, by name; then outputs are."""
+    frozen = freeze(*outputs)
+    images = (image for image in frozen.images if isinstance(image, ImageParam))
+    return sorted((Argument(one) for one in (*images, *frozen.parameters)), key=lambda argument: argument.name)
+
+
+def compile_to(
+    outputs: Sequence[Func], files: Mapping[OutputFileType, str], given: Sequence[Any], fn_name: str, target: Any
+) -> None:
+    """Write each file. Nothing is written if any of them cannot be made."""
+    made = Made(outputs, given, fn_name, target)
+    contents = [(name, made.content(kind)) for kind, name in files.items()]
+    for name, content in contents:
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+class Made:
+    """A pipeline on its way to files; what several need is made once."""
+
+    def __init__(self, outputs: Sequence[Func], given: Sequence[Any], fn_name: str, target: Any) -> None:
+        """Raises `AlgorithmError` where `given` lacks an image or a parameter, or `fn_name` is no name in C."""
+        self._frozen = freeze(*outputs)
+        self._given = [Argument(one) for one in given]
+        self._name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
+        if not _WORD.fullmatch(self._name):
+            raise AlgorithmError(f"{self._name!r} is no name for a function in C: letters, digits and _ are")
+        self._target = Target() if target is None else target
+        self._lowered: LoweredPipeline | None = None
+        self._linkable: _Compiled | None = None
+
+    def content(self, kind: OutputFileType) -> str | bytes:
+        """What the file of that kind holds. Raises `NotImplementedError` for a kind that is not there."""
+        make = _KINDS.get(kind)
+        if make is None:
+            raise NotImplementedError(f"compile_to {kind} is not there yet")
+        return make(self)
+
+    def lowered(self) -> LoweredPipeline:
+        """The nest that code is generated from, for dense arrays."""
+        if self._lowered is None:
+            self._lowered = lower(self._frozen.algorithm, self._frozen.schedule)
+        return self._lowered
+
+    def statement(self) -> str:
+        """The lowered nest as text."""
+        return show_pipeline(self.lowered())
+
+    def conceptual(self) -> str:
+        """The nest before its bounds are known, as text."""
+        _, nest = next(passes(self._frozen.algorithm, self._frozen.schedule))
+        return show_nest(nest)
+
+    def html(self, text: str) -> str:
+        """Text as a page."""
+        return page(self._name, text)
+
+    def compiled(self) -> _Compiled:
+        """The code."""
+        if self._linkable is None:
+            from rfactor.compiler.codegen.entry import emit_entry
+            from rfactor.native.engine import Linkable
+
+            entry = self._entry()
+            text, messages, tuned = emit_entry(entry, machine(self._target))
+            self._linkable = _Compiled(entry, messages, Linkable(text, tuned))
+        return self._linkable
+
+    def header(self) -> str:
+        """The C header."""
+        from rfactor.compiler.codegen.header import header
+
+        compiled = self.compiled()
+        return header(compiled.entry, compiled.messages)
+
+    def library(self) -> bytes:
+        """The object in a static library, in the form that linkers of ELF targets read."""
+        content = self.compiled().code.object()
+        if not content.startswith(b"\x7fELF"):
+            raise NotImplementedError(f"compile_to_static_library for {self._target} is not there yet: use an object")
+        return archive(f"{self._name}.o", content, [self._name, f"{self._name}_error"])
+
+    def _entry(self) -> Entry:
+        from rfactor.compiler.codegen.entry import Constant, Entry
+
+        frozen = self._frozen
+        listed = [argument.name for argument in self._given]
+        constants = {
+            image.name(): Constant(image.array, image.mins)
+            for image in frozen.images
+            if isinstance(image, Buffer) and image.name() not in listed
+        }
+        wanted = expected(frozen.algorithm, frozenset())
+        results = [a for a in wanted if isinstance(a, BufferArgument) and a.output]
+        inputs = {a.name: a for a in wanted if a.name not in constants and a not in results}
+        boxes = dict(_boxes(frozen))
+        missing = [name for name in inputs if name not in boxes and name not in listed]
+        if missing:
+            raise AlgorithmError(
+                f"{self._name} needs {' and '.join(missing)}, which the list of arguments lacks: it has "
+                f"{', '.join(listed) or 'none'}; infer_arguments() gives them all"
+            )
+        if len(set(listed)) < len(listed):
+            raise AlgorithmError(f"the list of arguments of {self._name} has one twice: {', '.join(listed)}")
+        own = tuple(inputs.get(argument.name) or argument.declared() for argument in self._given)
+        titles = {buffer_name(f.name, 0): f.name for f in frozen.algorithm.functions if len(f.types) == 1}
+        alike = tuple(_alike(frozen, results))
+        return Entry(self._name, self.lowered(), (*own, *results), boxes, alike, constants, titles)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    entry: Entry
+    messages: tuple[str, ...]
+    code: Any
+    """A `native.engine.Linkable`."""
+
+
+def _boxes(frozen: Frozen) -> Iterator[tuple[str, tuple[str, int, str]]]:
+    for name in frozen.algorithm.outputs:
+        for d in range(len(frozen.algorithm.function(name).variables)):
+            for what in ("min", "extent"):
+                yield f"{name}.{what}.{d}", (buffer_name(name, 0), d, what)
+
+
+def _alike(frozen: Frozen, results: list[BufferArgument]) -> Iterator[tuple[BufferArgument, BufferArgument]]:
+    known = {argument.name: argument for argument in results}
+    for name in frozen.algorithm.outputs:
+        for component in range(1, len(frozen.algorithm.function(name).types)):
+            yield known[buffer_name(name, component)], known[buffer_name(name, 0)]
+
+
+def archive(member: str, content: bytes, symbols: Sequence[str]) -> bytes:
+    """A static library of one object in the System V form: an index of the symbols, the long name, the object."""
+    names = f"{member}/\n".encode()
+    texts = b"".join(symbol.encode() + b"\0" for symbol in symbols)
+    size = 4 + 4 * len(symbols) + len(texts)
+    at = 8 + _SIZE_OF_HEADER + _even(size) + _SIZE_OF_HEADER + _even(len(names))
+    index = len(symbols).to_bytes(4, "big") + at.to_bytes(4, "big") * len(symbols) + texts
+    return b"!<arch>\n" + _member("/", index) + _member("//", names) + _member("/0", content)
+
+
+def _member(name: str, content: bytes) -> bytes:
+    head = f"{name:<16}{0:<12}{0:<6}{0:<6}{'644':<8}{len(content):<10}`\n".encode()
+    return head + content + b"\n" * (_even(len(content)) - len(content))
+
+
+def _even(size: int) -> int:
+    return size + size % 2
+
+
+_KINDS: dict[OutputFileType, Callable[[Made], str | bytes]] = {
+    OutputFileType.assembly: lambda made: made.compiled().code.assembly(),
+    OutputFileType.bitcode: lambda made: made.compiled().code.bitcode(),
+    OutputFileType.c_header: Made.header,
+    OutputFileType.llvm_assembly: lambda made: made.compiled().code.llvm_ir(),
+    OutputFileType.object: lambda made: made.compiled().code.object(),
+    OutputFileType.static_library: Made.library,
+    OutputFileType.stmt: Made.statement,
+    OutputFileType.stmt_html: lambda made: made.html(made.statement()),
+    OutputFileType.conceptual_stmt: Made.conceptual,
+    OutputFileType.conceptual_stmt_html: lambda made: made.html(made.conceptual()),
+}

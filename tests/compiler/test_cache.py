@@ -1,0 +1,218 @@
+"""What is compiled again and what is not: the second `realize`, other sizes, the same pipeline built again."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler import pipeline
+from rfactor.compiler.codegen import module
+from rfactor.errors import AlgorithmError, BufferError
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the pipelines that are compiled, from an empty cache."""
+    names: list[str] = []
+    original = module.compile_pipeline
+
+    def noted(lowered: Any, *more: Any) -> Any:
+        names.append(lowered.name)
+        return original(lowered, *more)
+
+    monkeypatch.setattr(module, "compile_pipeline", noted)
+    pipeline._compiled.clear()
+    yield names
+    pipeline._compiled.clear()
+
+
+def blurred(image: Any, by: int = 3, name: str | None = "blurred") -> hl.Func:
+    """A sum of `by` rows of a sum of columns, with a histogram-like update."""
+    source = hl.Buffer(image)
+    rows, f = hl.Func(name), hl.Func(name)
+    r = hl.RDom([(0, by)])
+    rows[x, y] = hl.i32(source[x, y]) + hl.i32(source[x + 1, y])
+    f[x, y] = 0
+    f[x, y] += rows[x, y + r.x]
+    rows.compute_at(f, y).vectorize(x, 4)
+    f.parallel(y)
+    return f
+
+
+def reference(image: np.ndarray, by: int = 3) -> np.ndarray:
+    rows = image[:, :-1].astype(np.int32) + image[:, 1:]
+    return sum(rows[i : rows.shape[0] - by + 1 + i] for i in range(by))
+
+
+def check(f: hl.Func, image: np.ndarray, by: int = 3) -> None:
+    expected = reference(image, by)
+    out = np.zeros_like(expected)
+    f.realize(out)
+    assert np.array_equal(out, expected)
+
+
+def test_a_second_realize_compiles_nothing(compiled: list[str]) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (9, 11), np.uint8)
+    f = blurred(image)
+    for _ in range(3):
+        check(f, image)
+    assert len(compiled) == 1
+
+
+@pytest.mark.parametrize("name", ["blurred", None])
+def test_a_pipeline_built_again_over_another_array_compiles_nothing(compiled: list[str], name: str | None) -> None:
+    rng, kept = np.random.default_rng(1), []
+    for shape in ((9, 11), (5, 6), (40, 33), (9, 11)):
+        image = rng.integers(0, 256, shape, np.uint8)
+        kept.append(blurred(image, name=name))
+        check(kept[-1], image)
+    assert len({f.name() for f in kept}) == 4
+    assert len(compiled) == 1
+
+
+def test_what_differs_in_more_than_names_is_compiled(compiled: list[str]) -> None:
+    image = np.random.default_rng(2).integers(0, 256, (12, 13), np.uint8)
+    check(blurred(image), image)
+    check(blurred(image, 4), image, 4)
+    check(blurred(image.astype(np.int16)), image)
+    scheduled = blurred(image)
+    scheduled.vectorize(x, 8)
+    check(scheduled, image)
+    check(blurred(np.asfortranarray(image)), image)
+    assert len(compiled) == 5
+    check(blurred(image, 4), image, 4)
+    check(blurred(np.asfortranarray(image)), image)
+    assert len(compiled) == 5
+
+
+def test_two_inputs_that_become_one_are_another_pipeline(compiled: list[str]) -> None:
+    a, b = np.arange(5, dtype=np.int32), np.full(5, 10, np.int32)
+
+    def difference(first: Any, second: Any) -> list[int]:
+        f = hl.Func()
+        f[x] = first[x] - second[x]
+        return np.asarray(f.realize([5])).tolist()
+
+    one, two = hl.Buffer(a), hl.Buffer(b)
+    assert difference(one, two) == (a - b).tolist()
+    assert difference(two, one) == (b - a).tolist()
+    assert difference(one, one) == [0] * 5
+    assert len(compiled) == 2
+
+
+def test_a_parameter_and_an_image_in_each_other_s_place(compiled: list[str]) -> None:
+    p, q = hl.Param(hl.Int(32), 5), hl.Param(hl.Int(32), 2)
+    results = []
+    for one, other in ((p, q), (q, p), (p, p)):
+        f = hl.Func()
+        f[x] = one * 10 + other
+        results.append(np.asarray(f.realize([1]))[0])
+    assert results == [52, 25, 55]
+    assert len(compiled) == 2
+
+
+def test_errors_speak_of_the_pipeline_that_is_run() -> None:
+    images = [hl.ImageParam(hl.UInt(8), 1) for _ in range(2)]
+    for image in images:
+        f = hl.Func()
+        f[x] = image[x + 1]
+        image.set(np.zeros(4, np.uint8))
+        f.realize([3])
+        with pytest.raises(BufferError, match=rf"input {image.name()} is read from 1 to 4 .* holds 0 to 3"):
+            f.realize([4])
+
+
+def test_code_outlives_the_functions_that_it_was_compiled_for(compiled: list[str]) -> None:
+    image = np.random.default_rng(3).integers(0, 256, (7, 8), np.uint8)
+    first = blurred(image)
+    check(first, image)
+    del first
+    gc.collect()
+    check(blurred(image), image)
+    assert len(compiled) == 1
+
+
+def test_functions_are_let_go_though_their_code_is_kept() -> None:
+    image = np.zeros((7, 8), np.uint8)
+    f = blurred(image, name="let_go")
+    check(f, image)
+    held = sys.getrefcount(image)
+    del f
+    gc.collect()
+    assert sys.getrefcount(image) < held
+
+
+def test_old_code_goes_where_there_is_too_much(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_MOST_KEPT", 2)
+
+    def run(k: int) -> None:
+        f = hl.Func()
+        f[x] = x + k
+        assert np.asarray(f.realize([2])).tolist() == [k, k + 1]
+
+    for k in (1, 2, 1, 3, 1):
+        run(k)
+    assert len(compiled) == 3
+    run(2)
+    assert len(compiled) == 4
+
+
+def test_several_functions_are_computed_together(compiled: list[str]) -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x] = x * x
+    g[x] = (f[x] + 1, hl.f32(f[x]))
+    h[x, y] = f[x] + y
+    f.compute_root()
+    one, two, three = hl.Pipeline([f, g]).realize([4])
+    assert np.asarray(one).tolist() == [0, 1, 4, 9]
+    assert np.asarray(two).tolist() == [1, 2, 5, 10]
+    assert np.asarray(three).tolist() == [0.0, 1.0, 4.0, 9.0]
+    assert len(compiled) == 1
+    both = hl.Pipeline([h, f])
+    a, b = np.zeros((2, 3), np.int32), np.zeros(3, np.int32)
+    for _ in range(2):
+        assert both.realize((a, b)) is None
+        assert a.tolist() == [[0, 1, 4], [1, 2, 5]]
+        assert b.tolist() == [0, 1, 4]
+        f[1] = 1
+    assert [func.name() for func in both.outputs()] == ["h", "f"]
+    with pytest.raises(BufferError, match=r"h has 2 dimensions .* and f has 1 dimensions .* takes 1 sizes"):
+        both.realize([3, 2])
+    with pytest.raises(AlgorithmError, match="has no outputs"):
+        hl.Pipeline().realize([3])
+    with pytest.raises(AlgorithmError, match="each function once"):
+        hl.Pipeline([f, f])
+
+
+def test_a_callable_takes_arguments_in_order_or_by_name() -> None:
+    image, factor = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Float(32), "factor")
+    f = hl.Func("f")
+    f[x, y] = hl.u8(image[x + 1, y] * factor)
+    call = f.compile_to_callable([image, factor])
+    source, out = np.arange(30, dtype=np.uint8).reshape(5, 6), np.zeros((4, 4), np.uint8)
+    call(source, 2.0, out)
+    assert np.array_equal(out, source[:4, 1:5] * 2)
+    call(source, f=out, factor=3.0)
+    assert np.array_equal(out, source[:4, 1:5] * 3)
+    placed = hl.Buffer(source)
+    placed.set_min(1, 0)
+    call(placed, 1.0, hl.Buffer(out))
+    assert np.array_equal(out, source[:4, :4])
+    with pytest.raises(BufferError, match=r"3 arguments are expected \(image, factor, f.0\), not 2"):
+        call(source, 2.0)
+    with pytest.raises(BufferError, match="image must be an array of uint8 of 2 dimensions, not one of uint16"):
+        call(source.astype(np.uint16), 2.0, out)
+    with pytest.raises(BufferError, match="given twice"):
+        call(source, 2.0, image=source)
+    with pytest.raises(BufferError, match="image is read from 1 to 4"):
+        call(source[:, :4], 2.0, out)
+    with pytest.raises(AlgorithmError, match="lacks factor among its arguments"):
+        f.compile_to_callable([image])

@@ -1,0 +1,302 @@
+"""What pipelines are written out as, and that C programs link and run it."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import AlgorithmError, TargetError
+
+x, y = hl.Var("x"), hl.Var("y")
+CC = shutil.which("cc") or ""
+needs_cc = pytest.mark.skipif(not CC, reason="no C compiler")
+
+
+def scaled() -> tuple[hl.Func, list[hl.ImageParam | hl.Param]]:
+    """An image looked up in a table, times a parameter, plus a value of libm."""
+    image, factor = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(32), "factor")
+    table = hl.Buffer(np.arange(256, dtype=np.int32)[::-1] * 3, name="table")
+    f = hl.Func("scaled")
+    f[x, y] = table[hl.i32(image[x + 1, y])] * factor + hl.i32(hl.exp(hl.f32(x)))
+    f.vectorize(x, 8).parallel(y)
+    return f, [image, factor]
+
+
+MAIN = """
+#include "scaled.h"
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    uint8_t in[5 * 9];
+    int32_t out[6 * 8];
+    memset(out, 0, sizeof out);
+    for (int i = 0; i < 45; i++) in[i] = (uint8_t)(i * 5);
+    rfactor_dimension from[] = {{0, 9, 1}, {0, 5, 9}}, to[] = {{0, 7, 1}, {1, 4, 8}};
+    rfactor_buffer image = {in, from, 2, rfactor_uint8}, result = {out, to, 2, rfactor_int32};
+    int status = scaled(&image, -7, &result);
+    printf("%d %d\\n", status, rfactor_threads());
+    for (int i = 0; i < 48; i++) printf("%d ", out[i]);
+    return status;
+}
+"""
+
+
+def built(folder: Path, main: str, *options: str) -> list[str]:
+    """The lines that a C program prints; it must compile without a warning."""
+    (folder / "main.c").write_text(main)
+    program = str(folder / "main")
+    command = [CC, "-Wall", "-Wextra", "-Werror", str(folder / "main.c"), *options, "-lm", "-o", program]
+    subprocess.run(command, check=True, cwd=folder)
+    return subprocess.run([program], check=True, capture_output=True, text=True, timeout=60).stdout.split("\n")
+
+
+def expected() -> list[int]:
+    """What `scaled` leaves in an array of 6 rows of 8, of which it computes 7 columns of rows 1 to 4."""
+    image = (np.arange(45) * 5 % 256).reshape(5, 9)
+    rows = (255 - image[1:5, 1:8]) * 3 * -7 + np.exp(np.arange(7, dtype=np.float32)).astype(np.int32)
+    out = np.zeros((6, 8), np.int64)
+    out[:4, :7] = rows
+    return [int(value) for value in out.ravel()]
+
+
+@needs_cc
+@pytest.mark.parametrize("kind", ["object", "library"])
+def test_a_c_program_links_and_runs_a_pipeline(tmp_path: Path, kind: str) -> None:
+    f, arguments = scaled()
+    prefix = str(tmp_path / "scaled")
+    if kind == "object":
+        f.compile_to_file(prefix, arguments, "scaled")
+    else:
+        f.compile_to_static_library(prefix, arguments, "scaled")
+    head, values, *_ = built(tmp_path, MAIN, prefix + (".o" if kind == "object" else ".a"))
+    assert head == "0 1"
+    assert [int(value) for value in values.split()] == expected()
+
+
+@needs_cc
+def test_a_c_program_runs_parallel_loops_by_openmp(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    f.compile_to_file(str(tmp_path / "scaled"), arguments, "scaled")
+    try:
+        main = "#define RFACTOR_OPENMP\n" + MAIN.replace("int status", "omp_set_num_threads(3); int status")
+        head, values, *_ = built(tmp_path, main, str(tmp_path / "scaled.o"), "-fopenmp")
+    except subprocess.CalledProcessError:
+        if subprocess.run([CC, "-fopenmp", "-x", "c", "-E", "/dev/null"], capture_output=True).returncode:
+            pytest.skip("no OpenMP")
+        raise
+    assert head == "0 3"
+    assert [int(value) for value in values.split()] == expected()
+
+
+@needs_cc
+def test_a_c_program_is_told_what_is_wrong(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    f.compile_to_file(str(tmp_path / "scaled"), arguments, "scaled")
+    cases = {
+        "image.type = rfactor_int8": "image must hold u8, whose number is 264",
+        "image.dimensions = 3": "image must have 2 dimensions",
+        "image.data = 0": "image has elements but its data is null",
+        "image.dim = 0": "image has a null dim",
+        "from[1].extent = -1": "image has a negative extent in dimension 1",
+        "from[1].min = 2147483647": "image ends beyond 2^31 in dimension 1",
+        "from[0].extent = 7": "input image is read from scaled.min.0 + 1 to ",
+        "from[0].stride = 2": "input image has stride image.stride.0 in dimension 0, where 1 is expected",
+        "result.data = (char *)out + 1": "scaled must be aligned to its elements of 4 bytes",
+        "to[1].extent = 5": "input image is read from scaled.min.1 to ",
+    }
+    start = MAIN.index("    int status")
+    calls = "".join(
+        f"""{MAIN[MAIN.index("    uint8_t in") : start].replace("    uint8_t", "{ uint8_t", 1)}
+        {change}; puts(scaled_error(scaled(&image, -7, &result)));
+        for (int i = 0; i < 48; i++) if (out[i]) puts("written"); }}"""
+        for change in cases
+    )
+    more = (
+        "puts(scaled_error(scaled(0, 1, 0))); puts(scaled_error(0)); puts(scaled_error(-1)); puts(scaled_error(999));"
+    )
+    main = MAIN[: MAIN.index("    uint8_t in")] + calls + more + "return 0; }"
+    lines = built(tmp_path, main, str(tmp_path / "scaled.o"))
+    for line, said in zip(lines, cases.values(), strict=False):
+        assert line.startswith(said)
+    assert lines[len(cases) : -1] == [
+        "image is null", "done", "no memory for an intermediate", "no error has this number"
+    ]  # fmt: skip
+
+
+@needs_cc
+def test_the_program_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "aot.md").read_text()
+    python, c = (text.split(f"```{language}\n")[1].split("```")[0] for language in ("python", "c"))
+    monkeypatch.chdir(tmp_path)
+    exec(python, {})
+    c = c.replace("#define RFACTOR_OPENMP", "").replace("/* in one file", "/* in one file")
+    checked = c.replace("    int status", "    in[7] = 9; in[480 * 640 - 1] = 201;\n    int status")
+    checked = checked.replace(
+        "    return status", '    printf("%d %d\\n", out[7], out[480 * 640 - 1]);\n    return status'
+    )
+    assert built(tmp_path, checked, "scaled.o") == ["4 100", ""]
+
+
+SCALARS = {
+    "uint8": (hl.UInt(8), "uint8_t", "250"),
+    "int8": (hl.Int(8), "int8_t", "-100"),
+    "uint16": (hl.UInt(16), "uint16_t", "65000"),
+    "int16": (hl.Int(16), "int16_t", "-30000"),
+    "uint32": (hl.UInt(32), "uint32_t", "4000000000u"),
+    "int32": (hl.Int(32), "int32_t", "-2000000000"),
+    "uint64": (hl.UInt(64), "uint64_t", "18000000000000000000u"),
+    "int64": (hl.Int(64), "int64_t", "-9000000000000000000"),
+    "float32": (hl.Float(32), "float", "0.1f"),
+    "float64": (hl.Float(64), "double", "0.1"),
+    "bool": (hl.Bool(), "bool", "true"),
+}
+"""By the name in a buffer: the type, the type in C, and a value."""
+
+
+@needs_cc
+def test_scalars_of_every_type_and_outputs_of_several_components(tmp_path: Path) -> None:
+    parameters = [hl.Param(type_, f"p_{name}") for name, (type_, _, _) in SCALARS.items()]
+    f = hl.Func("f")
+    f[x] = tuple(hl.select(x >= 0, parameter, parameter) for parameter in parameters)
+    f.compile_to_file(str(tmp_path / "f"), parameters, "f")
+    arrays = "".join(
+        f"{kind} v_{name}[2]; rfactor_buffer b_{name} = {{v_{name}, d, 1, rfactor_{name}}};\n"
+        for name, (_, kind, _) in SCALARS.items()
+    )
+    call = ", ".join([value for _, _, value in SCALARS.values()] + [f"&b_{name}" for name in SCALARS])
+    checks = "".join(
+        f'if (v_{name}[1] != ({kind}){value}) puts("{name}");\n' for name, (_, kind, value) in SCALARS.items()
+    )
+    main = f"""
+    #include "f.h"
+    #include <stdio.h>
+    int main(void) {{
+        rfactor_dimension d[] = {{{{0, 2, 1}}}}, other[] = {{{{1, 2, 1}}}};
+        {arrays}
+        puts(f_error(f({call})));
+        {checks}
+        b_int8.dim = other;
+        puts(f_error(f({call})));
+        return 0;
+    }}"""
+    lines = built(tmp_path, main, str(tmp_path / "f.o"))
+    assert lines == ["done", "f.1 and f.0 must have one box; they differ in dimension 0", ""]
+
+
+MACHINES = {
+    "x86-64-linux": 62, "x86-64-linux-avx2": 62, "arm-64-linux": 183, "arm-64-android": 183, "arm-64-linux-sve2": 183,
+    "riscv-64-linux": 243, "powerpc-64-linux": 21,
+}  # fmt: skip
+"""The machine's number in the header of an ELF file."""
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_objects_are_for_the_machine_that_was_named(tmp_path: Path, name: str) -> None:
+    f, arguments = scaled()
+    f.compile_to_object(str(tmp_path / "f.o"), arguments, hl.Target(name))
+    start = (tmp_path / "f.o").read_bytes()[:64]
+    assert start[:6] == b"\x7fELF\x02\x01"
+    assert struct.unpack("<HH", start[16:20]) == (1, MACHINES[name])
+
+
+def test_objects_for_other_systems(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    f.compile_to_object(str(tmp_path / "f.o"), arguments, hl.Target("arm-64-osx"))
+    assert struct.unpack("<II", (tmp_path / "f.o").read_bytes()[:8]) == (0xFEEDFACF, 0x0100000C)
+    f.compile_to_object(str(tmp_path / "f.o"), arguments, hl.Target("x86-64-windows"))
+    assert struct.unpack("<H", (tmp_path / "f.o").read_bytes()[:2]) == (0x8664,)
+    with pytest.raises(NotImplementedError, match="compile_to_static_library for arm-64-osx"):
+        f.compile_to_static_library(str(tmp_path / "f"), arguments, "f", hl.Target("arm-64-osx"))
+    with pytest.raises(TargetError, match="no code is generated for x86-32-linux"):
+        f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target("x86-32-linux"))
+
+
+def test_half_floats_need_a_machine_that_converts_them(tmp_path: Path) -> None:
+    f = hl.Func("f")
+    f[x] = hl.f16(x) / hl.f16(3)
+    f.compile_to_object(str(tmp_path / "f.o"), [], "f", hl.Target("x86-64-linux-f16c"))
+    with pytest.raises(hl.Error, match="f16 needs a processor that converts it"):
+        f.compile_to_object(str(tmp_path / "f.o"), [], "f", hl.Target("x86-64-linux"))
+
+
+def test_several_files_at_once(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    kinds = [
+        "assembly", "bitcode", "c_header", "llvm_assembly", "object", "static_library", "stmt", "stmt_html",
+        "conceptual_stmt", "conceptual_stmt_html",
+    ]  # fmt: skip
+    files = {hl.OutputFileType[kind]: str(tmp_path / kind) for kind in kinds}
+    hl.Pipeline(f).compile_to(files, arguments, "scaled")
+    content = {kind: (tmp_path / kind).read_bytes() for kind in kinds}
+    assert content["bitcode"].startswith(b"BC\xc0\xde")
+    assert "scaled" in {g.name for g in llvm.parse_bitcode(content["bitcode"]).functions}
+    assert "scaled" in {g.name for g in llvm.parse_assembly(content["llvm_assembly"].decode()).functions}
+    assert b"scaled:" in content["assembly"]
+    assert content["object"] in content["static_library"]
+    assert b"int32_t scaled(const rfactor_buffer *a0, int32_t a1, rfactor_buffer *a2);" in content["c_header"]
+    assert content["stmt"].decode() == f.lowered()
+    assert content["conceptual_stmt"].startswith(b"produce scaled:\n")
+    for kind in ("stmt_html", "conceptual_stmt_html"):
+        text = content[kind].decode()
+        assert text.startswith("<!DOCTYPE html>")
+        assert text.count("<details open>") == text.count("</details>") > 2
+        assert "parallel for</b> scaled.s0.y" in text
+
+
+def test_each_kind_has_a_method_of_its_own(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    for method in ("object", "header", "bitcode", "llvm_assembly", "assembly", "lowered_stmt", "conceptual_stmt"):
+        file = tmp_path / method
+        getattr(f, f"compile_to_{method}")(str(file), arguments)
+        first = file.read_bytes()
+        getattr(hl.Pipeline([f]), f"compile_to_{method}")(str(file), arguments, target=hl.Target("host"))
+        assert file.read_bytes() == first
+    f.compile_to_lowered_stmt(str(tmp_path / "page"), arguments, hl.StmtOutputFormat.HTML)
+    assert (tmp_path / "page").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_bad_arguments_are_refused_and_leave_no_file(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    file = tmp_path / "f.o"
+    with pytest.raises(AlgorithmError, match=r"scaled needs factor, which the list of arguments lacks: it has image"):
+        f.compile_to_object(str(file), arguments[:1])
+    with pytest.raises(AlgorithmError, match="has one twice"):
+        f.compile_to_object(str(file), [*arguments, arguments[0]])
+    with pytest.raises(AlgorithmError, match="'two words' is no name for a function in C"):
+        f.compile_to_object(str(file), arguments, "two words")
+    with pytest.raises(NotImplementedError, match=r"compile_to OutputFileType\.c_source"):
+        f.compile_to({hl.OutputFileType.object: str(file), hl.OutputFileType.c_source: str(file)}, arguments, "f")
+    with pytest.raises(NotImplementedError, match="compile_to_c is not there yet"):
+        f.compile_to_c(str(file), arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_arguments_are_inferred_by_name() -> None:
+    f, _ = scaled()
+    found = f.infer_arguments()
+    assert [(a.name, a.kind, a.dimensions) for a in found] == [
+        ("factor", hl.ArgumentKind.InputScalar, 0),
+        ("image", hl.ArgumentKind.InputBuffer, 2),
+    ]
+
+
+def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
+    f, unused = hl.Func("f"), hl.ImageParam(hl.Float(64), 3, "unused")
+    f[x] = x
+    f.compile_to_header(str(tmp_path / "f.h"), [unused])
+    assert "int32_t f(const rfactor_buffer *a0, rfactor_buffer *a1);" in (tmp_path / "f.h").read_text()
+    f.compile_to_object(str(tmp_path / "f.o"), [unused])
+
+
+@pytest.mark.parametrize("name", ["trace_loads", "trace_stores", "trace_realizations"])
+def test_tracing_is_not_there(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(scaled()[0], name)()

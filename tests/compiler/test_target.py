@@ -1,0 +1,99 @@
+"""Targets: their names, what LLVM is told of them, and which are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.target import machine
+from rfactor.errors import TargetError
+from rfactor.native.engine import host
+
+
+@pytest.mark.parametrize(
+    "name", ["x86-64-linux", "x86-64-linux-avx2-fma", "arm-64-osx", "riscv-64-linux", "wasm-32-wasmrt"]
+)
+def test_a_name_is_read_and_written(name: str) -> None:
+    target = hl.Target(name)
+    assert target.to_string() == str(target) == name
+    assert target == hl.Target(target.os, target.arch, target.bits, list(target.features))
+
+
+def test_words_may_come_in_any_order_and_twice() -> None:
+    assert str(hl.Target("avx2-linux-x86-64-avx2")) == "x86-64-linux-avx2"
+
+
+def test_host_is_this_machine() -> None:
+    assert hl.Target("host") == hl.Target("") == hl.get_host_target()
+    assert hl.Target("host-no_asserts").has_feature(hl.TargetFeature.NoAsserts)
+    assert machine(hl.Target("host")) == machine(None) == machine(hl.Target()) == host()
+    assert hl.get_jit_target_from_environment().has_feature(hl.TargetFeature.JIT)
+    assert hl.get_host_target().supported()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x86-64", "it lacks os"),
+        ("avx2", "'avx2' is no target"),
+        ("x86-64-linux-avx3", "'avx3' is unknown"),
+    ],
+)
+def test_what_is_no_target_is_refused(name: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        hl.Target(name)
+    assert not hl.Target.validate_target_string(name)
+
+
+def test_no_code_for_targets_of_32_bits_nor_for_gpus() -> None:
+    with pytest.raises(TargetError, match=r"no code is generated for arm-32-linux.*bits 64"):
+        machine(hl.Target("arm-32-linux"))
+    with pytest.raises(NotImplementedError, match="the feature cuda of target x86-64-linux-cuda"):
+        machine(hl.Target("x86-64-linux-cuda"))
+    with pytest.raises(NotImplementedError, match="the feature sve of target x86-64-linux-sve"):
+        machine(hl.Target("x86-64-linux-sve"))
+    assert not hl.Target("arm-32-linux").supported()
+    assert not hl.Target("x86-64-linux-cuda").supported()
+    assert hl.Target("x86-64-linux-cuda").has_gpu_feature()
+
+
+def test_features_become_llvm_s() -> None:
+    assert machine(hl.Target("x86-64-linux-avx2-f16c")).features == "+avx2,+f16c"
+    assert machine(hl.Target("x86-64-linux-f16c")).converts_f16
+    assert not machine(hl.Target("x86-64-linux")).converts_f16
+    assert machine(hl.Target("arm-64-linux-sve2")).triple == "aarch64-unknown-linux-gnu"
+
+
+def test_features_are_given_and_taken() -> None:
+    target = hl.Target("x86-64-linux")
+    more = target.with_feature(hl.TargetFeature.AVX2)
+    assert (str(target), str(more)) == ("x86-64-linux", "x86-64-linux-avx2")
+    assert more.without_feature(hl.TargetFeature.AVX2) == target
+    target.set_features([hl.TargetFeature.AVX2, hl.TargetFeature.FMA])
+    assert target.features_all_of([hl.TargetFeature.FMA, hl.TargetFeature.AVX2])
+    assert not target.features_all_of([hl.TargetFeature.FMA, hl.TargetFeature.SVE])
+    assert target.features_any_of([hl.TargetFeature.FMA, hl.TargetFeature.SVE])
+    assert not target.features_any_of([hl.TargetFeature.SVE])
+    target.set_feature(hl.TargetFeature.FMA, False)
+    assert str(target) == "x86-64-linux-avx2"
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes"),
+    [("x86-64-linux", 4), ("x86-64-linux-avx2", 8), ("x86-64-linux-avx512_skylake", 16), ("arm-64-linux", 4)],
+)
+def test_how_many_values_a_vector_holds(name: str, lanes: int) -> None:
+    assert hl.Target(name).natural_vector_size(hl.Int(32)) == lanes
+    assert hl.Target(name).natural_vector_size(hl.UInt(8)) == 4 * lanes
+
+
+def test_realize_runs_here_alone() -> None:
+    f, x = hl.Func("f"), hl.Var("x")
+    f[x] = x
+    other = "arm-64-linux" if hl.get_host_target().arch != hl.TargetArch.ARM else "x86-64-linux"
+    with pytest.raises(TargetError, match="is not this machine"):
+        f.realize([3], hl.Target(other))
+    with pytest.raises(TargetError, match="is not this machine"):
+        f.compile_jit(hl.Target(other))
+    f.compile_jit(hl.get_jit_target_from_environment())
+    assert [f.realize([3], hl.get_host_target())[i] for i in range(3)] == [0, 1, 2]
