@@ -265,7 +265,7 @@ def test_loops_of_their_own_for_runs_in_which_a_condition_holds() -> None:
     f.specialize(p > 3).vectorize(x, 4)
     f.specialize(a.width() >= 8).unroll(x, 2)
     f.specialize(p > 3).parallel("x")
-    assert loop_nest(f) == dedent("""\
+    assert loop_nest([f]) == dedent("""\
         produce f:
           if p > 3:
             parallel x:

@@ -102,7 +102,7 @@ def running_sum() -> tuple[Any, Any]:
 def test_blocks_are_reduced_in_lanes_then_scanned_then_run_at_once() -> None:
     f, r = running_sum()
     f.update(0).parallel_scan(r.x, 64)
-    assert loop_nest(f) == dedent("""\
+    assert loop_nest([f]) == dedent("""\
         produce f.scan0:
           parallel r.x.block:
             vectorized r.x.lane:
@@ -133,7 +133,7 @@ def test_an_operator_that_does_not_commute_is_reduced_in_order() -> None:
     f[x] = a[0]
     f[r.x] = f[r.x - 1] * 3 + a[r.x]
     f.update(0).parallel_scan(r.x, 64)
-    assert "lane" not in loop_nest(f)
+    assert "lane" not in loop_nest([f])
 
 
 def test_a_later_update_keeps_its_number_and_a_consumer_sees_all() -> None:

@@ -167,6 +167,9 @@ class Func(Named, Placement, Compiled):
         """The value of the pure definition."""
         return Expr(self.function.pure.values[0], self.references)
 
+    __iter__ = None
+    """A function has a value at every point: there is no end to them."""
+
     def __getitem__(self, index: Any) -> FuncRef:
         given = index if isinstance(index, tuple) else (index,)
         if self.stages and len(given) != len(self._variables):
