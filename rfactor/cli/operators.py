@@ -87,6 +87,7 @@ def laws(op: Operator, limits: Limits) -> dict[str, Any]:
         for divisor in defined.conditions(op.components, everywhere=True):
             reason += f"; it has no value where {show(divisor)} fails"
         return {"verdict": "unknown", "reason": reason}
+    commutes, repeats = _known(commutative(op, limits)), _known(idempotent(op, limits))
     found = identities(op, limits, infinite=True)
     value = None if found.value is None else [show(e) for e in found.value]
     return {
@@ -96,8 +97,8 @@ def laws(op: Operator, limits: Limits) -> dict[str, Any]:
         "right_identity": value if found.kind in ("two-sided", "right") else None,
         "identity_kind": found.kind,
         "no_identity": [side for side in ("left", "right") if f"{side}_identity" in found.absent],
-        "commutative": _known(commutative(op, limits)),
-        "idempotent": _known(idempotent(op, limits)),
+        "commutative": commutes,
+        "idempotent": repeats,
     }
 
 

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
+from rfactor.errors import TypeMismatch
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, const, names, substitute
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
@@ -244,14 +243,20 @@ def _solved_for(op: Operator, side: Side, e: Tuple, limits: Limits) -> tuple[Tup
         if isinstance(verdict, Unknown):
             return verdict
         values = verdict.counterexample
-        candidate = tuple(const(p.type, values.get(p.name, 0)) if isinstance(p, Var) else p for p in e)
+        try:
+            candidate = tuple(const(p.type, values.get(p.name, 0)) if isinstance(p, Var) else p for p in e)
+        except TypeMismatch:
+            return Unknown("the solution is outside the type")  # of an unbounded integer
         proof = _proved(op, side, candidate, limits)
         if isinstance(proof, Proven):
             return candidate, proof
         if isinstance(proof, Unknown):
             return proof
         letter = "y" if side == "left_identity" else "x"
-        operand = tuple(const(t, proof.counterexample.get(f"{letter}{i}", 0)) for i, t in _numbered(op.types))
+        try:
+            operand = tuple(const(t, proof.counterexample.get(f"{letter}{i}", 0)) for i, t in _numbered(op.types))
+        except TypeMismatch:
+            return Unknown("what refutes the solution is outside the type")
         if operand in operands:
             return Unknown("the solution is not exact")
         operands.append(operand)
@@ -290,10 +295,16 @@ def _is_none(op: Operator, side: Side, e: Tuple, operands: Sequence[Tuple]) -> E
 
 
 def _is_nan(op: Operator, side: Side, e: Tuple, operand: Tuple) -> bool:
-    """Whether e makes a NaN of the operand in some component; False where variables of e leave that open."""
+    """Whether arithmetic makes a NaN of e and the operand in some component; False where variables leave that open."""
     result = op(e, operand) if side == "left_identity" else op(operand, e)
     ground = [part for part in result if part.type.is_float and not names(part)]
-    return any(bool(np.isnan(evaluate(part, {}, op.meaning))) for part in ground)
+    exact = [part for part in ground if not any(map(_divides_or_rounds, walk(part)))]
+    values = [evaluate(part, {}, op.meaning, "real")[0] for part in exact]
+    return any(bool(value != value) for value in values)
+
+
+def _divides_or_rounds(node: Expr) -> bool:
+    return isinstance(node, Call) or (isinstance(node, Op) and node.op == "/")
 
 
 def _numbered(types: Sequence[Type]) -> Iterator[tuple[int, Type]]:
