@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import click
 
 from rfactor.errors import ParseError
-from rfactor.ir.expr import Expr, Var, names
+from rfactor.ir.expr import Expr, Var, names, substitute
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show
 from rfactor.ir.types import Type
 from rfactor.matcher.check import as_type
 from rfactor.matcher.report import values_json
+from rfactor.prover import defined
+from rfactor.prover.identities import identities
 from rfactor.prover.limits import Limits
-from rfactor.prover.operator import Operator, associative, commutative, idempotent, identities
+from rfactor.prover.operator import Operator, associative, commutative, idempotent
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 
+_TAKEN = re.compile(r"z\d*|left|right")
 EXIT_CODES = {"associative": 0, "not_associative": 1, "unknown": 3}
 
 
@@ -47,13 +51,16 @@ def parse_operator(text: str, settings: dict[str, Any]) -> Operator:
             declared.setdefault(name, type_)
     update = parse_update(text, default, declared, (), Meaning(settings["semantics"]))
     renamed: dict[str, Expr] = {"y": Var(update.types[0], "y0")}
-    from rfactor.ir.expr import substitute
-
     components = tuple(substitute(e, renamed) if "y" in names(e) else e for e in update.components)
     op = Operator(components, update.types, update.meaning)
     for var in op.constants:
         if var.name[0] == "y" and var.name[1:].isdigit():
             raise ParseError(f"{var.name} is an operand, but the operator has {len(op.types)} components: {text}")
+        if _TAKEN.fullmatch(var.name):
+            raise ParseError(
+                f"a constant cannot be called {var.name}: the answer calls the third operand z, and the two sides left "
+                f"and right; constants are k, k0, … or any other name: {text}"
+            )
     return op
 
 
@@ -76,7 +83,11 @@ def laws(op: Operator, limits: Limits) -> dict[str, Any]:
             "idempotent": _known(idempotent(op, limits)),
         }
     if isinstance(verdict, Unknown):
-        return {"verdict": "unknown", "reason": verdict.reason}
+        reason = verdict.reason
+        for divisor in defined.conditions(op.components, everywhere=True):
+            reason += f"; it has no value where {show(divisor)} fails"
+        return {"verdict": "unknown", "reason": reason}
+    commutes, repeats = _known(commutative(op, limits)), _known(idempotent(op, limits))
     found = identities(op, limits, infinite=True)
     value = None if found.value is None else [show(e) for e in found.value]
     return {
@@ -85,8 +96,9 @@ def laws(op: Operator, limits: Limits) -> dict[str, Any]:
         "left_identity": value if found.kind in ("two-sided", "left") else None,
         "right_identity": value if found.kind in ("two-sided", "right") else None,
         "identity_kind": found.kind,
-        "commutative": _known(commutative(op, limits)),
-        "idempotent": _known(idempotent(op, limits)),
+        "no_identity": [side for side in ("left", "right") if f"{side}_identity" in found.absent],
+        "commutative": commutes,
+        "idempotent": repeats,
     }
 
 
@@ -111,7 +123,8 @@ def _text(answer: dict[str, Any]) -> str:
     for side in ("left", "right"):
         if f"{side}_identity" in answer:
             value = answer[f"{side}_identity"]
-            lines.append(f"{side + ' identity':<15}{'none found' if value is None else ', '.join(value)}")
+            missing = "none" if side in answer["no_identity"] else "not found"
+            lines.append(f"{side + ' identity':<15}{missing if value is None else ', '.join(value)}")
     for law in ("commutative", "idempotent"):
         if law in answer:
             lines.append(f"{law:<13}{words[answer[law]]}")

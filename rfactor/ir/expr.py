@@ -324,6 +324,11 @@ def select(condition: Expr, true: Expr, false: Expr) -> Op:
     return Op(true.type, "select", (condition, true, false))
 
 
+def clamp(value: Expr, low: Expr, high: Expr) -> Op:
+    """`value` brought between `low` and `high`: `low` where those cross, as Halide has it. Raises `TypeMismatch`."""
+    return apply("max", apply("min", value, high), low)
+
+
 def cast(type: Type, value: Expr) -> Expr:
     """`value` converted to `type` (lanes kept); the expression itself if it has that type already.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rfactor.errors import ParseError, TypeMismatch
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, apply, cast, const, select
+from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, apply, cast, clamp, const, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
 from rfactor.ir.update import Update
@@ -37,6 +37,22 @@ _MEANT = {
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
 """What functions of other libraries are called here."""
+_FOREIGN = (
+    (re.compile(r"&&"), "&& is written and"),
+    (re.compile(r"\|\|"), "|| is written or"),
+    (re.compile(r"!(?!=)"), "! is written not"),
+    (re.compile(r"\?"), "c ? a : b is written a if c else b, or select(c, a, b)"),
+    (re.compile(r"<>"), "<> is written !="),
+    (re.compile(r">>>"), ">>> is >> of an unsigned type"),
+)
+"""Operators of other languages."""
+_NOT_HERE: dict[type[ast.expr], str] = {
+    ast.Attribute: "a name after a dot", ast.Subscript: "an index in brackets", ast.Lambda: "a function",
+    ast.NamedExpr: "an assignment", ast.List: "a list", ast.Set: "a set", ast.Dict: "a dictionary",
+    ast.JoinedStr: "a text", ast.Starred: "a starred part", ast.ListComp: "a loop", ast.SetComp: "a loop",
+    ast.DictComp: "a loop", ast.GeneratorExp: "a loop", ast.Await: "await",
+}  # fmt: skip
+"""What of Python is not in the language."""
 _ASSIGNMENT = re.compile(r"(?<![=!<>])=(?!=)")
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "~", ast.Not: "not"}
 _CONSTANT_NAMES = {"inf": float("inf"), "nan": float("nan")}
@@ -88,7 +104,9 @@ class _Parser:
         if a is b:
             return
         if a.type is not None and b.type is not None and a.type != b.type:
-            raise self.error(f"{a.type} and {b.type} do not mix without a cast, as in {a.type}(…)", node)
+            types = sorted((a.type, b.type), key=lambda type_: type_.is_bool)
+            more = ", which is 1 where a condition holds and 0 elsewhere" if types[1].is_bool else ""
+            raise self.error(f"{types[0]} and {types[1]} do not mix without a cast, as in {types[0]}(…){more}", node)
         if (a.produced or b.produced) and not self.settled:
             self.deferred.append((a, b, node))
             return
@@ -198,21 +216,28 @@ class _Parser:
                 raise self.error("a call is of a name, without keywords", node)
             case ast.Tuple():
                 raise self.error("a tuple inside an expression; components stand at the top, separated by commas", node)
-        raise self.error(f"{type(node).__name__} is not part of the expression language", node)
+        raise self.error(f"{_NOT_HERE.get(type(node), 'this')} is not part of the expression language", node)
 
     def make(self, op: str, node: ast.AST, *builds: _Build) -> Expr:
+        return self.checked(node, lambda: apply(op, *(build() for build in builds)))
+
+    def checked(self, node: ast.AST, build: _Build) -> Expr:
         try:
-            return apply(op, *(build() for build in builds))
+            return build()
         except TypeMismatch as error:
             raise self.error(str(error), node) from None
 
-    def same(self, node: ast.AST, op: str, operands: Sequence[ast.expr]) -> tuple[_Cell, _Build]:
-        """An operation whose operands and result share one type; folded from the left."""
+    def alike(self, node: ast.AST, operands: Sequence[ast.expr]) -> tuple[_Cell, list[_Build]]:
+        """Operands of one type."""
         parts = [self.visit(operand) for operand in operands]
         for cell, _ in parts[1:]:
             self.unify(parts[0][0], cell, node)
-        builds = [build for _, build in parts]
-        return parts[0][0], lambda: self.chain(op, builds, node)
+        return parts[0][0], [build for _, build in parts]
+
+    def same(self, node: ast.AST, op: str, operands: Sequence[ast.expr]) -> tuple[_Cell, _Build]:
+        """An operation whose operands and result share one type; folded from the left."""
+        cell, builds = self.alike(node, operands)
+        return cell, lambda: self.chain(op, builds, node)
 
     def chain(self, op: str, builds: Sequence[_Build], node: ast.AST) -> Expr:
         result = builds[0]()
@@ -240,13 +265,7 @@ class _Parser:
         (cell, if_true), (other, if_false) = self.visit(true), self.visit(false)
         self.unify(cell, other, node)
 
-        def build() -> Expr:
-            try:
-                return select(condition(), if_true(), if_false())
-            except TypeMismatch as error:
-                raise self.error(str(error), node) from None
-
-        return cell, build
+        return cell, lambda: self.checked(node, lambda: select(condition(), if_true(), if_false()))
 
     def call(self, node: ast.Call, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
         if any(isinstance(arg, ast.Starred) for arg in args):
@@ -266,10 +285,8 @@ class _Parser:
             return cell, lambda: self.make("abs", node, build)
         if name == "clamp":
             need(3)
-            cell, build = self.same(node, "max", args[:2])
-            high, high_build = self.visit(args[2])
-            self.unify(cell, high, node)
-            return cell, lambda: self.make("min", node, build, high_build)
+            cell, (value, low, high) = self.alike(node, args)
+            return cell, lambda: self.checked(node, lambda: clamp(value(), low(), high()))
         if name == "select":
             need(3)
             return self.select(node, *args)
@@ -286,17 +303,15 @@ class _Parser:
         raise self.error(f"unknown function {name!r}; functions are {functions}", node)
 
     def same_call(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
-        parts = [self.visit(arg) for arg in args]
-        for cell, _ in parts[1:]:
-            self.unify(parts[0][0], cell, node)
+        cell, builds = self.alike(node, args)
 
         def build() -> Expr:
-            values = tuple(part() for _, part in parts)
+            values = tuple(part() for part in builds)
             if not values[0].type.is_float:
                 raise self.error(f"{name} takes floats, not {values[0].type}; cast, or let names be f32", node)
             return Call(values[0].type, name, values)
 
-        return parts[0][0], build
+        return cell, build
 
     def cast(self, type: Type, node: ast.expr) -> tuple[_Cell, _Build]:
         """A conversion; of a bare literal, that literal in the given type."""
@@ -345,6 +360,9 @@ def _syntax(text: str) -> list[ast.expr]:
     except SyntaxError as error:
         if (instead := _without_assignment(text)) is not None:
             raise ParseError(f"an update is what the accumulators become, without an assignment{instead}") from None
+        for pattern, instead in _FOREIGN:
+            if pattern.search(text):
+                raise ParseError(f"not an expression: {instead}, in: {text}") from None
         at = f" at column {error.offset}" if error.offset else " up to its end"
         raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:

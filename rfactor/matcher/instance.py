@@ -24,6 +24,10 @@ class Refutation:
     """A start, another, and two runs that end alike from the first and not from the second."""
     sentence: str
     proof: Proven
+    e: Sequence[Value]
+    x: Sequence[Value]
+    runs: tuple[Sequence[Datum], Sequence[Datum]]
+    constants: Mapping[str, Value]
 
 
 def start_names(update: Update) -> tuple[str, ...]:
@@ -50,10 +54,13 @@ def told(
     instance: dict[str, Value] = dict(zip(start_names(update), e, strict=True))
     instance |= {f"x{i}": value for i, value in enumerate(x)}
     instance |= constants
+    taken = {var.name for component in update.components for var in variables(component)}
+    # A datum called a1 beside one called a is not the first a of a run.
+    gap = "." if any(f"{name}{n}" in taken for run in runs for datum in run for name in datum for n in (1, 2)) else ""
     described = []
     for mark, run in zip(("", "'"), runs, strict=True):
         for number, datum in enumerate(run, 1):
-            suffix = str(number) if len(run) > 1 else ""
+            suffix = f"{gap}{number}" if len(run) > 1 else ""
             instance |= {f"{name}{mark}{suffix}": value for name, value in datum.items()}
         steps = [", ".join(f"{name} = {value}" for name, value in datum.items()) or "no data" for datum in run]
         described.append(f"({' then '.join(steps)})")
@@ -64,7 +71,33 @@ def told(
         f"both lead to {_shown(from_e[0])}, but from {_shown(x)} they lead to {_shown(from_x[0])} and "
         f"{_shown(from_x[1])}; and every other start has such a pair"
     )
-    return Refutation(instance, sentence, proof)
+    return Refutation(instance, sentence, proof, e, x, runs, constants)
+
+
+def of_whole(update: Update, part: Sequence[int], found: Refutation) -> Refutation | None:
+    """A refutation of the components `part` of an update, told of all; None if exact values do not show it.
+
+    What the other components start from and read does not matter: one value, for which nothing is divided by zero.
+    """
+    for fill in (0, 1, 2, 5):
+        states: list[list[Value]] = []
+        for own in (found.e, found.x):
+            values = dict(zip(part, own, strict=True))
+            kinds = zip(range(len(update.types)), update.types, strict=True)
+            states.append([values.get(i, bool(fill) if t.is_bool else fill) for i, t in kinds])
+        others: dict[str, Value] = {
+            var.name: bool(fill) if var.type.is_bool else fill
+            for component in update.components
+            for var in variables(component)
+            if var not in update.accumulators
+        }
+        constants = {name: found.constants.get(name, others[name]) for name in others if name in update.constants}
+        data = {name: value for name, value in others.items() if name not in constants}
+        one, other = ([data | dict(datum) for datum in run] for run in found.runs)
+        whole = told(update, states[0], states[1], (one, other), constants, found.proof)
+        if whole is not None:
+            return whole
+    return None
 
 
 def _final(update: Update, start: Sequence[Value], run: Sequence[Datum], constants: Datum) -> list[Any]:

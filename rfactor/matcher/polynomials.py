@@ -190,23 +190,30 @@ def claims(update: Update) -> Iterator[Claim]:
     if found is None:
         return
     reader, step = found
-    step = _generalised(step, reader)
-    ring = reader.ring
+    general = _generalised(step, reader)
     try:
-        for start in _starts(reader, step):
-            run, e = step, tuple(ring.constant(value) for value in start)
-            for length in range(1, _LONGEST_RUN + 1):
-                if length > 1:
-                    run = _renamed(step, reader, length).after(run, ring)
-                solved = _solve(run, run.of(e, ring), reader)
-                if solved is not None:
-                    claim = _claim(update, reader, solved, start)
-                    if claim is not None:
-                        yield claim
-                    if solved.unique:
-                        break
+        yield from _from_starts(update, reader, general, _starts(reader, general))
+        if general is not step and reader.count == 1:
+            # What is added may be an affine function of the factor: then a datum tells of both, and 1 stays 1.
+            yield from _from_starts(update, reader, step, _telling(reader, step))
     except TooLarge:
         return
+
+
+def _from_starts(update: Update, reader: Reader, step: _Map, starts: Iterator[tuple[int, ...]]) -> Iterator[Claim]:
+    ring = reader.ring
+    for start in starts:
+        run, e = step, tuple(ring.constant(value) for value in start)
+        for length in range(1, _LONGEST_RUN + 1):
+            if length > 1:
+                run = _renamed(step, reader, length).after(run, ring)
+            solved = _solve(run, run.of(e, ring), reader)
+            if solved is not None:
+                claim = _claim(update, reader, solved, start)
+                if claim is not None:
+                    yield claim
+                if solved.unique:
+                    break
 
 
 def _generalised(step: _Map, reader: Reader) -> _Map:
@@ -274,6 +281,17 @@ def _starts(reader: Reader, step: _Map) -> Iterator[tuple[int, ...]]:
     ranks = [_rank(step, start, ring) for start in seen]
     best = max(ranks)
     yield from [tuple(start) for start, rank in zip(seen, ranks, strict=True) if rank == best][:_STARTS]
+
+
+def _telling(reader: Reader, step: _Map) -> Iterator[tuple[int, ...]]:
+    """Values of a single `e` for which some product of data occurs once in `f(e; d)`, which then tells it."""
+    ring = reader.ring
+    factor, added = step.matrix[0][0], step.offset[0]
+    for monomial in factor:
+        slope, constant = (Fraction(_balanced(part.get(monomial, 0), ring)) for part in (factor, added))
+        value = (1 - constant) / slope
+        if monomial and value.denominator == 1:
+            yield (int(value),)
 
 
 def _rank(step: _Map, start: list[int], ring: Ring) -> int:

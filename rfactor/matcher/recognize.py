@@ -11,7 +11,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
-from rfactor.matcher.instance import Refutation, start_names
+from rfactor.matcher.instance import Refutation, of_whole
 from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
@@ -190,12 +190,9 @@ def _refuted_part(update: Update, part: Subgraph, limits: Limits) -> Refutation 
     found = refute(own, limits, same_length=len(part) < len(update.types))
     if found is None or len(part) == len(update.types):
         return found
-    numbers = {f"x{new}": f"x{old}" for new, old in enumerate(part)}
-    starts = start_names(update)
-    numbers |= {name: starts[old] for name, old in zip(start_names(own), part, strict=True)}
-    instance = {numbers.get(name, name): value for name, value in found.instance.items()}
+    whole = of_whole(update, part, found)
     components = ", ".join(f"x{i}" for i in part)
-    return replace(found, instance=instance, sentence=f"of {components}: {found.sentence}")
+    return None if whole is None else replace(whole, sentence=f"of {components}: {found.sentence}")
 
 
 def _lifted(update: Update, lifted: Discharged) -> Answer:

@@ -276,7 +276,7 @@ def _by_solver(
             return Unknown(outcome.reason)
         if isinstance(outcome, Sat):
             refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
-            return refuted if refuted is not None else Unknown("the solver's counterexample does not evaluate to one")
+            return refuted if refuted is not None else Unknown("neither a proof nor a counterexample was found")
     return Proven("smt", (time.perf_counter() - start) * 1000)
 
 

@@ -1,11 +1,10 @@
-"""Laws of a binary operator as it stands: associativity, commutativity, identities, idempotence."""
+"""Laws of a binary operator as it stands: associativity, commutativity, idempotence."""
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rfactor.ir.expr import Const, Expr, Var, apply, const, substitute_all
@@ -16,12 +15,10 @@ from rfactor.prover import sampling
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, without_infinities
 from rfactor.prover.limits import DEFAULT, Limits
-from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
+from rfactor.prover.verdict import Proven, Unknown, Verdict
 
 Kind = Literal["two-sided", "left", "right", "none"]
 Tuple = tuple[Expr, ...]
-_TRIED = 4096
-"""Most combinations of candidate constants that are sampled as an identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +44,6 @@ class Operator:
         """The variables that are no operand."""
         own = {f"{letter}{i}" for letter in "xy" for i in range(len(self.types))}
         return tuple(var for var in sampling.used(self.components) if var.name not in own)
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Where the operator does nothing, on which side, and what proves it."""
-
-    value: Tuple | None
-    """A left (or two-sided) identity, over the constants; for kind `right` a right one."""
-    kind: Kind
-    proofs: tuple[tuple[Literal["left_identity", "right_identity"], Proven], ...] = field(default=())
 
 
 def associative(op: Operator, limits: Limits = DEFAULT) -> Verdict:
@@ -86,53 +73,6 @@ def idempotent(op: Operator, limits: Limits = DEFAULT) -> Verdict:
     return prove_equal(op(x, x), x, meaning=op.meaning, limits=limits)
 
 
-def left_identity(op: Operator, e: Tuple, limits: Limits = DEFAULT) -> Verdict:
-    """Whether op(e, y) = y for all y; with infinite parts in `e`, for all finite y, and without NaN."""
-    y = op.operands("y")
-    return _acts_as_identity(op(e, y), y, op, limits)
-
-
-def right_identity(op: Operator, e: Tuple, limits: Limits = DEFAULT) -> Verdict:
-    """Whether op(x, e) = x for all x; with infinite parts in `e`, for all finite x, and without NaN."""
-    x = op.operands("x")
-    return _acts_as_identity(op(x, e), x, op, limits)
-
-
-def _acts_as_identity(result: Tuple, operand: Tuple, op: Operator, limits: Limits) -> Verdict:
-    try:
-        result = tuple(without_infinities(e) for e in result)
-    except Undefined as error:
-        return Unknown(str(error))
-    return prove_equal(result, operand, meaning=op.meaning, limits=limits)
-
-
-def identities(op: Operator, limits: Limits = DEFAULT, infinite: bool = False) -> Identity:
-    """An identity of the operator, two-sided if there is one among the candidates, else left, else right.
-
-    Candidates are the constants that identities are made of (0, 1, all ones, the ends of the type, infinities, and the
-    operator's own constants); `none` means that none of these is one. With `infinite`, ±inf is tried for unbounded
-    integers too (as constants of type f64, see `prover.infinity`).
-    """
-    right_only: Identity | None = None
-    left_only: Identity | None = None
-    for e in _candidates(op, True, infinite):
-        proof = left_identity(op, e, limits)
-        if not isinstance(proof, Proven):
-            continue
-        other = right_identity(op, e, limits)
-        if isinstance(other, Proven):
-            return Identity(e, "two-sided", (("left_identity", proof), ("right_identity", other)))
-        left_only = left_only or Identity(e, "left", (("left_identity", proof),))
-    if left_only is not None:
-        return left_only
-    for e in _candidates(op, False, infinite):
-        proof = right_identity(op, e, limits)
-        if isinstance(proof, Proven):
-            right_only = Identity(e, "right", (("right_identity", proof),))
-            break
-    return right_only or Identity(None, "none")
-
-
 def constants_of(type_: Type, loop_constants: Sequence[Var], meaning: Meaning, infinite: bool = False) -> list[Expr]:
     """What an identity's component of this type may be, likeliest first."""
     if type_.is_bool:
@@ -150,25 +90,3 @@ def constants_of(type_: Type, loop_constants: Sequence[Var], meaning: Meaning, i
         if var.type == type_:
             result += [var, simplify(apply("neg", var))]
     return list(dict.fromkeys(result))
-
-
-def _candidates(op: Operator, left: bool, infinite: bool) -> Iterator[Tuple]:
-    """Tuples of constants that act as an identity on samples."""
-    operand = op.operands("y" if left else "x")
-    choices = [constants_of(type_, op.constants, op.meaning, infinite) for type_ in op.types]
-    count = 0
-    for e in itertools.product(*choices):
-        count += 1
-        if count > _TRIED:
-            return
-        try:
-            result = tuple(without_infinities(c) for c in (op(e, operand) if left else op(operand, e)))
-        except Undefined:
-            continue
-        if sampling.refute(result, operand, op.meaning, count=32) is None:
-            yield e
-
-
-def counterexample(verdict: Verdict) -> Refuted | None:
-    """The refutation in a verdict, if it is one."""
-    return verdict if isinstance(verdict, Refuted) else None

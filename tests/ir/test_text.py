@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rfactor as hl
 from rfactor.errors import ParseError
+from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Op, Var, apply, variables
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show, show_tuple
@@ -73,14 +76,33 @@ def test_chained_comparisons_conditionals_and_many_armed_minima():
     assert parse_expr("min(a, b, c)", types) == parse_expr("min(min(a, b), c)", types)
 
 
+def test_clamp_between_ends_that_cross_gives_the_low_one_as_in_the_language_of_pipelines():
+    types = dict.fromkeys(("v", "low", "high"), I32)
+    clamped = parse_expr("clamp(v, low, high)", types)
+    assert clamped == parse_expr("max(min(v, high), low)", types)
+    assert clamped == hl.clamp(*(hl.Param(hl.Int(32), name) for name in types)).node
+    env = {"v": np.array([5, 20, -3]), "low": np.array([10, 10, 10]), "high": np.array([0, 0, 0])}
+    assert evaluate(clamped, env).tolist() == [10, 10, 10]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "empty text"),
         ("x +", "up to its end"),
         ("x + + ) a", "column 7"),
-        ("x.y", "Attribute is not part"),
+        ("x.y", "a name after a dot is not part"),
         ("x ** 2", "a power is written as a product"),
+        ("x > 0 && a > 0", "&& is written and, in: x > 0 && a > 0"),
+        ("x || a", r"\|\| is written or"),
+        ("!x", "! is written not"),
+        ("x != a && b", "^not an expression: && is written and"),
+        ("x > 0 ? a : b", "written a if c else b"),
+        ("x <> a", "<> is written !="),
+        ("x + (lambda: 3)", "a function is not part"),
+        ("(x := a)", "an assignment is not part"),
+        ("[x, a]", "a list is not part"),
+        ("0 < a < x", "as in i32\\(…\\), which is 1 where a condition holds"),
         ("x += a", "without an assignment: x \\+ a"),
         ("x0, x1 = x0 + a, x1", "without an assignment: x0 \\+ a, x1"),
         ("x **= 2", "without an assignment$"),
@@ -106,7 +128,7 @@ def test_chained_comparisons_conditionals_and_many_armed_minima():
         ("x is a", "comparisons are <, <="),
         ("x + 'a'", "a literal is"),
         ("exp(x)", "exp takes floats, not i32"),
-        ("x[0]", "Subscript is not part"),
+        ("x[0]", "an index in brackets is not part"),
         ("min(*x)", "starred"),
         ("x + " + "(" * 500 + "a" + ")" * 500, "not an expression"),
         ("x" + " + -(a" * 600 + ")" * 600, "nested"),

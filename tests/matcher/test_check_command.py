@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from rfactor.cli.check import batch_line, check
 from rfactor.cli.main import main
+from rfactor.errors import ParseError
 from rfactor.matcher.check import check as decide
 
 KEYS = {
@@ -121,6 +122,34 @@ def test_operators_as_they_stand() -> None:
     pair = json.loads(run("--operator", "min(x0, y0), select(x0 < y0, x1, y1)", "--json")[1])
     assert pair["left_identity"] is not None
     assert pair["right_identity"] is None
+
+
+def test_identities_of_operators_are_found_or_excluded_or_left_open() -> None:
+    def asked(operator: str, type_: str = "i32") -> tuple[Any, ...]:
+        answer = json.loads(run("--operator", operator, "--type", type_, "--json")[1])
+        return tuple(answer[key] for key in ("left_identity", "right_identity", "identity_kind", "no_identity"))
+
+    assert asked("x*y + 3*x + 3*y + 6") == (["-2"], ["-2"], "two-sided", [])
+    assert asked("x*y*2") == (None, None, "none", ["left", "right"])
+    assert asked("y") == (["0"], None, "left", ["right"])
+    assert asked("x*y*0.3", "f32") == (None, None, None, [])
+    assert "left identity  none\n" in run("--operator", "x*y*2")[1]
+    assert "left identity  not found\n" in run("--operator", "x*y*0.3", "--type", "f32")[1]
+
+
+@pytest.mark.parametrize("name", ["z", "z0", "left", "right"])
+def test_a_constant_of_an_operator_takes_no_name_of_the_answer(name: str) -> None:
+    with pytest.raises(ParseError, match=f"a constant cannot be called {name}"):
+        run("--operator", f"x + {name}")
+    no = json.loads(run("--operator", "x + w", "--json")[1])["counterexample"]
+    assert set(no) == {"x", "y", "z", "w", "left", "right"}
+    assert (no["left"], no["right"]) == (no["x"] + 2 * no["w"], no["x"] + no["w"])
+
+
+def test_an_operator_that_may_divide_by_zero_says_so_where_nothing_is_known() -> None:
+    answer = json.loads(run("--operator", "(x + y)/(1.0 + x*y)", "--type", "f32", "--json")[1])
+    assert answer["verdict"] == "unknown"
+    assert "it has no value where 1.0 + x0 * y0 != 0.0 fails" in answer["reason"]
 
 
 @pytest.mark.parametrize("update", ["x + a", "x*a + b", "min(x0, a), select(x0 <= a, x1, i)", "x / a"])

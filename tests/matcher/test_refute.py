@@ -113,3 +113,44 @@ def test_an_infinity_that_adds_up_is_no_identity(type_):
     """-inf would be one of max, but min(-inf, y) is -inf: that it is near to 0 was once the rounding of an infinity."""
     answer = check("max(x0, a), x1 + min(x0, a)", type_, semantics="math")
     assert (answer.verdict, answer.identity, answer.identity_kind) == ("associative", None, "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("~min(x0, a), x1", "u8"),
+        ("~min(x0, a), x1 + b", "u8"),
+        ("x0 + a, abs(x1 - b)", "i32"),
+        ("x0 + a, max(x1 + b, c), x2 + k", "i32"),
+        ("x0 + k*a, ~min(x1, a1), x2 + a", "u8"),
+        ("x0 + e0, ~min(x1, a)", "u8"),
+        ("x0 + a/b, abs(x1 - c)", "f64"),
+        ("(x0 + a)//2, x1 + x0", "i32"),
+    ],
+)
+def test_an_instance_holds_all_that_the_whole_update_reads(text: str, type_: str) -> None:
+    update = parse_update(text, parse_type(type_))
+    answer = check(text, type=type_)
+    assert answer.verdict == "not_associative"
+    instance = dict(answer.counterexample or {})
+    start = "start" if "e0" in {v.name for v in update.data} else "e"
+    types = {v.name: v.type for component in update.components for v in variables(component)}
+    data = [v.name for v in update.data]
+    gap = "." if any(f"{name}{n}" in data for name in data for n in (1, 2)) else ""
+    numbers = range(len(update.types))
+    ends, told = {}, {f"{first}{i}" for first in (start, "x") for i in numbers} | {v.name for v in update.accumulators}
+    told |= {name for name in update.constants if name in types}
+    for mark in ("", "'"):
+        suffixes = [s for s in ("", f"{gap}1", f"{gap}2") if f"{data[0]}{mark}{s}" in instance]
+        told |= {f"{name}{mark}{suffix}" for suffix in suffixes for name in data}
+        for first in (start, "x"):
+            state = [instance[f"{first}{i}"] for i in numbers]
+            for suffix in suffixes:
+                values = {name: instance.get(name) for name in types} | {f"x{i}": state[i] for i in numbers}
+                values |= {name: instance[f"{name}{mark}{suffix}"] for name in data}
+                env = {name: as_array(types[name], [values[name]], update.meaning, "real") for name in types}
+                state = [evaluate(component, env, update.meaning, "real")[0] for component in update.components]
+            ends[first, mark] = state
+    assert set(instance) == told
+    assert ends[start, ""] == ends[start, "'"]
+    assert ends["x", ""] != ends["x", "'"]

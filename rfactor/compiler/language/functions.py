@@ -38,11 +38,11 @@ def _extreme(op: str, a: ExprLike, *rest: ExprLike) -> Expr:
 
 
 def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
-    """`value` held between `low` and `high`, which are converted to its type."""
+    """`value` held between `low` and `high`, which are converted to its type; `low` where those cross."""
     held = as_expr(value)
     type_ = held.node.type
-    ends = [converted(type_, as_expr(end, type_ if is_number(end) else None)) for end in (low, high)]
-    return binary("max", binary("min", held, ends[1]), ends[0])
+    least, most = (converted(type_, as_expr(end, type_ if is_number(end) else None)) for end in (low, high))
+    return Expr(ir.clamp(held.node, least.node, most.node), joined(held, least, most))
 
 
 def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | Tuple:
