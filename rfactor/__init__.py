@@ -20,11 +20,31 @@ _HOME = {
     **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
     **dict.fromkeys(
         (
-            "select", "mux", "min", "max", "clamp", "abs", "absd", "cast", "saturating_cast", "likely",
+            "select", "mux", "min", "max", "clamp", "abs", "absd", "lerp", "cast", "saturating_cast", "reinterpret",
             "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64",
-            "exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "floor", "ceil", "round", "trunc", "pow",
+            "i8_sat", "i16_sat", "i32_sat", "i64_sat", "u8_sat", "u16_sat", "u32_sat", "u64_sat",
+            "likely", "likely_if_innermost", "strict_float", "unsafe_promise_clamped", "logical_not",
         ),
         _LANGUAGE + "functions",
+    ),
+    **dict.fromkeys(
+        (
+            "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
+            "acosh", "atanh", "floor", "ceil", "round", "trunc", "fract", "pow", "hypot", "erf", "is_nan", "is_inf",
+            "is_finite", "fast_exp", "fast_log", "fast_sin", "fast_cos", "fast_pow", "fast_inverse",
+            "fast_inverse_sqrt",
+        ),
+        _LANGUAGE + "mathematics",
+    ),
+    **dict.fromkeys(
+        (
+            "popcount", "count_leading_zeros", "count_trailing_zeros", "concat_bits", "extract_bits",
+            "div_round_to_zero", "mod_round_to_zero", "saturating_add", "saturating_sub",
+            "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub", "widen_right_mul",
+            "halving_add", "halving_sub", "rounding_halving_add", "rounding_shift_left", "rounding_shift_right",
+            "widening_shift_left", "widening_shift_right", "mul_shift_right", "rounding_mul_shift_right",
+        ),
+        _LANGUAGE + "integers",
     ),
     "Expr": _LANGUAGE + "expr",
     "Tuple": _LANGUAGE + "tuple",

@@ -138,13 +138,14 @@ def _rule(expr: Op) -> _Rule:
 
 
 def _intrinsic(expr: Call) -> _Rule:
-    """Functions of floats are the array evaluator's: there is one routine for each."""
+    """Intrinsics are the array evaluator's: there is one routine for each."""
     arguments = tuple(Var(arg.type, f"a{i}") for i, arg in zip(range(len(expr.args)), expr.args, strict=True))
     call = Call(expr.type, expr.name, arguments)
 
     def rule(*values: Value) -> Value:
         env = {var.name: np.array([value], dtype_of(var.type)) for var, value in zip(arguments, values, strict=True)}
-        return float(evaluate(call, env)[0])
+        value: Value = evaluate(call, env)[0].item()
+        return value
 
     return rule
 

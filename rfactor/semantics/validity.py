@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Op, Var, apply, select, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
 from rfactor.ir.types import BOOL, I32, Type
 
 
@@ -155,8 +155,12 @@ def _variable(node: Var, function: Function, bound: Mapping[str, Var], scope: Sc
 
 def _call(node: Call, function: Function, scope: Scope, where: str) -> None:
     if node.kind == "intrinsic":
-        if INTRINSICS.get(node.name) != len(node.args):
-            raise AlgorithmError(f"{where}: {node} is no function of the language with {len(node.args)} arguments")
+        try:
+            checked = intrinsic(node.name, *node.args)
+        except TypeMismatch as error:
+            raise AlgorithmError(f"{where}: {error}") from error
+        if checked.type != node.type:
+            raise AlgorithmError(f"{where}: {node} is {checked.type}, not {node.type}")
         return
     types: tuple[Type, ...]
     if node.kind == "image":

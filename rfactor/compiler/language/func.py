@@ -56,6 +56,10 @@ class FuncRef(Expr):
         """The number of components."""
         return len(self)
 
+    def components(self) -> tuple[Expr, ...] | None:
+        """The components of a function that has several; None of one."""
+        return tuple(self[i] for i in range(len(self))) if len(self) > 1 else None
+
     def _updated(self, op: str, value: ExprLike, start: int) -> Expr | Tuple:
         """`f[…] op= value`; a function that is not defined yet starts at `start`."""
         if not self._func.defined():
