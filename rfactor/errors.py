@@ -31,5 +31,9 @@ class BufferError(Error, ValueError):
     """A buffer given at run time has the wrong type, rank or size."""
 
 
+class OutOfBounds(BufferError, IndexError):
+    """An element or a part of a buffer is asked for that it does not have."""
+
+
 class TableError(Error):
     """A table file is damaged, foreign, or of another version."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
-from rfactor.ir.types import BOOL, I32, Type
+from rfactor.ir.types import BOOL, I32, I64, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ def validate(algorithm: Algorithm) -> None:
     parameters = {parameter.name: parameter for parameter in algorithm.parameters}
     for image in algorithm.images:
         for d in range(image.dimensions):
-            for end in ("min", "extent"):
-                parameters[f"{image.name}.{end}.{d}"] = Var(I32, f"{image.name}.{end}.{d}")
+            for end, type_ in (("min", I32), ("extent", I32), ("stride", I64)):
+                parameters[f"{image.name}.{end}.{d}"] = Var(type_, f"{image.name}.{end}.{d}")
     _distinct((*(f.name for f in algorithm.functions), *images, *parameters), "functions, images and parameters")
     known: dict[str, Function] = {}
     for function in algorithm.functions:

@@ -10,7 +10,7 @@ from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule
 from rfactor.errors import AlgorithmError
-from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.algorithm import Algorithm, Requirement
 from rfactor.ir.expr import Var
 
 
@@ -36,7 +36,14 @@ def parts(functions: Iterable[Func]) -> list[object]:
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
+        found += (promised(used) for used in func.references.values())
+        found += (output.promises for output in func.output_images)
     return found
+
+
+def promised(used: object) -> object:
+    """What is promised of an array or a parameter, an object that is replaced where a promise is added."""
+    return used.promises if isinstance(used, ImageParam | Param) else None
 
 
 def freeze(*outputs: Func) -> Frozen:
@@ -45,6 +52,19 @@ def freeze(*outputs: Func) -> Frozen:
     images: dict[str, Buffer | ImageParam] = {}
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
+    asked: dict[Requirement, None] = {}
+
+    def given(name: str, used: object) -> None:
+        if isinstance(used, Buffer):
+            images.setdefault(name, used)
+        elif isinstance(used, ImageParam | Param) and name not in images and name not in parameters:
+            if isinstance(used, ImageParam):
+                images[name] = used
+            else:
+                parameters[name] = used
+            asked.update(dict.fromkeys(used.requirements()))
+            for other, needed in used.references().items():
+                given(other, needed)
 
     def visit(func: Func) -> None:
         if func.name() in done:
@@ -56,23 +76,26 @@ def freeze(*outputs: Func) -> Frozen:
         for name, used in func.references.items():
             if isinstance(used, Func):
                 visit(used)
-            elif isinstance(used, Buffer | ImageParam):
-                images.setdefault(name, used)
-            elif isinstance(used, Param):
-                parameters.setdefault(name, used)
+            else:
+                given(name, used)
         done[func.name()] = func
 
     for output in outputs:
         visit(output)
+        for image in output.output_images:
+            asked.update(dict.fromkeys(image.requirements()))
+            for name, needed in image.references().items():
+                given(name, needed)
     algorithm = Algorithm(
         tuple(func.function for func in done.values()),
         tuple(output.name() for output in outputs),
         tuple(image.image() for image in images.values()),
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
+        tuple(asked),
     )
     schedules = {
         name: FunctionSchedule(tuple(state.schedule for state in func.stages), func.level, func.level)
         for name, func in done.items()
     }
-    given = tuple(images.values()), tuple(parameters.values())
-    return Frozen(algorithm, Schedule(schedules), *given, tuple(done.values()))
+    inputs = tuple(images.values()), tuple(parameters.values())
+    return Frozen(algorithm, Schedule(schedules), *inputs, tuple(done.values()))

@@ -8,6 +8,7 @@ from typing import Any
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, binary, converted, is_number, joined
+from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.stage import Directives, Stage, StageState, variable_name
 from rfactor.compiler.language.tuple import Tuple
@@ -95,6 +96,8 @@ class Func(Named, Directives):
         self.level: LoopLevel = INLINED
         self.references: dict[str, Any] = {}
         """What its definitions refer to, by name."""
+        self.output_images: list[OutputImageParam] = []
+        """What is promised of the arrays that it is computed into, a component each, once it was asked for."""
         self.answer: Answer | None = None
         """For an intermediate that `rfactor` made: the operator, and what proved it,"""
         self.ranges: Mapping[str, ReductionVariable] = {}
@@ -115,6 +118,7 @@ class Func(Named, Directives):
         self.stages = [StageState(stage, default_stage(function, stage)) for stage in function.stages]
         self.level = ROOT
         self.references = dict(references)
+        self.output_images = []
         self.answer = answer
         self.ranges = ranges
         self.executables = {}
@@ -160,6 +164,24 @@ class Func(Named, Directives):
     def num_update_definitions(self) -> int:
         """The number of updates."""
         return max(len(self.stages) - 1, 0)
+
+    def output_buffers(self) -> list[OutputImageParam]:
+        """The arrays that it is computed into, a component each: promises of their boxes may be made."""
+        if not self.output_images:
+            name, function = self.name(), self.function
+            for component, type_ in zip(range(len(function.types)), self.types(), strict=True):
+                buffer = f"{name}.{component}"
+                self.output_images.append(
+                    OutputImageParam(name, type_, len(function.variables), "output", buffer, None)
+                )
+        return self.output_images
+
+    def output_buffer(self) -> OutputImageParam:
+        """The array that its one component is computed into. Raises `TypeMismatch` for several."""
+        found = self.output_buffers()
+        if len(found) != 1:
+            raise TypeMismatch(f"{self.name()} has {len(found)} components: take output_buffers()[i]")
+        return found[0]
 
     def has_update_definition(self) -> bool:
         """Whether it has updates."""

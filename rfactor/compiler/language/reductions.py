@@ -29,7 +29,7 @@ def _parts(what: str, given: tuple[ExprLike, ...]) -> tuple[RDom, Expr, tuple[Va
     taken = set(domains[0].variable_names()) | set(value.uses)
     for name, used in value.uses.items():
         if isinstance(used, ImageParam):
-            taken |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent")}
+            taken |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent", "stride")}
     free = (v for v in variables(value.node) if isinstance(v, IrVar) and v.name not in taken)
     return domains[0], value, tuple(Var(v.name) for v in free)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
@@ -10,7 +10,7 @@ from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import ReductionDomain, ReductionVariable
+from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
 from rfactor.ir.types import BOOL, I32
 
@@ -187,9 +187,11 @@ class Param(Named, Expr):
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
         if name is not None and not isinstance(name, str):
             name, value = None, name
-        Named.__init__(self, name, "p")
+        Named.__init__(self, name or None, "p")
         Expr.__init__(self, ir.Var(type.ir, self._name))
         self._value: bool | int | float | None = None
+        self.promises: Mapping[str, Expr] = {}
+        """The ends of its range that were set: `min` and `max`."""
         if value is not None:
             self.set(value)
 
@@ -209,3 +211,47 @@ class Param(Named, Expr):
         if self._value is None:
             raise BufferError(f"the parameter {self._name} has no value: call {self._name}.set(…) before realize")
         return self._value
+
+    def set_range(self, low: ExprLike, high: ExprLike) -> None:
+        """Promise that the value is between two ends; checked on entry of the pipeline."""
+        self.set_min_value(low)
+        self.set_max_value(high)
+
+    def set_min_value(self, low: ExprLike) -> None:
+        """Promise that the value is no less."""
+        self._promise("min", low)
+
+    def set_max_value(self, high: ExprLike) -> None:
+        """Promise that the value is no greater."""
+        self._promise("max", high)
+
+    def min_value(self) -> Expr | None:
+        """The least value, None if none was set."""
+        return self.promises.get("min")
+
+    def max_value(self) -> Expr | None:
+        """The greatest value, None if none was set."""
+        return self.promises.get("max")
+
+    def set_estimate(self, value: ExprLike) -> None:
+        """Nothing: estimates are for autoschedulers."""
+
+    def _promise(self, end: str, value: ExprLike) -> None:
+        held = as_expr(value)
+        if any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(held.node)):
+            raise AlgorithmError(f"the {end} of {self._name} is known before anything is computed, unlike {held}")
+        self.promises = {**self.promises, end: converted(self.node.type, held)}
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What is checked on entry."""
+        found = []
+        for end, value in self.promises.items():
+            holds = ir.apply(">=" if end == "min" else "<=", self.node, value.node)
+            side = "least" if end == "min" else "most"
+            message = f"the parameter {self._name} is {{}}, where at {side} {{}} was promised"
+            found.append(Requirement(holds, message, (self.node, value.node)))
+        return tuple(found)
+
+    def references(self) -> Uses:
+        """What its promises refer to."""
+        return {name: used for value in self.promises.values() for name, used in value.uses.items()}

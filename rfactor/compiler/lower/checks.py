@@ -19,7 +19,8 @@ from rfactor.ir.types import BOOL, I32, I64
 
 def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str]) -> Stmt:
     """The assertions, in the order of the arguments. `sparse` names arrays whose dimension 0 may have any stride."""
-    checks: list[Assert] = [*coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
+    checks = [Assert(asked.condition, asked.message, asked.arguments) for asked in algorithm.requirements]
+    checks += [*coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
