@@ -15,8 +15,13 @@ __version__ = "0.1.0"
 _LANGUAGE = "rfactor.compiler.language."
 _HOME = {
     **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type"), _LANGUAGE + "types"),
-    **dict.fromkeys(("Var", "RVar", "RDom", "Param"), _LANGUAGE + "variables"),
+    **dict.fromkeys(("Var", "RVar", "RDom", "Range", "Param"), _LANGUAGE + "variables"),
+    **dict.fromkeys(("_", *(f"_{i}" for i in range(10))), _LANGUAGE + "variables"),
     **dict.fromkeys(("Buffer", "ImageParam"), _LANGUAGE + "buffer"),
+    "BufferDimension": _LANGUAGE + "region",
+    "OutputImageParam": _LANGUAGE + "images",
+    **dict.fromkeys(("vars", "funcs", "lambda_func", "evaluate", "memoize_tag"), _LANGUAGE + "shorthands"),
+    **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
     **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
     **dict.fromkeys(
         (
@@ -55,6 +60,8 @@ _HOME = {
     **dict.fromkeys(("sum", "product", "maximum", "minimum", "argmax", "argmin"), _LANGUAGE + "reductions"),
 }  # fmt: skip
 """Where each public name lives."""
+_MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": "rfactor.imageio"}
+"""Public names that are modules."""
 
 _NOT_YET = frozenset(
     [
@@ -62,52 +69,16 @@ _NOT_YET = frozenset(
         "Target",
         "get_host_target",
         "get_jit_target_from_environment",
-        "OutputImageParam",
-        "BoundaryConditions",
         "ConciseCasts",
         "Derivative",
         "propagate_adjoints",
         "print",
         "print_when",
-        "random_float",
-        "random_int",
-        "random_uint",
         "sum_unchecked",
         "undef",
-        "strict_float",
-        "fast_exp",
-        "fast_log",
-        "fast_pow",
-        "fast_inverse",
-        "fast_inverse_sqrt",
-        "fast_sin",
-        "fast_cos",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "hypot",
-        "erf",
-        "lerp",
-        "popcount",
-        "count_leading_zeros",
-        "count_trailing_zeros",
-        "is_nan",
-        "is_inf",
-        "is_finite",
-        "reinterpret",
         "gather",
         "scatter",
-        "widening_add",
-        "widening_mul",
-        "rounding_shift_right",
         "require",
-        "memoize_tag",
         "Generator",
         "generator",
         "GeneratorContext",
@@ -142,10 +113,13 @@ def __getattr__(name: str) -> Any:
     if home is not None:
         value = globals()[name] = getattr(import_module(home), name)
         return value
+    if name in _MODULES:
+        module = globals()[name] = import_module(_MODULES[name])
+        return module
     if name in _NOT_YET:
         raise NotImplementedError(f"rfactor.{name} is not there yet")
     raise AttributeError(f"module 'rfactor' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

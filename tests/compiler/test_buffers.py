@@ -20,7 +20,8 @@ SHAPES = [
     "hl.Buffer(a[:, ::-1])", "hl.Buffer(a[::2])", "hl.Buffer(a.transpose(1, 2, 0))", "hl.Buffer(a, 'named', False)",
     "hl.Buffer(a, reverse_axes=False)", "hl.Buffer(hl.Int(32), [4, 3])", "hl.Buffer(hl.Int(32), [4, 3, 2], [2, 0, 1])",
     "hl.Buffer(hl.Int(32), [4, 3, 2], [1, 2, 0], 'n')", "hl.Buffer.make_interleaved(hl.UInt(8), 4, 3, 2)",
-    "hl.Buffer.make_scalar(hl.Float(32))", "hl.Buffer.make_with_shape_of(b.transposed(0, 1))", "hl.Buffer(hl.Int(32), [])",
+    "hl.Buffer.make_scalar(hl.Float(32))", "hl.Buffer.make_with_shape_of(b.transposed(0, 1))",
+    "hl.Buffer(hl.Int(32), [])",
     "hl.Buffer(memoryview(a))", "hl.Buffer(bytearray(5))",
 ]  # fmt: skip
 
@@ -155,7 +156,7 @@ def test_any_order_in_memory_may_be_computed_into() -> None:
     assert flipped[2].tolist() == [20, 21, 22, 23]
 
 
-# -- images given later -------------------------------------------------------------------------------------------------
+# -- images given later ------------------------------------------------------------------------------------------------
 
 
 def test_promises_of_an_image_are_checked_on_entry() -> None:
@@ -229,7 +230,8 @@ def test_the_box_of_an_image_is_an_expression() -> None:
         (lambda im: im.dim(2), BufferError, "hence no dimension 2"),
         (lambda im: im.dim(0).set_min(1.5), TypeMismatch, "is an integer"),
         (lambda im: im.dim(0).set_min(im[0, 0]), hl.Error, "known before anything is computed"),
-        (lambda im: im.set(np.zeros((2, 2), np.int8)), BufferError, "takes uint8 arrays of 2 dimensions, not int8 of 2"),
+        (lambda im: im.set(np.zeros((2, 2), np.int8)), BufferError,
+    "takes uint8 arrays of 2 dimensions, not int8 of 2"),
         (lambda im: im.set(np.zeros(2, np.uint8)), BufferError, "not uint8 of 1"),
         (lambda im: im[hl.Var("x")], TypeMismatch, "has 2 dimensions, 1 indices"),
         (lambda im: im.store_in(1), NotImplementedError, "store_in"),

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.region import Region
 from rfactor.compiler.language.types import Type, dtype_of, type_of_dtype
+from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.errors import BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
@@ -25,7 +27,7 @@ from rfactor.ir.types import I32
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
     """The coordinates of `what[index]`, as i32. Raises `TypeMismatch` for another number of them or a wrong type."""
-    given = list(index) if isinstance(index, tuple | list) else [index]
+    given = expanded(what, list(index) if isinstance(index, tuple | list) else [index], dimensions)
     if len(given) != dimensions:
         raise TypeMismatch(f"{what} has {dimensions} dimensions, {len(given)} indices were given")
     return [coordinate(what, as_expr(one)) for one in given]
@@ -181,14 +183,14 @@ def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[An
     return stored.transpose([axes[d] for d in reversed(range(len(extents)))])
 
 
-class ImageParam(Named, OutputImageParam):
+class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None) -> None:
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
         self._buffer: Buffer | None = None
-        self._wrapper: Any = None
+        self.wrappers = {}
 
     def set(self, array: Buffer | NDArray[Any]) -> None:
         """Give the array. Raises `BufferError` for another type or number of dimensions."""

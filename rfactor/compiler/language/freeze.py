@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.variables import Param
+from rfactor.compiler.language.wrappers import rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule
 from rfactor.errors import AlgorithmError
-from rfactor.ir.algorithm import Algorithm, Requirement
+from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.expr import Var
 
 
@@ -36,7 +37,8 @@ def parts(functions: Iterable[Func]) -> list[object]:
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
-        found += (promised(used) for used in func.references.values())
+        for used in func.references.values():
+            found += (promised(used), getattr(used, "wrappers", None))
         found += (output.promises for output in func.output_images)
     return found
 
@@ -49,6 +51,7 @@ def promised(used: object) -> object:
 def freeze(*outputs: Func) -> Frozen:
     """The pipeline of `outputs` as it is now, producers before consumers."""
     done: dict[str, Func] = {}
+    functions: dict[str, Function] = {}
     images: dict[str, Buffer | ImageParam] = {}
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
@@ -73,7 +76,8 @@ def freeze(*outputs: Func) -> Frozen:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
         func.require()
-        for name, used in func.references.items():
+        functions[func.name()], references = rewired(func)
+        for name, used in references.items():
             if isinstance(used, Func):
                 visit(used)
             else:
@@ -87,7 +91,7 @@ def freeze(*outputs: Func) -> Frozen:
             for name, needed in image.references().items():
                 given(name, needed)
     algorithm = Algorithm(
-        tuple(func.function for func in done.values()),
+        tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),
         tuple(image.image() for image in images.values()),
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
