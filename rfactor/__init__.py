@@ -14,13 +14,15 @@ __version__ = "0.1.0"
 
 _LANGUAGE = "rfactor.compiler.language."
 _HOME = {
-    **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type"), _LANGUAGE + "types"),
+    **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type", "TypeCode"), _LANGUAGE + "types"),
     **dict.fromkeys(("Var", "RVar", "RDom", "Range", "Param"), _LANGUAGE + "variables"),
     **dict.fromkeys(("_", *(f"_{i}" for i in range(10))), _LANGUAGE + "variables"),
     **dict.fromkeys(("Buffer", "ImageParam"), _LANGUAGE + "buffer"),
     "BufferDimension": _LANGUAGE + "region",
     "OutputImageParam": _LANGUAGE + "images",
-    **dict.fromkeys(("vars", "funcs", "lambda_func", "evaluate", "memoize_tag"), _LANGUAGE + "shorthands"),
+    **dict.fromkeys(
+        ("vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag"), _LANGUAGE + "shorthands"
+    ),
     **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
     **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
     **dict.fromkeys(
@@ -57,6 +59,7 @@ _HOME = {
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
     "Error": "rfactor.errors",
+    "HalideError": "rfactor.errors",
     **dict.fromkeys(("sum", "product", "maximum", "minimum", "argmax", "argmin"), _LANGUAGE + "reductions"),
 }  # fmt: skip
 """Where each public name lives."""
@@ -64,46 +67,18 @@ _MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": 
 """Public names that are modules."""
 
 _NOT_YET = frozenset(
-    [
-        "Pipeline",
-        "Target",
-        "get_host_target",
-        "get_jit_target_from_environment",
-        "ConciseCasts",
-        "Derivative",
-        "propagate_adjoints",
-        "print",
-        "print_when",
-        "sum_unchecked",
-        "undef",
-        "gather",
-        "scatter",
-        "require",
-        "Generator",
-        "generator",
-        "GeneratorContext",
-        "GeneratorParam",
-        "InputBuffer",
-        "InputScalar",
-        "OutputBuffer",
-        "OutputScalar",
-        "ExternFuncArgument",
-        "define_extern",
-        "EvictionKey",
-        "LoopLevel",
-        "PrefetchBoundStrategy",
-        "MemoryType",
-        "NameMangling",
-        "DeviceAPI",
-        "StmtOutputFormat",
-        "Internal",
-        "load_plugin",
-        "unpredictable",
-        "cross_entropy",
-        "target_feature_for_device_api",
-        "BF16",
-        "BFloat",
-    ]
+    """
+    active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind Argument ArgumentEstimates ArgumentKind
+    AutoschedulerParams AutoSchedulerResults BFloat Callable compile_standalone_runtime
+    create_callable_from_generator Derivative deserialize_parameters deserialize_pipeline DeviceAPI Dimension
+    EvictionKey ExternFuncArgument gather Generator generator GeneratorContext GeneratorParam get_host_target
+    get_jit_target_from_environment get_target_from_environment Handle host_supports_target_device InputBuffer
+    InputScalar install_dir link_modules LinkageType load_plugin LoopAlignStrategy LoopLevel main MemoryType Module
+    NameMangling OutputBuffer OutputFileType OutputScalar Parameter Partition Pipeline PrefetchBoundStrategy print
+    print_when propagate_adjoints require scatter serialize_pipeline StmtOutputFormat Target target_arch_is
+    target_bits target_feature_for_device_api target_has_feature target_natural_vector_size target_os_is TargetArch
+    TargetFeature TargetOS TargetProcessorTune undef user_context_value
+    """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Names of Halide's Python bindings that have no meaning here yet."""
 

@@ -7,6 +7,10 @@ class Error(Exception):
     """Base of every error rfactor raises on purpose."""
 
 
+HalideError = Error
+"""The name that programs written for Halide's bindings catch it under."""
+
+
 class ParseError(Error, ValueError):
     """The text of an expression is not in the language or is ill-typed."""
 

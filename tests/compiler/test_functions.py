@@ -322,3 +322,51 @@ def test_every_iteration_draws_its_own_number() -> None:
 def test_what_is_wrong_is_said(text: str, message: str) -> None:
     with pytest.raises(Error, match=message):
         run(hl, text)
+
+
+# -- names ----------------------------------------------------------------------------------------------------------
+
+
+def test_types_are_asked_as_in_halide() -> None:
+    asked = """
+    hl.Int(32).with_bits(8), hl.Int(32).with_code(hl.TypeCode.Float), hl.Type(hl.TypeCode.UInt, 16, 1), hl.UInt(1)
+    hl.Int(32).can_represent(hl.UInt(16)), hl.Int(32).can_represent(hl.UInt(32)), hl.UInt(8).can_represent(hl.Bool())
+    hl.Float(32).can_represent(hl.Int(16)), hl.Float(32).can_represent(hl.Int(32))
+    hl.Float(64).can_represent(hl.Float(32)), hl.Float(32).can_represent(hl.Float(64))
+    hl.Int(8).is_max(127), hl.Int(8).is_min(-127), hl.Bool().bits(), hl.Bool().bytes(), hl.Int(64).bytes()
+    hl.Int(8).is_int(), hl.UInt(8).is_uint(), hl.Bool().is_bool(), hl.Bool().is_uint(), hl.Float(16).is_float()
+    hl.Int(32) == hl.Int(32), hl.Int(32) == hl.UInt(32), hl.Int(32) != hl.Int(16)
+    hl.Int(8).lanes(), hl.Int(8).is_scalar(), hl.Int(8).can_represent(hl.Int(8))
+    hl.Int(8).is_vector(), hl.Int(8).element_of(), hl.Int(8).is_handle(), hl.Int(8).is_bfloat(), hl.Int(8).with_lanes(1)
+    hl.Int(8).code().name, hl.Bool().code().name, hl.Float(32).code().name
+    """
+    halide = pytest.importorskip("halide")
+    for line in asked.strip().splitlines():
+        ours, theirs = (eval(line.strip(), {"hl": api}) for api in (hl, halide))
+        assert list(map(str, ours)) == list(map(str, theirs)), line
+
+
+def test_vectors_and_pointers_are_no_types() -> None:
+    for make in (lambda: hl.Int(32, 4), lambda: hl.Int(32).with_lanes(4), lambda: hl.Type(hl.TypeCode.Int, 32, 2)):
+        with pytest.raises(TypeMismatch, match="vectors are made by vectorize"):
+            make()
+    with pytest.raises(NotImplementedError, match="Handle"):
+        hl.Type(hl.TypeCode.Handle, 64, 1)
+
+
+def test_every_name_of_the_bindings_is_there_or_says_that_it_is_not() -> None:
+    halide = pytest.importorskip("halide")
+    inner = {"FuncTupleElementRef", "VarOrRVar", "halide_"}
+    for name in dir(halide):
+        if name in inner or name.startswith("_"):
+            continue
+        if name in hl._NOT_YET:
+            with pytest.raises(NotImplementedError, match=name):
+                getattr(hl, name)
+        else:
+            assert getattr(hl, name) is not None
+
+
+def test_errors_are_caught_under_the_name_of_the_bindings() -> None:
+    with pytest.raises(hl.HalideError):
+        hl.Func("f")[hl.Var("x")].type()

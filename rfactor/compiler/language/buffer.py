@@ -116,6 +116,32 @@ class Buffer(Named, Region):
     def set_name(self, name: str) -> None:
         raise NotImplementedError("Buffer.set_name: expressions hold the name; give it to Buffer(…, name=…)")
 
+    def has_device_allocation(self) -> bool:
+        """False: there is no device."""
+        return False
+
+    def device_dirty(self) -> bool:
+        """False: there is no device."""
+        return False
+
+    def host_dirty(self) -> bool:
+        """False: there is no device to bring up to date."""
+        return False
+
+    def set_host_dirty(self, dirty: bool = True) -> None:
+        """Nothing: there is no device to bring up to date."""
+
+    def copy_to_host(self) -> int:
+        """Nothing: the elements are here. Gives 0."""
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_DEVICES:
+            raise NotImplementedError(
+                f"Buffer.{name} is not there: it is about memory of devices, or unallocated memory"
+            )
+        raise AttributeError(f"'Buffer' object has no attribute {name!r}")
+
     def __getitem__(self, index: Any) -> Any:
         """An element if the coordinates are numbers, else the expression of one."""
         given = tuple(index) if isinstance(index, tuple | list) else (index,)
@@ -142,6 +168,14 @@ class Buffer(Named, Region):
             return "Buffer()"
         box = ", ".join(f"[{self.dim(d).min()}, {self.dim(d).max()}]" for d in range(self.dimensions()))
         return f"Buffer({self.type()}, {self.name()}: {box})"
+
+
+_OF_DEVICES = frozenset(
+    """
+    allocate copy_to_device deallocate device_deallocate device_detach_native device_free device_malloc device_sync
+    make_bounds_query set_device_dirty
+    """.split()  # noqa: SIM905 - a list this long is read as text
+)
 
 
 def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, ...], str, bool]:

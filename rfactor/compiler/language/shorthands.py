@@ -39,6 +39,11 @@ def evaluate(expression: ExprLike) -> Any:
     return tuple(part[()] for part in result) if isinstance(result, tuple) else (result[()],) if several else result[()]
 
 
+def evaluate_may_gpu(expression: ExprLike) -> Any:
+    """As `evaluate`: there is no GPU."""
+    return evaluate(expression)
+
+
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:
     """`result`: nothing is memoized."""
     return as_expr(result)

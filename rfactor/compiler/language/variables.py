@@ -43,6 +43,11 @@ class Var(Expr):
         """The implicit variable `_0`, `_1`, …: one of the dimensions that `_` stands for."""
         return Var(f"_{int(index)}")
 
+    @staticmethod
+    def outermost() -> Var:
+        """A loop around all others of a stage."""
+        return Var("__outermost")
+
     def is_implicit(self) -> bool:
         """Whether it is an implicit variable, or `_`."""
         return self.is_placeholder() or (self.name()[1:].isdigit() and self.name()[0] == "_")
