@@ -21,7 +21,8 @@ _HOME = {
     "BufferDimension": _LANGUAGE + "region",
     "OutputImageParam": _LANGUAGE + "images",
     **dict.fromkeys(
-        ("vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag"), _LANGUAGE + "shorthands"
+        ("vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag", "print", "print_when"),
+        _LANGUAGE + "shorthands",
     ),
     **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
     **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
@@ -74,8 +75,8 @@ _NOT_YET = frozenset(
     EvictionKey ExternFuncArgument gather Generator generator GeneratorContext GeneratorParam get_host_target
     get_jit_target_from_environment get_target_from_environment Handle host_supports_target_device InputBuffer
     InputScalar install_dir link_modules LinkageType load_plugin LoopAlignStrategy LoopLevel main MemoryType Module
-    NameMangling OutputBuffer OutputFileType OutputScalar Parameter Partition Pipeline PrefetchBoundStrategy print
-    print_when propagate_adjoints require scatter serialize_pipeline StmtOutputFormat Target target_arch_is
+    NameMangling OutputBuffer OutputFileType OutputScalar Parameter Partition Pipeline PrefetchBoundStrategy
+    propagate_adjoints require scatter serialize_pipeline StmtOutputFormat Target target_arch_is
     target_bits target_feature_for_device_api target_has_feature target_natural_vector_size target_os_is TargetArch
     TargetFeature TargetOS TargetProcessorTune undef user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text

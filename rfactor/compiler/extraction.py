@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
@@ -119,6 +120,8 @@ class _Extraction:
         opaque = isinstance(expr, Call) or (isinstance(expr, Op) and expr.op in _OPAQUE)
         if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
+        if isinstance(expr, Print):
+            raise FactorError(f"it prints on the way (in {expr}); print what is read, or the result, elsewhere")
         if isinstance(expr, Call) and INTRINSICS[expr.name].takes != "real":
             raise FactorError(
                 f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "

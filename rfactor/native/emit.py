@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping
 from llvmlite import ir
 
 from rfactor.errors import TypeMismatch
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
+from rfactor.native.output import write
 
 Rule = Callable[..., LLVMValue]
 
@@ -325,7 +327,7 @@ class Emitter:
                 continue
             pending.pop()
             value = self._compute(node)
-            pure = not isinstance(node, Load) and all(child in known for child in node.children)
+            pure = not isinstance(node, Load | Print) and all(child in known for child in node.children)
             (known if pure else memo)[node] = value
         return known[expr] if expr in known else memo[expr]
 
@@ -355,6 +357,10 @@ class Emitter:
         if isinstance(expr, AnyLane):
             word = ir.IntType(expr.value.type.lanes)
             return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
+        if isinstance(expr, Print):
+            value, condition, *arguments = map(self.emit, expr.children)
+            write(self.builder, expr, condition, arguments)
+            return value
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             return _function(self.builder, expr, self.typed(expr.args[0].type), [self.emit(a) for a in expr.args])
         raise TypeMismatch(f"{expr} cannot stand in generated code")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rfactor.ir.effects import Print
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.types import Type
@@ -195,6 +196,8 @@ def program(exprs: Sequence[Expr]) -> Program:
             elif isinstance(node, Call):
                 rule = _intrinsic(node) if node.kind == "intrinsic" else None
                 steps.append((slot, rule, node.name, node.index, operands))
+            elif isinstance(node, Print):
+                steps.append((slot, lambda value, *rest: value, "", 0, operands))
             else:
                 raise TypeError(f"{type(node).__name__} is no expression of an algorithm")
     return Program(len(slots), tuple(constants), tuple(names), tuple(steps), tuple(slots[expr] for expr in exprs))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
 from rfactor.ir.types import BOOL, I32, I64, Type
 
@@ -138,6 +139,9 @@ def _well_formed(expr: Expr, function: Function, bound: Mapping[str, Var], scope
             _call(node, function, scope, where)
         elif isinstance(node, Op):
             _operation(node, where)
+        elif isinstance(node, Print):
+            if node.condition.type != BOOL:
+                raise AlgorithmError(f"{where}: {node.condition} is {node.condition.type}, not bool")
         elif not isinstance(node, Const):
             raise AlgorithmError(f"{where}: {node} belongs in loop nests, not in algorithms")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rfactor.compiler.language.expr import ExprLike, as_expr
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Var
 from rfactor.errors import TypeMismatch
+from rfactor.ir.effects import Print
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -42,6 +43,27 @@ def evaluate(expression: ExprLike) -> Any:
 def evaluate_may_gpu(expression: ExprLike) -> Any:
     """As `evaluate`: there is no GPU."""
     return evaluate(expression)
+
+
+def print(*given: Any) -> Expr:
+    """The first argument; each time it is computed all of them are written in a line, texts as they are.
+
+    Raises `TypeMismatch` where the first argument is no expression.
+    """
+    return print_when(True, *given)
+
+
+def print_when(condition: ExprLike, *given: Any) -> Expr:
+    """As `print`, where `condition` holds. Raises `TypeMismatch`."""
+    if not given or isinstance(given[0], str):
+        raise TypeMismatch("print takes an expression, whose value it is, and then further expressions and texts")
+    test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in given]
+    if not test.node.type.is_bool:
+        raise TypeMismatch(f"print_when({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+    exprs = [one for one in parts if isinstance(one, Expr)]
+    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
+    line = Print(" ".join(texts), exprs[0].node, test.node, tuple(one.node for one in exprs))
+    return Expr(line, joined(test, *exprs))
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:
