@@ -21,7 +21,10 @@ _HOME = {
     "BufferDimension": _LANGUAGE + "region",
     "OutputImageParam": _LANGUAGE + "images",
     **dict.fromkeys(
-        ("vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag", "print", "print_when"),
+        (
+            "vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag", "print", "print_when",
+            "require",
+        ),
         _LANGUAGE + "shorthands",
     ),
     **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
@@ -57,6 +60,7 @@ _HOME = {
     "Expr": _LANGUAGE + "expr",
     "Tuple": _LANGUAGE + "tuple",
     "Stage": _LANGUAGE + "stage",
+    "undef": _LANGUAGE + "undefined",
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
     "Error": "rfactor.errors",
@@ -76,9 +80,9 @@ _NOT_YET = frozenset(
     get_jit_target_from_environment get_target_from_environment Handle host_supports_target_device InputBuffer
     InputScalar install_dir link_modules LinkageType load_plugin LoopAlignStrategy LoopLevel main MemoryType Module
     NameMangling OutputBuffer OutputFileType OutputScalar Parameter Partition Pipeline PrefetchBoundStrategy
-    propagate_adjoints require scatter serialize_pipeline StmtOutputFormat Target target_arch_is
+    propagate_adjoints scatter serialize_pipeline StmtOutputFormat Target target_arch_is
     target_bits target_feature_for_device_api target_has_feature target_natural_vector_size target_os_is TargetArch
-    TargetFeature TargetOS TargetProcessorTune undef user_context_value
+    TargetFeature TargetOS TargetProcessorTune user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Names of Halide's Python bindings that have no meaning here yet."""

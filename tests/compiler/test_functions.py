@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import AlgorithmError, Error, ScheduleError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, Error, ScheduleError, TypeMismatch
 from tests.compiler.pipelines import expected, same
 
 SETUP = """
@@ -65,6 +65,9 @@ PROGRAMS = {
     "r = hl.RDom([(0, 3)]); v = hl.RVar(r); g[x] += v * x": [3],
     "r = hl.RDom([(0, 4)]); g[x] = hl.cast(hl.UInt(8), x); g[x] += hl.cast(hl.UInt(8), r.x)": [3],
     "g[x] = x; g[x] = g[x] + 1; g[x] = g[x] * g[x]; g[3] = 0": [5],
+    "g[x] = x; g[x] = hl.select(x > 2, 7, hl.undef(hl.Int(32)))": [5],
+    "g[x] = (x, x); g[x] = (hl.undef(hl.Int(32)), 5)": [3],
+    "r = hl.RDom([(0, 4)]); g[x] = x; g[r.x] = hl.select(r.x > 2, 7, r.x > 1, hl.undef(hl.Int(32)), g[r.x] + 1)": [5],
     # references
     "f[x] = x; g[x] = f[f[x]]": [3],
     "f[x] = hl.u8(x); g[x] = f[f[x]]": [3],
@@ -246,6 +249,31 @@ def test_evaluate_gives_python_numbers() -> None:
     assert hl.evaluate(hl.f32(3)) == 3.0
     assert hl.evaluate((hl.Expr(3), hl.Expr(True))) == (3, True)
     assert hl.evaluate(hl.memoize_tag(hl.Expr(3), hl.Var("x") * 0 + 1)) == 3
+
+
+def test_what_is_required_is_checked_on_entry() -> None:
+    x, f, n, im = hl.Var("x"), hl.Func("f"), hl.Param(hl.Int(32), "n", 3), hl.ImageParam(hl.UInt(8), 1, "im")
+    f[x] = hl.require((n > 0) & (im.width() > n), im[x] + n, "n was {", n, "}")
+    im.set(np.arange(8, dtype=np.uint8))
+    assert np.asarray(f.realize([4])).tolist() == [3, 4, 5, 6]
+    n.set(9)
+    with pytest.raises(BufferError, match=r"it is required that .* n was { 9 }"):
+        f.realize([4])
+    with pytest.raises(NotImplementedError, match="only of parameters"):
+        hl.require(im[0] > 3, 7)
+    with pytest.raises(NotImplementedError, match="only of parameters"):
+        hl.require(x > 3, 7)
+    with pytest.raises(TypeMismatch, match="not bool"):
+        hl.require(n, 7)
+
+
+def test_what_is_undefined_is_kept_by_updates_alone() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    with pytest.raises(NotImplementedError, match="undef in the pure definition of .*: only updates"):
+        f[x] = hl.undef(hl.Int(32))
+    f[x] = x
+    with pytest.raises(AlgorithmError, match="update 0 calculates with undef"):
+        f[x] = hl.undef(hl.Int(32)) + 1
 
 
 # -- chance ------------------------------------------------------------------------------------------------------------

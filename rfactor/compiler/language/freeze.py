@@ -58,7 +58,9 @@ def freeze(*outputs: Func) -> Frozen:
     asked: dict[Requirement, None] = {}
 
     def given(name: str, used: object) -> None:
-        if isinstance(used, Buffer):
+        if isinstance(used, Requirement):
+            asked[used] = None
+        elif isinstance(used, Buffer):
             images.setdefault(name, used)
         elif isinstance(used, ImageParam | Param) and name not in images and name not in parameters:
             if isinstance(used, ImageParam):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count as naturals
 from typing import Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
@@ -17,6 +18,7 @@ from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.stage import Directives, Stage, StageState, variable_name
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.undefined import kept
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
@@ -281,6 +283,11 @@ class Func(Named, Queries, Wrapped, Directives):
         point = tuple(ir.Var(I32, name) for name in names)
         arguments = tuple(resolved(argument, point) for argument in arguments)
         values = [resolved(value, point) for value in values]
+        if self.stages:
+            at = tuple(argument.node for argument in arguments)
+            values = [kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False)]
+        else:
+            values = [kept(f"{what} of {self.name()}", value, None) for value in values]
         references: dict[str, Any] = {}
         for expr in (*arguments, *values):
             references.update(expr.uses)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
-from rfactor.compiler.language.variables import Var
+from rfactor.compiler.language.variables import Param, Var
 from rfactor.errors import TypeMismatch
+from rfactor.ir.algorithm import Requirement
 from rfactor.ir.effects import Print
+from rfactor.ir.expr import Call, variables, walk
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -64,6 +67,32 @@ def print_when(condition: ExprLike, *given: Any) -> Expr:
     texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
     line = Print(" ".join(texts), exprs[0].node, test.node, tuple(one.node for one in exprs))
     return Expr(line, joined(test, *exprs))
+
+
+def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
+    """`value`; where `condition` does not hold, the pipeline stops on entry with a `BufferError`.
+
+    The condition is over parameters and the boxes of images. What is told is put after it: expressions of the same and
+    texts. Raises `NotImplementedError` for a condition on what is computed.
+    """
+    test, result = as_expr(condition), as_expr(value)
+    parts = [one if isinstance(one, str) else as_expr(one) for one in told]
+    exprs = [one for one in parts if isinstance(one, Expr)]
+    if not test.node.type.is_bool:
+        raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+    for one in (test, *exprs):
+        if not _known_on_entry(one):
+            raise NotImplementedError(f"require of {one}: only of parameters and the boxes of images, checked on entry")
+    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
+    message = " ".join([f"it is required that {test}".replace("{", "{{").replace("}", "}}"), *texts])
+    asked = Requirement(test.node, message, tuple(one.node for one in exprs))
+    return Expr(result.node, {**joined(result, test, *exprs), f"require {asked}": asked})
+
+
+def _known_on_entry(expr: Expr) -> bool:
+    inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
+    reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
+    return not reads and all(v.name in inputs or v.name.split(".")[0] in inputs for v in variables(expr.node))
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:
