@@ -269,7 +269,7 @@ def test_what_is_required_is_checked_on_entry() -> None:
 
 def test_what_is_undefined_is_kept_by_updates_alone() -> None:
     x, f = hl.Var("x"), hl.Func("f")
-    with pytest.raises(NotImplementedError, match="undef in the pure definition of .*: only updates"):
+    with pytest.raises(NotImplementedError, match=r"undef in the pure definition of .*: only updates"):
         f[x] = hl.undef(hl.Int(32))
     f[x] = x
     with pytest.raises(AlgorithmError, match="update 0 calculates with undef"):
