@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import AlgorithmError, BufferError, Error, ScheduleError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, Error, FactorError, ScheduleError, TypeMismatch
 from tests.compiler.pipelines import expected, same
 
 SETUP = """
@@ -398,3 +398,19 @@ def test_every_name_of_the_bindings_is_there_or_says_that_it_is_not() -> None:
 def test_errors_are_caught_under_the_name_of_the_bindings() -> None:
     with pytest.raises(hl.HalideError):
         hl.Func("f")[hl.Var("x")].type()
+
+
+def test_functions_of_bits_are_factored_in_data_and_refused_of_what_is_accumulated() -> None:
+    image = np.random.default_rng(0).integers(0, 256, 1000, dtype=np.uint8)
+    im, u = hl.Buffer(image), hl.Var("u")
+    f, r = hl.Func("f"), hl.RDom([(0, 1000)], "r")
+    f[()] = 0
+    f[()] += hl.i32(hl.popcount(im[r.x])) + hl.i32(hl.reinterpret(hl.Int(32), hl.f32(im[r.x])) & 1)
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f.update(0).split(r.x, ro, ri, 100).rfactor(ro, u).compute_root().update(0).parallel(u)
+    assert np.asarray(f.realize()) == np.bitwise_count(image).sum() + (image.astype("f4").view("i4") & 1).sum()
+    g = hl.Func("g")
+    g[()] = hl.u8(0)
+    g[()] = hl.popcount(g[()]) + im[r.x]
+    with pytest.raises(FactorError, match=r"popcount of what g\S* holds so far"):
+        g.update(0).rfactor(r.x, u)
