@@ -63,15 +63,16 @@ class Buffer(Named, Region):
         storage_order: Any = None,
     ) -> None:
         """Raises `TypeMismatch` for other arguments, and for element types that the language does not have."""
-        named = [one for one in (buffer, type, sizes, storage_order) if one is not None]
-        array, mins, own, reverse = _array_of((*given, *named))
+        if buffer is not None or type is not None:
+            named = [one for one in (buffer, type, sizes, storage_order) if one is not None]
+            given = (*given, *named)
+        array, mins, own, reverse = _array_of(given)
         Named.__init__(self, name or own or None, "b")
-        self._array = array
         if array is not None:
-            self._type = type_of_dtype(array.dtype)
+            type_of_dtype(array.dtype)
             if not (reverse and reverse_axes):
-                self._array = array.transpose()
-        self._mins = mins
+                array = array.transpose()
+        self._array, self._mins = array, mins
 
     @classmethod
     def make_scalar(cls, type: Type, name: str = "") -> Buffer:
@@ -180,6 +181,8 @@ _OF_DEVICES = frozenset(
 
 def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, ...], str, bool]:
     """What `Buffer` was given: the array, its mins, a name, and whether its axes are to be reversed."""
+    if len(given) == 1 and isinstance(given[0], np.ndarray):
+        return given[0], (0,) * given[0].ndim, "", True
     own = next((one for one in given if isinstance(one, str)), "")
     match [one for one in given if not isinstance(one, str)]:
         case []:
@@ -210,8 +213,10 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
 
 def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
     extents = [int(size) for size in sizes]
-    if any(extent < 0 for extent in extents):
+    if extents and min(extents) < 0:
         raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
+    if isinstance(order, range):
+        return np.zeros(extents[::-1], dtype_of(type.ir))
     stored = np.zeros([extents[d] for d in reversed(order)], dtype_of(type.ir))
     axes = {d: axis for axis, d in zip(range(len(extents)), reversed(order), strict=True)}
     return stored.transpose([axes[d] for d in reversed(range(len(extents)))])

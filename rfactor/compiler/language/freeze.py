@@ -38,14 +38,14 @@ def parts(functions: Iterable[Func]) -> list[object]:
             found.append(state.definition)
             found.append(state.schedule)
         for used in func.references.values():
-            found += (promised(used), getattr(used, "wrappers", None))
+            if isinstance(used, ImageParam):
+                found += (used.promises, used.wrappers)
+            elif isinstance(used, Param):
+                found.append(used.promises)
+            elif isinstance(used, Func):
+                found.append(used.wrappers)
         found += (output.promises for output in func.output_images)
     return found
-
-
-def promised(used: object) -> object:
-    """What is promised of an array or a parameter, an object that is replaced where a promise is added."""
-    return used.promises if isinstance(used, ImageParam | Param) else None
 
 
 def freeze(*outputs: Func) -> Frozen:
