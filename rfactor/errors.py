@@ -19,6 +19,10 @@ class TypeMismatch(Error, TypeError):
     """An expression combines types that do not go together."""
 
 
+class NoTruthValue(TypeMismatch, ValueError):
+    """An expression is asked whether it holds, which is known only when the pipeline runs."""
+
+
 class ScheduleError(Error, ValueError):
     """A directive that is not legal for the stage it was asked of."""
 
@@ -29,6 +33,12 @@ class FactorError(ScheduleError):
 
 class AlgorithmError(Error, ValueError):
     """An algorithm breaks a validity rule of the language."""
+
+
+class NoVariable(AlgorithmError, KeyError):
+    """A reduction domain is asked for a variable that it does not have."""
+
+    __str__ = Exception.__str__
 
 
 class BufferError(Error, ValueError):

@@ -19,7 +19,7 @@ from rfactor.ir.loopnest import AnyLane, Broadcast, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
-from rfactor.native.output import write
+from rfactor.native.output import PUTS, write
 
 Rule = Callable[..., LLVMValue]
 
@@ -283,8 +283,8 @@ LIBM_SYMBOLS = {
     for row in INTRINSICS.values()
     if row.libm is not None
     for type in (F32, F64)
-}
-"""The name in libm of each symbol that code may refer to: `rfactor.exp.f32` is `expf` (bound in `native.engine`)."""
+} | {PUTS: "puts"}
+"""The name in the C library of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
 
 
 class Emitter:

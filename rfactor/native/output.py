@@ -1,4 +1,7 @@
-"""Lines that compiled code writes to the standard output: by the C library's `dprintf`, unbuffered, one call a line."""
+"""Lines that compiled code writes to the standard output, each by one call of `rfactor.puts`.
+
+In this process that is Python's `sys.stdout` (bound in `native.engine`); anywhere else the C library's `puts` will do.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,24 @@ from rfactor.ir.types import Type
 from rfactor.native.literal import Builder, LLVMValue
 
 I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
-_STANDARD_OUTPUT = 1
+LONGEST = 4096
+"""Bytes of a line, its end included; what is longer is cut off."""
+PUTS = "rfactor.puts"
 
 
 def write(builder: Builder, line: Print, condition: LLVMValue, arguments: list[LLVMValue]) -> None:
     """Write `line` where `condition` holds, once a lane of it and of what it prints."""
     lanes = max(child.type.lanes for child in line.children)
     shown = [_form(argument.type) for argument in line.arguments]
-    text = line.template.replace("%", "%%").format(*shown) + "\n"
+    text = line.template.replace("%", "%%").format(*shown)
+    room = _room(builder)
     for lane in range(lanes):
         holds = _lane(builder, condition, lane)
         values = [_lane(builder, value, lane) for value in arguments]
         with builder.if_then(holds):
             wide = [_wide(builder, a.type, v) for a, v in zip(line.arguments, values, strict=True)]
-            builder.call(_dprintf(builder), [I32(_STANDARD_OUTPUT), _text(builder, text), *wide])
+            builder.call(_snprintf(builder), [room, I64(LONGEST), _text(builder, text), *wide])
+            builder.call(_function(builder, PUTS, ir.FunctionType(I32, [POINTER])), [room])
 
 
 def _lane(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
@@ -48,12 +55,21 @@ def _wide(builder: Builder, type: Type, value: LLVMValue) -> LLVMValue:
     return (builder.sext if type.is_signed else builder.zext)(value, I64)
 
 
-def _dprintf(builder: Builder) -> ir.Function:
-    module = builder.module
-    found = module.globals.get("dprintf")
-    return (
-        ir.Function(module, ir.FunctionType(I32, [I32, POINTER], var_arg=True), "dprintf") if found is None else found
-    )
+def _room(builder: Builder) -> LLVMValue:
+    """Memory for a line, taken once a call of the function."""
+    with builder.goto_entry_block():
+        room: LLVMValue = builder.alloca(ir.ArrayType(ir.IntType(8), LONGEST))
+    room.type = POINTER  # llvmlite still types what alloca gives; LLVM no longer knows such pointers.
+    return room
+
+
+def _snprintf(builder: Builder) -> ir.Function:
+    return _function(builder, "snprintf", ir.FunctionType(I32, [POINTER, I64, POINTER], var_arg=True))
+
+
+def _function(builder: Builder, name: str, type: ir.FunctionType) -> ir.Function:
+    found = builder.module.globals.get(name)
+    return ir.Function(builder.module, type, name) if found is None else found
 
 
 def _text(builder: Builder, text: str) -> LLVMValue:

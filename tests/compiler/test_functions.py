@@ -68,6 +68,10 @@ PROGRAMS = {
     "g[x] = x; g[x] = hl.select(x > 2, 7, hl.undef(hl.Int(32)))": [5],
     "g[x] = (x, x); g[x] = (hl.undef(hl.Int(32)), 5)": [3],
     "r = hl.RDom([(0, 4)]); g[x] = x; g[r.x] = hl.select(r.x > 2, 7, r.x > 1, hl.undef(hl.Int(32)), g[r.x] + 1)": [5],
+    "g[0] += 1": [3],
+    "f[x] = 2; g[f[0]] += 1": [4],
+    "f[x, y] = x + y; g[_] += f[_]": [3, 2],
+    "g[x] /= 2": [2],
     # references
     "f[x] = x; g[x] = f[f[x]]": [3],
     "f[x] = hl.u8(x); g[x] = f[f[x]]": [3],
@@ -244,6 +248,13 @@ def test_a_clone_has_a_schedule_of_its_own() -> None:
     assert np.asarray(g.realize([5])).tolist() == [0, 3, 6, 9, 12]
 
 
+def test_the_components_of_a_function_are_chosen_by_mux() -> None:
+    x, c, f, g = hl.Var("x"), hl.Var("c"), hl.Func("f"), hl.Func("g")
+    f[x] = (12, 45, x)
+    g[x, c] = hl.mux(c, f[x])
+    assert np.asarray(g.realize([2, 4])).tolist() == [[12, 12], [45, 45], [0, 1], [0, 1]]
+
+
 def test_evaluate_gives_python_numbers() -> None:
     assert hl.evaluate(hl.Expr(7) // 2) == 3
     assert hl.evaluate(hl.f32(3)) == 3.0
@@ -340,6 +351,10 @@ def test_every_iteration_draws_its_own_number() -> None:
         ("r = hl.RDom([(0, 3)]); r.z", r"hence no \.z"),
         ("hl.RDom([(0, 3, 4)])", r"takes \(min, extent\) pairs"),
         ("hl.RDom([(0, b[0, x])])", "reads data"),
+        ("g[0] = g[x] + 1", "used before it is defined"),
+        ("f[x] = g[x] + 1", "used before it is defined"),
+        ("one = g[x] + 1; g[x] = one; g[x] = one", "it can only be assigned to .* itself, once"),
+        ("hl.select((x < 3, y < 3), (x, y), x + y < 9, (1, 2), (3, 4))", "all tuples, or none is"),
         ("f[x, y] = x; edges.repeat_edge(f)", "has no bounds of its own"),
         ("f[x] = x; edges.repeat_edge(f, [(0, 3), (0, 3)])", "2 bounds are given for .*, which has 1"),
         ("edges.repeat_edge(b, [3])", r"takes \(min, extent\) pairs"),

@@ -56,6 +56,8 @@ def test_conditions_join_by_and_or_and_not() -> None:
 def test_an_expression_has_no_truth_value() -> None:
     with pytest.raises(TypeMismatch, match=r"no truth value .* select"):
         bool(x < 3)
+    with pytest.raises(ValueError, match="cannot be converted to a bool"):
+        (x < 3) and (y < 3)  # noqa: B018
 
 
 def test_the_magnitude_of_an_integer_is_unsigned() -> None:

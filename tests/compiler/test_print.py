@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,14 @@ def written(api: Any, text: str, size: int, capfd: pytest.CaptureFixture[str]) -
     capfd.readouterr()
     values = np.array(f.realize([size])).tolist()
     return capfd.readouterr().out.splitlines(), values
+
+
+def test_lines_go_where_python_prints() -> None:
+    f = hl.Func("f")
+    f[x] = hl.print(hl.u8(x), "is", 1, "and", hl.f32(3.1415), "saw")
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        f.realize(hl.Buffer(hl.UInt(8), [1]))
+    assert output.getvalue() == "0 is 1 and 3.141500 saw\n"
 
 
 @pytest.mark.parametrize("text", LINES)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from rfactor.compiler.language.types import Type
-from rfactor.errors import TypeMismatch
+from rfactor.errors import NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
 
@@ -54,9 +54,9 @@ class Expr:
     __repr__ = __str__
 
     def __bool__(self) -> NoReturn:
-        raise TypeMismatch(
-            f"{self} is an expression, it has no truth value while the program is being written: "
-            "use select(…), and & | ~ for and, or, not"
+        raise NoTruthValue(
+            f"{self} is an expression, it has no truth value while the program is being written, and cannot be "
+            "converted to a bool: use select(…), and & | ~ for and, or, not"
         )
 
     __hash__ = object.__hash__

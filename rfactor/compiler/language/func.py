@@ -126,12 +126,25 @@ class Pending(Expr):
     @property
     def node(self) -> ir.Expr:
         self.func.require()
-        return self.start().node  # type: ignore[no-any-return]
+        raise AlgorithmError(f"{self._reference} {self._op} … was written before {self.func.name()} was defined")
 
-    def start(self) -> Any:
-        """Define the function as 0 (of products, 1) everywhere; the value then."""
-        self.func.start(self._reference.arguments, self._value, 0 if self._op in "+-" else 1)
-        return self._reference._updated(self._op, self._value)
+    def started(self, func: Func, index: Any) -> tuple[list[Expr], Any]:
+        """Define the function as 0 (of products, 1) everywhere, where it is assigned to the same point.
+
+        Returns the point and the value then. Raises `AlgorithmError` for another point or function.
+        """
+        given = [as_expr(one) for one in (index if isinstance(index, tuple | list) else [index])]
+        own = self._reference.arguments
+        if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
+            self.func.require()
+            raise AlgorithmError(
+                f"{self._reference} {self._op} … was written before {self.func.name()} was defined: it can only be "
+                f"assigned to {self._reference} itself, once"
+            )
+        rank = len(own) - 1 + count(Tuple(self._value)) if any(map(is_placeholder, own)) else len(own)
+        point = [as_expr(one) for one in expanded(func.name(), own, rank)]
+        func.start(tuple(point), self._value, 0 if self._op in "+-" else 1)
+        return point, func[tuple(point)]._updated(self._op, self._value)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -216,7 +229,7 @@ class Func(Named, Queries, Wrapped, Directives):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, Pending):
-            value = value.start() if value.func is self else value.node
+            index, value = value.started(self, index)
         values = list(Tuple(value)) if _several(value) else [value]
         given = list(index) if isinstance(index, tuple | list) else [index]
         if self.stages:
@@ -306,7 +319,7 @@ class Func(Named, Queries, Wrapped, Directives):
     def start(self, arguments: tuple[Expr, ...], value: Any, start: int) -> None:
         """Define it as `start` everywhere, before its first `+=` or `*=`."""
         names = [
-            a if isinstance(a, Var) else Var(f"{self.name()}.d{d}")
+            a if isinstance(a, Var) else Var(f"{self.name()}_d{d}")
             for d, a in zip(range(len(arguments)), arguments, strict=True)
         ]
         parts = Tuple(value)

@@ -111,6 +111,8 @@ def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike
                 f"select takes conditions and values in turn and a last value, hence an odd number of arguments, "
                 f"not {3 + len(more)}"
             )
+        if _is_tuple(condition) != _is_tuple(false):
+            raise TypeMismatch("select of tuples: its conditions are all tuples, or none is")
         return select(condition, true, select(false, more[0], more[1], *more[2:]))
     if any(map(_is_tuple, (condition, true, false))):
         left, right = Tuple(true), Tuple(false)
@@ -150,7 +152,7 @@ def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 def mux(index: ExprLike, values: Sequence[ExprLike] | Tuple) -> Expr | Tuple:
     """`values[index]`, the last value for every other index. Of tuples, a tuple. Raises `TypeMismatch` for none."""
-    choices = list(values)
+    choices: list[ExprLike] = list(values if isinstance(values, tuple | list) else Tuple(values))
     if not choices:
         raise TypeMismatch("mux takes one value or more")
     at = as_expr(index)

@@ -210,32 +210,32 @@ class Region:
 
     # -- shapes, each in place and as a new one ------------------------------------------------------------------------
 
-    def set_min(self, *mins: Any) -> None:
+    def set_min(self, *given: Any, mins: Any = None) -> None:
         """Place the array: its first element is at `mins`. Fewer than there are dimensions move the first ones."""
-        given = tuple(mins[0]) if len(mins) == 1 and isinstance(mins[0], Sequence) else mins
+        if mins is not None or (len(given) == 1 and isinstance(given[0], Sequence)):
+            given = tuple(given[0] if mins is None else mins)
         if len(given) > len(self._mins):
             raise BufferError(f"set_min of {self.name()} takes {len(self._mins)} coordinates, {len(given)} were given")
         self._mins = tuple(int(low) for low in given) + self._mins[len(given) :]
 
-    def translate(self, *given: Any) -> None:
+    def translate(self, dimension: Any = None, dx: Any = None, *, delta: Any = None) -> None:
         """`translate(d, distance)`, or `translate([distance, …])` for the first dimensions: move all coordinates."""
-        if len(given) == 2:
-            d, distance = given
-            moves = [0] * self._dimension(d) + [int(distance)]
+        if dx is not None:
+            moves = [0] * self._dimension(dimension) + [int(dx)]
         else:
-            moves = [int(one) for one in given[0]]
+            moves = [int(one) for one in (dimension if delta is None else delta)]
         if len(moves) > len(self._mins):
             raise BufferError(f"translate of {self.name()}, which has {len(self._mins)} dimensions, by {moves}")
         moves += [0] * (len(self._mins) - len(moves))
         self._mins = tuple(low + move for low, move in zip(self._mins, moves, strict=True))
 
-    def crop(self, *given: Any) -> None:
+    def crop(self, dimension: Any = None, min: Any = None, extent: Any = None, *, rect: Any = None) -> None:
         """`crop(d, min, extent)`, or `crop([(min, extent), …])`: keep a part. Raises `OutOfBounds` beyond the ends."""
-        if len(given) == 1:
-            for d, ((low, extent),) in _numbered(tuple(given[0])):
-                self.crop(d, low, extent)
+        if min is None:
+            for d, ((low, size),) in _numbered(tuple(dimension if rect is None else rect)):
+                self.crop(d, low, size)
             return
-        d, low, extent = self._dimension(given[0]), int(given[1]), int(given[2])
+        d, low, extent = self._dimension(dimension), int(min), int(extent)
         held = self.dim(d)
         if extent < 0 or low < held.min() or low + extent > held.max() + 1:
             raise OutOfBounds(
@@ -273,31 +273,31 @@ class Region:
         """Add an outermost dimension of extent 1."""
         self.embed(len(self._mins))
 
-    def transpose(self, *given: Any) -> None:
+    def transpose(self, d1: Any = None, d2: Any = None, *, order: Any = None) -> None:
         """`transpose(d, e)` exchanges two dimensions; `transpose([d, e, …])` makes dimension i the i-th one given."""
         count = len(self._mins)
-        if len(given) == 2:
-            a, b = (self._dimension(d) for d in given)
+        if d2 is not None:
+            a, b = self._dimension(d1), self._dimension(d2)
             order = list(range(count))
             order[a], order[b] = b, a
         else:
-            order = [int(d) for d in given[0]]
+            order = [int(d) for d in (d1 if order is None else order)]
         if sorted(order) != list(range(count)):
             raise BufferError(f"transpose of {self.name()} takes each of its {count} dimensions once, not {order}")
         old = [order.index(d) for d in range(count)]
         self._array = self.array.transpose([count - 1 - d for d in reversed(old)])
         self._mins = tuple(self._mins[d] for d in old)
 
-    def translated(self, *given: Any) -> Self:
+    def translated(self, *given: Any, **named: Any) -> Self:
         """As `translate`, in a new one."""
         result = self._fresh()
-        result.translate(*given)
+        result.translate(*given, **named)
         return result
 
-    def cropped(self, *given: Any) -> Self:
+    def cropped(self, *given: Any, **named: Any) -> Self:
         """As `crop`, in a new one over the same elements."""
         result = self._fresh()
-        result.crop(*given)
+        result.crop(*given, **named)
         return result
 
     def sliced(self, dimension: int, pos: int | None = None) -> Self:
@@ -312,10 +312,10 @@ class Region:
         result.embed(dimension, pos)
         return result
 
-    def transposed(self, *given: Any) -> Self:
+    def transposed(self, *given: Any, **named: Any) -> Self:
         """As `transpose`, in a new one over the same elements."""
         result = self._fresh()
-        result.transpose(*given)
+        result.transpose(*given, **named)
         return result
 
     def reverse_axes(self) -> Self:

@@ -9,7 +9,7 @@ from typing import Any
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type
-from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
@@ -177,8 +177,10 @@ class RDom(Named, Expr):
         return result
 
     def __getitem__(self, index: int) -> RVar:
+        if not isinstance(index, int):
+            raise TypeMismatch(f"{self._name}[{index!r}]: the variables of a domain are numbered")
         if not 0 <= index < len(self.ranges):
-            raise AlgorithmError(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
+            raise NoVariable(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
         return RVar(self.variable_names()[index], self, index)
 
     def __len__(self) -> int:
