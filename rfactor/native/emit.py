@@ -284,7 +284,7 @@ LIBM_SYMBOLS = {
     if row.libm is not None
     for type in (F32, F64)
 } | {PUTS: "puts"}
-"""The name in the C library of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
+"""The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
 
 
 class Emitter:
