@@ -80,8 +80,8 @@ def _initialize() -> None:
 
 
 def _written(line: bytes) -> int:
-    """Write a line that compiled code prints."""
-    print(line.decode(errors="replace"))
+    """Write a line that compiled code prints, in one piece: other threads print too."""
+    sys.stdout.write(line.decode(errors="replace") + "\n")
     return 0
 
 

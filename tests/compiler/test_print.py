@@ -60,6 +60,15 @@ def test_every_lane_prints_once(size: int, capfd: pytest.CaptureFixture[str]) ->
     assert lines.count("5 constant") == size
 
 
+def test_every_thread_prints_whole_lines() -> None:
+    y, f = hl.Var("y"), hl.Func("f")
+    f[x, y] = hl.print(x + y, "at", x, y)
+    f.parallel(y).vectorize(x, 4)
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        f.realize([8, 50])
+    assert sorted(output.getvalue().splitlines()) == sorted(f"{i + j} at {i} {j}" for i in range(8) for j in range(50))
+
+
 def test_printing_needs_an_expression_and_a_condition() -> None:
     with pytest.raises(TypeMismatch, match="print takes an expression"):
         hl.print("only text")
