@@ -195,6 +195,17 @@ def test_promises_of_an_output_are_checked_on_entry() -> None:
     assert out[9] == 9
 
 
+def test_the_order_in_memory_of_an_output_may_be_promised() -> None:
+    x, y, c, f = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Func("f")
+    f[x, y, c] = hl.u8(x + y + c)
+    f.output_buffer().dim(0).set_stride(3).dim(2).set_stride(1).set_extent(3)
+    out = hl.Buffer.make_interleaved(hl.UInt(8), 4, 5, 3)
+    f.realize(out)
+    assert out[3, 4, 2] == 9
+    with pytest.raises(BufferError, match="output f has stride 1 in dimension 0, where 3 was promised"):
+        f.realize([4, 5, 3])
+
+
 def test_the_range_of_a_parameter_is_checked_on_entry() -> None:
     n, x, f = hl.Param(hl.Int(32), "n", 3), hl.Var("x"), hl.Func("f")
     n.set_range(1, 5)
