@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import rfactor as hl
 from rfactor.errors import TypeMismatch
@@ -238,3 +240,41 @@ def test_what_does_not_go_together_is_refused(make: Any, message: str) -> None:
     x = hl.Var("x")
     with pytest.raises(TypeMismatch, match=message):
         make(hl.u8(x), hl.f32(x))
+
+
+TWO = [
+    hl.saturating_add, hl.saturating_sub, hl.halving_add, hl.halving_sub, hl.rounding_halving_add, hl.widening_add,
+    hl.widening_sub, hl.widening_mul, hl.div_round_to_zero, hl.mod_round_to_zero, hl.rounding_shift_left,
+    hl.rounding_shift_right, hl.widening_shift_left, hl.widening_shift_right, hl.absd, hl.min, hl.max,
+    lambda a, b: a << b, lambda a, b: a >> b, lambda a, b: a // b, lambda a, b: a % b, lambda a, b: a + b,
+    lambda a, b: a * b, lambda a, b: a ^ b, lambda a, b: hl.select(a < b, a, b),
+    lambda a, b: hl.lerp(a, b, hl.u8(a)), lambda a, b: hl.mul_shift_right(a, b, 3),
+    lambda a, b: hl.rounding_mul_shift_right(a, b, 5), lambda a, b: hl.concat_bits([a, b]),
+]  # fmt: skip
+ONE = [
+    hl.popcount, hl.count_leading_zeros, hl.count_trailing_zeros, hl.abs, hl.u8_sat, hl.i16_sat, hl.i64, hl.u32, hl.i8,
+    lambda a: ~a, lambda a: -a, lambda a: a**3, lambda a: hl.extract_bits(hl.UInt(8), a, 3),
+    lambda a: hl.reinterpret(hl.Int(a.type().bits()), a), lambda a: hl.cast(hl.Bool(), a),
+]  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_whatever_is_composed_has_the_interpreters_bits_in_scalars_and_lanes(data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.sampled_from([*INTEGERS, "b"]), min_size=2, max_size=3, unique=True))
+    scope, x = names_of(hl, {name: ARRAYS[name] for name in chosen})
+    pool = [scope[name] for name in chosen]
+    for _ in range(data.draw(st.integers(1, 6))):
+        a, b = data.draw(st.sampled_from(pool)), data.draw(st.sampled_from(pool))
+        function = data.draw(st.sampled_from(TWO + ONE))
+        try:
+            pool.append(function(a, b) if function in TWO else function(a))
+        except TypeMismatch:
+            continue
+    serial, lanes = hl.Func("serial"), hl.Func("lanes")
+    serial[x] = lanes[x] = tuple(pool)
+    lanes.vectorize(x, 8)
+    meant = expected(serial, [LENGTH])
+    for expr, wanted, one, other in zip(pool, meant, serial.realize([LENGTH]), lanes.realize([LENGTH]), strict=True):
+        assert np.array_equal(np.asarray(one), wanted), str(expr)
+        assert np.array_equal(np.asarray(other), wanted), str(expr)
