@@ -14,15 +14,27 @@ __version__ = "0.1.0"
 
 _LANGUAGE = "rfactor.compiler.language."
 _HOME = {
-    **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type"), _LANGUAGE + "types"),
-    **dict.fromkeys(("Var", "RVar", "RDom", "Param"), _LANGUAGE + "variables"),
+    **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type", "TypeCode"), _LANGUAGE + "types"),
+    **dict.fromkeys(("Var", "RVar", "RDom", "Range", "Param"), _LANGUAGE + "variables"),
+    **dict.fromkeys(("_", *(f"_{i}" for i in range(10))), _LANGUAGE + "variables"),
     **dict.fromkeys(("Buffer", "ImageParam"), _LANGUAGE + "buffer"),
+    "BufferDimension": _LANGUAGE + "region",
+    "OutputImageParam": _LANGUAGE + "images",
+    **dict.fromkeys(
+        (
+            "vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag", "print", "print_when",
+            "require",
+        ),
+        _LANGUAGE + "shorthands",
+    ),
+    **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
     **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
     **dict.fromkeys(
         (
-            "select", "mux", "min", "max", "clamp", "abs", "absd", "cast", "saturating_cast", "likely",
+            "select", "mux", "min", "max", "clamp", "abs", "absd", "lerp", "cast", "saturating_cast", "reinterpret",
             "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64",
-            "exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "floor", "ceil", "round", "trunc", "pow",
+            "i8_sat", "i16_sat", "i32_sat", "i64_sat", "u8_sat", "u16_sat", "u32_sat", "u64_sat",
+            "likely", "likely_if_innermost", "strict_float", "unsafe_promise_clamped", "logical_not",
         ),
         _LANGUAGE + "functions",
     ),
@@ -39,84 +51,47 @@ _HOME = {
     "Tuple": _LANGUAGE + "tuple",
     "Stage": _LANGUAGE + "stage",
     "LoopLevel": _LANGUAGE + "loop_level",
+    **dict.fromkeys(
+        (
+            "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
+            "acosh", "atanh", "floor", "ceil", "round", "trunc", "fract", "pow", "hypot", "erf", "is_nan", "is_inf",
+            "is_finite", "fast_exp", "fast_log", "fast_sin", "fast_cos", "fast_pow", "fast_inverse",
+            "fast_inverse_sqrt",
+        ),
+        _LANGUAGE + "mathematics",
+    ),
+    **dict.fromkeys(
+        (
+            "popcount", "count_leading_zeros", "count_trailing_zeros", "concat_bits", "extract_bits",
+            "div_round_to_zero", "mod_round_to_zero", "saturating_add", "saturating_sub",
+            "widening_add", "widening_sub", "widening_mul", "widen_right_add", "widen_right_sub", "widen_right_mul",
+            "halving_add", "halving_sub", "rounding_halving_add", "rounding_shift_left", "rounding_shift_right",
+            "widening_shift_left", "widening_shift_right", "mul_shift_right", "rounding_mul_shift_right",
+        ),
+        _LANGUAGE + "integers",
+    ),
+    "undef": _LANGUAGE + "undefined",
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
     "Error": "rfactor.errors",
+    "HalideError": "rfactor.errors",
     **dict.fromkeys(("sum", "product", "maximum", "minimum", "argmax", "argmin"), _LANGUAGE + "reductions"),
 }  # fmt: skip
 """Where each public name lives."""
+_MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": "rfactor.imageio"}
+"""Public names that are modules."""
 
 _NOT_YET = frozenset(
-    [
-        "OutputImageParam",
-        "BoundaryConditions",
-        "ConciseCasts",
-        "Derivative",
-        "propagate_adjoints",
-        "print",
-        "print_when",
-        "random_float",
-        "random_int",
-        "random_uint",
-        "sum_unchecked",
-        "undef",
-        "strict_float",
-        "fast_exp",
-        "fast_log",
-        "fast_pow",
-        "fast_inverse",
-        "fast_inverse_sqrt",
-        "fast_sin",
-        "fast_cos",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "hypot",
-        "erf",
-        "lerp",
-        "popcount",
-        "count_leading_zeros",
-        "count_trailing_zeros",
-        "is_nan",
-        "is_inf",
-        "is_finite",
-        "reinterpret",
-        "gather",
-        "scatter",
-        "widening_add",
-        "widening_mul",
-        "rounding_shift_right",
-        "require",
-        "memoize_tag",
-        "Generator",
-        "generator",
-        "GeneratorContext",
-        "GeneratorParam",
-        "InputBuffer",
-        "InputScalar",
-        "OutputBuffer",
-        "OutputScalar",
-        "ExternFuncArgument",
-        "define_extern",
-        "EvictionKey",
-        "PrefetchBoundStrategy",
-        "MemoryType",
-        "NameMangling",
-        "DeviceAPI",
-        "Internal",
-        "load_plugin",
-        "unpredictable",
-        "cross_entropy",
-        "target_feature_for_device_api",
-        "BF16",
-        "BFloat",
-    ]
+    """
+    active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
+    AutoSchedulerResults BFloat compile_standalone_runtime create_callable_from_generator Derivative
+    deserialize_parameters deserialize_pipeline DeviceAPI Dimension EvictionKey ExternFuncArgument gather
+    Generator generator GeneratorContext GeneratorParam Handle host_supports_target_device InputBuffer InputScalar
+    install_dir link_modules LinkageType load_plugin LoopAlignStrategy main MemoryType Module NameMangling
+    OutputBuffer OutputScalar Parameter Partition PrefetchBoundStrategy propagate_adjoints scatter
+    serialize_pipeline target_arch_is target_bits target_feature_for_device_api target_has_feature
+    target_natural_vector_size target_os_is TargetProcessorTune user_context_value
+    """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Names of Halide's Python bindings that have no meaning here yet."""
 
@@ -126,10 +101,13 @@ def __getattr__(name: str) -> Any:
     if home is not None:
         value = globals()[name] = getattr(import_module(home), name)
         return value
+    if name in _MODULES:
+        module = globals()[name] = import_module(_MODULES[name])
+        return module
     if name in _NOT_YET:
         raise NotImplementedError(f"rfactor.{name} is not there yet")
     raise AttributeError(f"module 'rfactor' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -7,12 +7,20 @@ class Error(Exception):
     """Base of every error rfactor raises on purpose."""
 
 
+HalideError = Error
+"""The name that programs written for Halide's bindings catch it under."""
+
+
 class ParseError(Error, ValueError):
     """The text of an expression is not in the language or is ill-typed."""
 
 
 class TypeMismatch(Error, TypeError):
     """An expression combines types that do not go together."""
+
+
+class NoTruthValue(TypeMismatch, ValueError):
+    """An expression is asked whether it holds, which is known only when the pipeline runs."""
 
 
 class ScheduleError(Error, ValueError):
@@ -27,8 +35,18 @@ class AlgorithmError(Error, ValueError):
     """An algorithm breaks a validity rule of the language."""
 
 
+class NoVariable(AlgorithmError, KeyError):
+    """A reduction domain is asked for a variable that it does not have."""
+
+    __str__ = Exception.__str__
+
+
 class BufferError(Error, ValueError):
     """A buffer given at run time has the wrong type, rank or size."""
+
+
+class OutOfBounds(BufferError, IndexError):
+    """An element or a part of a buffer is asked for that it does not have."""
 
 
 class TargetError(Error, ValueError):

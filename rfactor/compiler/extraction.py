@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Op, Var, names, rebuild, walk
+from rfactor.ir.effects import Print
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
@@ -118,6 +120,13 @@ class _Extraction:
         opaque = isinstance(expr, Call) or (isinstance(expr, Op) and expr.op in _OPAQUE)
         if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
+        if isinstance(expr, Print):
+            raise FactorError(f"it prints on the way (in {expr}); print what is read, or the result, elsewhere")
+        if isinstance(expr, Call) and INTRINSICS[expr.name].takes != "real":
+            raise FactorError(
+                f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "
+                f"{expr.name} of data is fine"
+            )
         return rebuild(expr, tuple(map(self.visit, expr.children)))
 
     def computes(self, expr: Expr) -> bool:

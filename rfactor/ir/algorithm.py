@@ -82,6 +82,17 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a pipeline asks of what it is given, known before anything is computed: checked on entry."""
+
+    condition: Expr
+    """bool, over parameters and the boxes of images (`b.min.d`, `b.extent.d`, the i64 `b.stride.d`) and of outputs."""
+    message: str
+    """What is wrong where it does not hold: a template for `str.format`, over `arguments`."""
+    arguments: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Algorithm:
     """A whole pipeline: every function the outputs need, producers before consumers."""
 
@@ -90,7 +101,9 @@ class Algorithm:
     """Names of the output functions."""
     images: tuple[Image, ...] = ()
     parameters: tuple[Var, ...] = ()
-    """Scalars given at run time. An image `b` also has the i32 parameters `b.min.d` and `b.extent.d` a dimension d."""
+    """Scalars given at run time. An image `b` also has the i32 parameters `b.min.d` and `b.extent.d` a dimension d,
+    and the i64 `b.stride.d`."""
+    requirements: tuple[Requirement, ...] = ()
 
     def function(self, name: str) -> Function:
         """The function called `name`; `KeyError` if there is none."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 
@@ -144,7 +145,7 @@ class _Evaluator:
             return _constant(expr, self.boxed(expr.type))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             args = [self.memo[arg] for arg in expr.args]
-            return _intrinsic(expr.name, expr.type, args, self.boxed(expr.type))
+            return _intrinsic(expr, args, self.boxed(expr.type))
         raise KeyError(f"{expr} has no value by itself")
 
     def cast(self, value: Array, old: Type, new: Type) -> Array:
@@ -342,14 +343,51 @@ def _round_half_even(value: Array) -> Array:
     return np.asarray(np.rint(value))
 
 
+def _width(value: Array) -> int:
+    return value.dtype.itemsize * 8
+
+
+def _leading_zeros(value: Array) -> Array:
+    """Bits above the highest one, counted by filling everything below it."""
+    filled = np.asarray(value.view(f"u{value.dtype.itemsize}"))
+    shift = 1
+    while shift < _width(value):
+        filled = filled | (filled >> filled.dtype.type(shift))
+        shift *= 2
+    return np.asarray(_width(value) - np.bitwise_count(filled))
+
+
+def _trailing_zeros(value: Array) -> Array:
+    """Bits below the lowest one: those that `value - 1` has and `value` has not."""
+    word = np.asarray(value.view(f"u{value.dtype.itemsize}"))
+    return np.asarray(np.bitwise_count(~word & (word - word.dtype.type(1))))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh,
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erf": np.vectorize(math.erf, otypes=[float]),
     "floor": np.floor, "ceil": np.ceil, "round": _round_half_even, "trunc": np.trunc, "pow": np.power,
+    "popcount": lambda value: np.bitwise_count(value.view(f"u{value.dtype.itemsize}")),
+    "count_leading_zeros": _leading_zeros, "count_trailing_zeros": _trailing_zeros,
 }  # fmt: skip
+"""The rows of `INTRINSICS` on arrays; what reinterprets bits is `view`."""
 
 
-def _intrinsic(name: str, type: Type, args: list[Array], boxed: bool) -> Array:
-    """A function of floats. Exact for sqrt and the roundings; else as NumPy rounds it."""
+def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
+    """A function of floats, exact for sqrt and the roundings, else as NumPy rounds it; or of bits.
+
+    Raises `KeyError` for a function of bits of unbounded integers: those have none.
+    """
+    row, type = INTRINSICS[expr.name], expr.type
+    if row.takes != "real":
+        if any(arg.dtype == object for arg in args):
+            raise KeyError(f"{expr} is about bits, and has no meaning over unbounded numbers")
+        if row.takes == "bits":
+            return np.asarray(args[0].view(dtype_of(type)))
+        counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
+        return counted
     native = [np.array([float(v) for v in arg.tolist()]) if boxed else arg for arg in args]
-    result: Array = _FUNCTIONS[name](*native)
+    result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from rfactor.errors import TypeMismatch
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.types import BOOL, Type
 
 Value = bool | int | float
@@ -64,12 +65,6 @@ OPERATIONS: dict[str, Operation] = {
     )
 }
 """Every operation but `select` and `cast`, whose operands have several types."""
-
-INTRINSICS: dict[str, int] = {
-    "exp": 1, "log": 1, "sqrt": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1,
-    "floor": 1, "ceil": 1, "round": 1, "trunc": 1, "pow": 2,
-}  # fmt: skip
-"""Functions of floats, by name, with their arity. Each is a function of its arguments alone."""
 
 
 _E = TypeVar("_E", bound="Expr")
@@ -339,15 +334,17 @@ def cast(type: Type, value: Expr) -> Expr:
 
 
 def intrinsic(name: str, *args: Expr) -> Call:
-    """A call of one of `INTRINSICS` on floats. Raises `TypeMismatch`."""
-    if name not in INTRINSICS:
+    """A call of one of `INTRINSICS`. Raises `TypeMismatch`."""
+    row = INTRINSICS.get(name)
+    if row is None:
         raise TypeMismatch(f"unknown function {name!r}; functions are {' '.join(INTRINSICS)}")
-    if len(args) != INTRINSICS[name]:
-        raise TypeMismatch(f"{name} takes {INTRINSICS[name]} arguments, {len(args)} given")
+    if len(args) != row.arity:
+        raise TypeMismatch(f"{name} takes {row.arity} arguments, {len(args)} given")
     for arg in args:
-        if not arg.type.is_float or arg.type != args[0].type:
-            raise TypeMismatch(f"{name} takes floats of one type, not {arg.type} (in {arg}); cast first")
-    return Call(args[0].type, name, args)
+        if not row.accepts(arg.type) or arg.type != args[0].type:
+            what = {"real": "floats of one type", "integer": "integers", "bits": f"numbers as wide as {row.gives}"}
+            raise TypeMismatch(f"{name} takes {what[row.takes]}, not {arg.type} (in {arg}); cast first")
+    return Call(row.result(args[0].type), name, args)
 
 
 MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

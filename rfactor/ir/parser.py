@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rfactor.errors import ParseError, TypeMismatch
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Var, apply, cast, clamp, const, select
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
+from rfactor.ir.intrinsics import INTRINSICS, REAL_FUNCTIONS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
 from rfactor.ir.update import Update
@@ -293,13 +294,13 @@ class _Parser:
         if name in BY_NAME:
             need(1)
             return self.cast(BY_NAME[name], args[0])
-        if name in INTRINSICS:
-            need(INTRINSICS[name])
+        if name in REAL_FUNCTIONS:
+            need(INTRINSICS[name].arity)
             cell, build = self.same_call(node, name, args)
             return cell, build
         if name in _MEANT:
             raise self.error(f"unknown function {name!r}; write {_MEANT[name]}(…)", node)
-        functions = ", ".join(["min", "max", "abs", "clamp", "select", *INTRINSICS, *BY_NAME])
+        functions = ", ".join(["min", "max", "abs", "clamp", "select", *REAL_FUNCTIONS, *BY_NAME])
         raise self.error(f"unknown function {name!r}; functions are {functions}", node)
 
     def same_call(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:

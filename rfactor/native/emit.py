@@ -12,26 +12,18 @@ from collections.abc import Callable, Mapping
 from llvmlite import ir
 
 from rfactor.errors import TypeMismatch
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
+from rfactor.native.output import PUTS, write
 
 Rule = Callable[..., LLVMValue]
 
 I32 = ir.IntType(32)
-
-LIBM = ("exp", "log", "sin", "cos", "tan", "tanh", "pow")
-"""Calls of libm; the symbol of `exp` on `f32` is `rfactor.exp.f32` (bound in `native.engine`)."""
-
-_EXACT = {
-    "sqrt": "llvm.sqrt",
-    "floor": "llvm.floor",
-    "ceil": "llvm.ceil",
-    "trunc": "llvm.trunc",
-    "round": "llvm.roundeven",
-}
 
 
 def declare(builder: Builder, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
@@ -250,16 +242,31 @@ def _float_to_float(builder: Builder, old: Type, new: Type, value: LLVMValue) ->
     return builder.fptrunc(builder.bitcast(bits, nearest.type), llvm_type(new))
 
 
-def _function(builder: Builder, type: Type, name: str, args: list[LLVMValue]) -> LLVMValue:
-    if name in _EXACT:
-        return _widened(lambda b, t, a: call_intrinsic(b, _EXACT[name], a))(builder, type, *args)
-    return _widened(lambda b, t, *a: _each_lane(b, t, name, a))(builder, type, *args)
+def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]) -> LLVMValue:
+    """A call of an intrinsic on operands of type `operand`."""
+    row = INTRINSICS[expr.name]
+    if row.takes == "bits":
+        target = llvm_type(row.result(operand))
+        return args[0] if args[0].type == target else builder.bitcast(args[0], target)
+    if row.takes == "integer":
+        return _count(builder, row, *args)
+    if row.llvm is not None:
+        name = f"llvm.{row.llvm}"
+        return _widened(lambda b, t, a: call_intrinsic(b, name, a))(builder, operand, *args)
+    return _widened(lambda b, t, *a: _each_lane(b, t, row, a))(builder, operand, *args)
 
 
-def _each_lane(builder: Builder, type: Type, name: str, args: tuple[LLVMValue, ...]) -> LLVMValue:
+def _count(builder: Builder, row: Intrinsic, value: LLVMValue) -> LLVMValue:
+    """A count of bits; of zero, all bits are leading and trailing zeros."""
+    if row.llvm == "ctpop":
+        return call_intrinsic(builder, "llvm.ctpop", value)
+    return call_intrinsic(builder, f"llvm.{row.llvm}", value, ir.Constant(ir.IntType(1), 0))
+
+
+def _each_lane(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMValue, ...]) -> LLVMValue:
     """Call libm's routine for every lane."""
     scalar = llvm_type(type.element)
-    function = declare(builder, f"rfactor.{name}.{type.element}", scalar, [scalar] * len(args))
+    function = declare(builder, f"rfactor.{row.name}.{type.element}", scalar, [scalar] * len(args))
     function.attributes.add("readnone")
     function.attributes.add("nounwind")
     if type.lanes == 1:
@@ -271,8 +278,13 @@ def _each_lane(builder: Builder, type: Type, name: str, args: tuple[LLVMValue, .
     return result
 
 
-LIBM_SYMBOLS = {f"rfactor.{name}.{type}": name + ("f" if type is F32 else "") for name in LIBM for type in (F32, F64)}
-"""The name in libm of each symbol that code may refer to."""
+LIBM_SYMBOLS = {
+    f"rfactor.{row.name}.{type}": row.libm + ("f" if type is F32 else "")
+    for row in INTRINSICS.values()
+    if row.libm is not None
+    for type in (F32, F64)
+} | {PUTS: "puts"}
+"""The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
 
 
 class Emitter:
@@ -315,7 +327,7 @@ class Emitter:
                 continue
             pending.pop()
             value = self._compute(node)
-            pure = not isinstance(node, Load) and all(child in known for child in node.children)
+            pure = not isinstance(node, Load | Print) and all(child in known for child in node.children)
             (known if pure else memo)[node] = value
         return known[expr] if expr in known else memo[expr]
 
@@ -345,8 +357,12 @@ class Emitter:
         if isinstance(expr, AnyLane):
             word = ir.IntType(expr.value.type.lanes)
             return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
+        if isinstance(expr, Print):
+            value, condition, *arguments = map(self.emit, expr.children)
+            write(self.builder, expr, condition, arguments)
+            return value
         if isinstance(expr, Call) and expr.kind == "intrinsic":
-            return _function(self.builder, self.typed(expr.type), expr.name, [self.emit(a) for a in expr.args])
+            return _function(self.builder, expr, self.typed(expr.args[0].type), [self.emit(a) for a in expr.args])
         raise TypeMismatch(f"{expr} cannot stand in generated code")
 
     def _operation(self, expr: Op) -> LLVMValue:

@@ -164,6 +164,7 @@ def _parameters(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: M
         for d, (low, extent) in enumerate(value.box):
             parameters[f"{image.name}.min.{d}"] = low
             parameters[f"{image.name}.extent.{d}"] = extent
+            parameters[f"{image.name}.stride.{d}"] = value.array.strides[-1 - d] // value.array.itemsize
     missing = [parameter.name for parameter in algorithm.parameters if parameter.name not in parameters]
     if missing:
         raise errors.AlgorithmError(f"no value is given for the parameter {', '.join(missing)}")

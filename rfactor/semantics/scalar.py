@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rfactor.ir.effects import Print
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.types import Type
@@ -138,13 +139,14 @@ def _rule(expr: Op) -> _Rule:
 
 
 def _intrinsic(expr: Call) -> _Rule:
-    """Functions of floats are the array evaluator's: there is one routine for each."""
+    """Intrinsics are the array evaluator's: there is one routine for each."""
     arguments = tuple(Var(arg.type, f"a{i}") for i, arg in zip(range(len(expr.args)), expr.args, strict=True))
     call = Call(expr.type, expr.name, arguments)
 
     def rule(*values: Value) -> Value:
         env = {var.name: np.array([value], dtype_of(var.type)) for var, value in zip(arguments, values, strict=True)}
-        return float(evaluate(call, env)[0])
+        value: Value = evaluate(call, env)[0].item()
+        return value
 
     return rule
 
@@ -194,6 +196,8 @@ def program(exprs: Sequence[Expr]) -> Program:
             elif isinstance(node, Call):
                 rule = _intrinsic(node) if node.kind == "intrinsic" else None
                 steps.append((slot, rule, node.name, node.index, operands))
+            elif isinstance(node, Print):
+                steps.append((slot, lambda value, *rest: value, "", 0, operands))
             else:
                 raise TypeError(f"{type(node).__name__} is no expression of an algorithm")
     return Program(len(slots), tuple(constants), tuple(names), tuple(steps), tuple(slots[expr] for expr in exprs))

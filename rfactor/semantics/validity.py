@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
-from rfactor.ir.expr import INTRINSICS, Call, Const, Expr, Op, Var, apply, select, walk
-from rfactor.ir.types import BOOL, I32, Type
+from rfactor.ir.effects import Print
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
+from rfactor.ir.types import BOOL, I32, I64, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ def validate(algorithm: Algorithm) -> None:
     parameters = {parameter.name: parameter for parameter in algorithm.parameters}
     for image in algorithm.images:
         for d in range(image.dimensions):
-            for end in ("min", "extent"):
-                parameters[f"{image.name}.{end}.{d}"] = Var(I32, f"{image.name}.{end}.{d}")
+            for end, type_ in (("min", I32), ("extent", I32), ("stride", I64)):
+                parameters[f"{image.name}.{end}.{d}"] = Var(type_, f"{image.name}.{end}.{d}")
     _distinct((*(f.name for f in algorithm.functions), *images, *parameters), "functions, images and parameters")
     known: dict[str, Function] = {}
     for function in algorithm.functions:
@@ -138,6 +139,9 @@ def _well_formed(expr: Expr, function: Function, bound: Mapping[str, Var], scope
             _call(node, function, scope, where)
         elif isinstance(node, Op):
             _operation(node, where)
+        elif isinstance(node, Print):
+            if node.condition.type != BOOL:
+                raise AlgorithmError(f"{where}: {node.condition} is {node.condition.type}, not bool")
         elif not isinstance(node, Const):
             raise AlgorithmError(f"{where}: {node} belongs in loop nests, not in algorithms")
 
@@ -155,8 +159,12 @@ def _variable(node: Var, function: Function, bound: Mapping[str, Var], scope: Sc
 
 def _call(node: Call, function: Function, scope: Scope, where: str) -> None:
     if node.kind == "intrinsic":
-        if INTRINSICS.get(node.name) != len(node.args):
-            raise AlgorithmError(f"{where}: {node} is no function of the language with {len(node.args)} arguments")
+        try:
+            checked = intrinsic(node.name, *node.args)
+        except TypeMismatch as error:
+            raise AlgorithmError(f"{where}: {error}") from error
+        if checked.type != node.type:
+            raise AlgorithmError(f"{where}: {node} is {checked.type}, not {node.type}")
         return
     types: tuple[Type, ...]
     if node.kind == "image":

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
+from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import dtype_of, evaluate
-from rfactor.ir.expr import INTRINSICS, OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, SCALARS, U64, Type
+from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
+from rfactor.ir.intrinsics import INTRINSICS
+from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, SCALARS, U8, U64, Type
 from rfactor.native.emit import RULES, Emitter
 from rfactor.native.evaluator import compile_evaluator
 
@@ -110,11 +112,40 @@ def test_exact_functions_have_the_reference_bits(type: Type) -> None:
         assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
 
 
+@pytest.mark.parametrize("type", [t for t in SCALARS if not t.is_bool], ids=str)
+def test_functions_of_bits_have_the_reference_bits(type: Type) -> None:
+    x = Var(type, "x")
+    rows = [row for row in INTRINSICS.values() if row.takes != "real" and row.accepts(type)]
+    exprs = tuple(intrinsic(row.name, x) for row in rows)
+    values = boundary(type)
+    for expr, result in zip(exprs, compile_evaluator(exprs)((values,)), strict=True):
+        expected = evaluate(expr, {"x": values})
+        assert result.dtype == expected.dtype, str(expr)
+        assert np.array_equal(result.view(np.uint8), expected.view(np.uint8)), str(expr)
+
+
+def test_counts_of_bits_are_those_of_python() -> None:
+    values = [0, 1, 2, 127, 128, 255]
+    (x,) = (Var(U8, "x"),)
+    counted = [
+        compile_evaluator((intrinsic(name, x),))((np.array(values, np.uint8),))[0].tolist()
+        for name in ("popcount", "count_leading_zeros", "count_trailing_zeros")
+    ]
+    assert counted[0] == [v.bit_count() for v in values]
+    assert counted[1] == [8 - v.bit_length() for v in values]
+    assert counted[2] == [(v & -v).bit_length() - 1 if v else 8 for v in values]
+
+
+def test_a_function_refuses_what_it_does_not_take() -> None:
+    for name, var in (("popcount", Var(F32, "x")), ("exp", Var(I32, "x")), ("reinterpret_f32", Var(U64, "x"))):
+        with pytest.raises(TypeMismatch, match=f"{name} takes"):
+            intrinsic(name, var)
+
+
 @pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
 def test_transcendental_functions_are_near_and_the_same_alone_as_among_others(type: Type) -> None:
     x, y = Var(type, "x"), Var(type, "y")
-    names = [name for name in INTRINSICS if name not in ("sqrt", "floor", "ceil", "round", "trunc")]
-    exprs = tuple(intrinsic(name, *(x, y)[: INTRINSICS[name]]) for name in names)
+    exprs = tuple(intrinsic(row.name, *(x, y)[: row.arity]) for row in INTRINSICS.values() if row.libm)
     values = np.linspace(0.1, 5.0, 100).astype(dtype_of(type))
     evaluator = compile_evaluator(exprs, (x, y))
     whole = evaluator((values, values))

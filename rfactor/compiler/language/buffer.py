@@ -7,15 +7,18 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
+from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.region import Region
 from rfactor.compiler.language.types import Type, dtype_of, type_of_dtype
+from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.errors import BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
@@ -24,7 +27,7 @@ from rfactor.ir.types import I32
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
     """The coordinates of `what[index]`, as i32. Raises `TypeMismatch` for another number of them or a wrong type."""
-    given = list(index) if isinstance(index, tuple) else [index]
+    given = expanded(what, list(index) if isinstance(index, tuple | list) else [index], dimensions)
     if len(given) != dimensions:
         raise TypeMismatch(f"{what} has {dimensions} dimensions, {len(given)} indices were given")
     return [coordinate(what, as_expr(one)) for one in given]
@@ -40,197 +43,200 @@ def coordinate(what: str, value: Expr) -> Expr:
     raise TypeMismatch(f"{what} is indexed by {value} of type {type_}: indices are i32, write i32({value})")
 
 
-@dataclass(frozen=True, slots=True)
-class BufferDimension:
-    """One dimension of a buffer that is there."""
+class Buffer(Named, Region):
+    """An array with a place in the plane.
 
-    _min: int
-    _extent: int
-    _stride: int
+    `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying;
+    `Buffer(type, sizes, name="")` and `Buffer(type, sizes, storage_order, name="")` of zeros, sizes of dimension 0
+    first and the dimensions of `storage_order` innermost first; `Buffer(buffer)` over the same elements; `Buffer()`
+    without elements, which is not `defined()`.
+    """
 
-    def min(self) -> int:
-        """The least coordinate."""
-        return self._min
+    def __init__(
+        self,
+        *given: Any,
+        name: str | None = None,
+        reverse_axes: bool = True,
+        buffer: Any = None,
+        type: Type | None = None,
+        sizes: Any = None,
+        storage_order: Any = None,
+    ) -> None:
+        """Raises `TypeMismatch` for other arguments, and for element types that the language does not have."""
+        if buffer is not None or type is not None:
+            named = [one for one in (buffer, type, sizes, storage_order) if one is not None]
+            given = (*given, *named)
+        array, mins, own, reverse = _array_of(given)
+        Named.__init__(self, name or own or None, "b")
+        if array is not None:
+            type_of_dtype(array.dtype)
+            if not (reverse and reverse_axes):
+                array = array.transpose()
+        self._array, self._mins = array, mins
 
-    def extent(self) -> int:
-        """The number of coordinates."""
-        return self._extent
+    @classmethod
+    def make_scalar(cls, type: Type, name: str = "") -> Buffer:
+        """One element, in no dimension."""
+        return cls(type, [], name)
 
-    def max(self) -> int:
-        """The greatest coordinate."""
-        return self._min + self._extent - 1
+    @classmethod
+    def make_interleaved(cls, type: Type, width: int, height: int, channels: int, name: str = "") -> Buffer:
+        """A zero image whose channels (dimension 2) lie together in memory."""
+        return cls(type, [width, height, channels], [2, 0, 1], name)
 
-    def stride(self) -> int:
-        """The distance in memory, in elements."""
-        return self._stride
+    @classmethod
+    def make_with_shape_of(cls, src: Buffer, name: str = "") -> Buffer:
+        """Zeros of the type, the box and the order in memory of another."""
+        result = cls(np.zeros_like(src.array), name)
+        result._mins = src.mins
+        return result
 
-
-class Buffer(Named):
-    """An array with a place in the plane: `Buffer(array)`, or `Buffer(type, sizes)` of zeros."""
-
-    def __init__(self, *given: Any, name: str | None = None) -> None:
-        """`Buffer(array, name=None)` or `Buffer(type, sizes, name=None)`; sizes are of dimension 0 first."""
-        if given and isinstance(given[0], Type):
-            type_, sizes, *rest = given if len(given) > 1 else (given[0], ())
-            shape = tuple(int(size) for size in sizes)[::-1]
-            array: NDArray[Any] = np.zeros(shape, dtype_of(type_.ir))
-        elif given and isinstance(given[0], np.ndarray):
-            array, *rest = given
-        else:
-            raise TypeMismatch(f"Buffer takes a NumPy array, or a type and sizes, not {given!r}")
-        if rest and isinstance(rest[0], str):
-            name = rest[0]
-        super().__init__(name, "b")
-        self._type = type_of_dtype(array.dtype)
-        self._array = array
-        self._mins = (0,) * array.ndim
-
-    @property
-    def array(self) -> NDArray[Any]:
-        """The array itself: axes reversed."""
-        return self._array
-
-    @property
-    def mins(self) -> tuple[int, ...]:
-        """The least coordinate of each dimension."""
-        return self._mins
+    def _fresh(self) -> Buffer:
+        return Buffer(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if dtype is not None and np.dtype(dtype) != self._array.dtype:
-            return self._array.astype(dtype)
-        return self._array.copy() if copy else self._array
+        array = self.array
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
 
     def type(self) -> Type:
         """The type of its elements."""
-        return self._type
-
-    def dimensions(self) -> int:
-        """The number of dimensions."""
-        return self._array.ndim
-
-    def dim(self, d: int) -> BufferDimension:
-        """Dimension `d`; 0 is the innermost."""
-        if not 0 <= d < self._array.ndim:
-            raise BufferError(f"{self.name()} has {self._array.ndim} dimensions, hence no dimension {d}")
-        stride = self._array.strides[-1 - d] // self._array.itemsize
-        return BufferDimension(self._mins[d], self._array.shape[-1 - d], stride)
-
-    def set_min(self, *mins: Any) -> None:
-        """Place the array: its first element is at `mins`."""
-        given = tuple(mins[0]) if len(mins) == 1 and isinstance(mins[0], Sequence) else mins
-        if len(given) != self._array.ndim:
-            raise BufferError(f"set_min of {self.name()} takes {self._array.ndim} coordinates, {len(given)} were given")
-        self._mins = tuple(int(low) for low in given)
-
-    def min(self, d: int) -> int:
-        """The least coordinate in dimension `d`."""
-        return self.dim(d).min()
-
-    def extent(self, d: int) -> int:
-        """The number of coordinates in dimension `d`."""
-        return self.dim(d).extent()
-
-    def width(self) -> int:
-        """The extent of dimension 0, 1 if there is none."""
-        return self._extent(0)
-
-    def height(self) -> int:
-        """The extent of dimension 1, 1 if there is none."""
-        return self._extent(1)
-
-    def channels(self) -> int:
-        """The extent of dimension 2, 1 if there is none."""
-        return self._extent(2)
-
-    def _extent(self, d: int) -> int:
-        return self.dim(d).extent() if d < self._array.ndim else 1
-
-    def fill(self, value: Any) -> None:
-        """Set every element."""
-        self._array.fill(value)
+        return type_of_dtype(self.array.dtype)
 
     def copy(self) -> Buffer:
-        """A buffer over a copy of the array."""
-        result = Buffer(self._array.copy())
+        """A buffer over a copy of the elements, in the same order in memory."""
+        result = Buffer(self.array.copy(order="K"))
         result._mins = self._mins
         return result
 
+    def same_as(self, other: Buffer) -> bool:
+        """Whether it is the same object."""
+        return self is other
+
+    def set_name(self, name: str) -> None:
+        raise NotImplementedError("Buffer.set_name: expressions hold the name; give it to Buffer(…, name=…)")
+
+    def has_device_allocation(self) -> bool:
+        """False: there is no device."""
+        return False
+
+    def device_dirty(self) -> bool:
+        """False: there is no device."""
+        return False
+
+    def host_dirty(self) -> bool:
+        """False: there is no device to bring up to date."""
+        return False
+
+    def set_host_dirty(self, dirty: bool = True) -> None:
+        """Nothing: there is no device to bring up to date."""
+
+    def copy_to_host(self) -> int:
+        """Nothing: the elements are here. Gives 0."""
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_DEVICES:
+            raise NotImplementedError(
+                f"Buffer.{name} is not there: it is about memory of devices, or unallocated memory"
+            )
+        raise AttributeError(f"'Buffer' object has no attribute {name!r}")
+
     def __getitem__(self, index: Any) -> Any:
         """An element if the coordinates are numbers, else the expression of one."""
-        given = index if isinstance(index, tuple) else (index,)
+        given = tuple(index) if isinstance(index, tuple | list) else (index,)
         if not any(isinstance(one, Expr) for one in given):
-            return self._array[self._position(given)]
+            return self.array[self.position(given)].item()
         return self(*given)
 
     def __call__(self, *index: Any) -> Expr:
         """The expression of an element."""
-        at = coordinates(self.name(), self._array.ndim, index)
-        node = ir.Call(self._type.ir, self.name(), tuple(e.node for e in at), "image")
+        at = coordinates(self.name(), self.dimensions(), index)
+        node = ir.Call(self.type().ir, self.name(), tuple(e.node for e in at), "image")
         return Expr(node, {**(joined(*at) if at else {}), self.name(): self})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        given = index if isinstance(index, tuple) else (index,)
-        self._array[self._position(given)] = value
-
-    def _position(self, given: tuple[Any, ...]) -> tuple[int, ...]:
-        if len(given) != self._array.ndim:
-            raise BufferError(f"{self.name()} has {self._array.ndim} dimensions, {len(given)} indices were given")
-        position = tuple(int(one) - low for one, low in zip(given, self._mins, strict=True))
-        for d in range(len(position)):
-            if not 0 <= position[d] < self._array.shape[-1 - d]:
-                dimension = self.dim(d)
-                raise BufferError(
-                    f"{self.name()} holds {dimension.min()} to {dimension.max()} in dimension {d}, not {given[d]}"
-                )
-        return position[::-1]
+        given = tuple(index) if isinstance(index, tuple | list) else (index,)
+        self.array[self.position(given)] = self.element(value)
 
     def image(self) -> Image:
         """Its declaration as an input."""
-        return Image(self.name(), self._type.ir, self._array.ndim)
+        return Image(self.name(), self.type().ir, self.dimensions())
 
     def __repr__(self) -> str:
-        box = ", ".join(f"[{self.dim(d).min()}, {self.dim(d).max()}]" for d in range(self._array.ndim))
-        return f"Buffer({self._type}, {self.name()}: {box})"
+        if self._array is None:
+            return "Buffer()"
+        box = ", ".join(f"[{self.dim(d).min()}, {self.dim(d).max()}]" for d in range(self.dimensions()))
+        return f"Buffer({self.type()}, {self.name()}: {box})"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageDimension:
-    """One dimension of an image that is given later: bounds are expressions."""
-
-    _image: ImageParam
-    _d: int
-
-    def _bound(self, what: str) -> Expr:
-        return Expr(ir.Var(I32, f"{self._image.name()}.{what}.{self._d}"), {self._image.name(): self._image})
-
-    def min(self) -> Expr:
-        """The least coordinate."""
-        return self._bound("min")
-
-    def extent(self) -> Expr:
-        """The number of coordinates."""
-        return self._bound("extent")
-
-    def max(self) -> Expr:
-        """The greatest coordinate."""
-        return self.min() + self.extent() - 1
+_OF_DEVICES = frozenset(
+    """
+    allocate copy_to_device deallocate device_deallocate device_detach_native device_free device_malloc device_sync
+    make_bounds_query set_device_dirty
+    """.split()  # noqa: SIM905 - a list this long is read as text
+)
 
 
-class ImageParam(Named):
+def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, ...], str, bool]:
+    """What `Buffer` was given: the array, its mins, a name, and whether its axes are to be reversed."""
+    if len(given) == 1 and isinstance(given[0], np.ndarray):
+        return given[0], (0,) * given[0].ndim, "", True
+    own = next((one for one in given if isinstance(one, str)), "")
+    match [one for one in given if not isinstance(one, str)]:
+        case []:
+            return None, (), own, True
+        case [Buffer() as other]:
+            return other._array, other.mins, own, True
+        case [Type() as type_, list() | tuple() as sizes]:
+            return _zeros(type_, sizes, range(len(sizes))), (0,) * len(sizes), own, True
+        case [Type() as type_]:
+            return _zeros(type_, (), ()), (), own, True
+        case [Type() as type_, list() | tuple() as sizes, list() | tuple() as order]:
+            if sorted(order) != list(range(len(sizes))):
+                raise TypeMismatch(f"the storage order {order} names each of {len(sizes)} dimensions once")
+            return _zeros(type_, sizes, order), (0,) * len(sizes), own, True
+        case [np.ndarray() as array, *reverse]:
+            return array, (0,) * array.ndim, own, all(reverse)
+        case [value, *reverse]:
+            try:
+                array = np.asarray(memoryview(value))
+            except TypeError:
+                pass
+            else:
+                return array, (0,) * array.ndim, own, all(reverse)
+    raise TypeMismatch(
+        f"Buffer takes an array, a type and sizes ([width, height, …]), or another Buffer, not {given!r}"
+    )
+
+
+def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
+    extents = [int(size) for size in sizes]
+    if extents and min(extents) < 0:
+        raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
+    if isinstance(order, range):
+        return np.zeros(extents[::-1], dtype_of(type.ir))
+    stored = np.zeros([extents[d] for d in reversed(order)], dtype_of(type.ir))
+    axes = {d: axis for axis, d in zip(range(len(extents)), reversed(order), strict=True)}
+    return stored.transpose([axes[d] for d in reversed(range(len(extents)))])
+
+
+class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None) -> None:
-        super().__init__(name, "im")
-        self._type = type
-        self._dimensions = dimensions
+        Named.__init__(self, name or None, "im")
+        OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
         self._buffer: Buffer | None = None
+        self.wrappers = {}
 
     def set(self, array: Buffer | NDArray[Any]) -> None:
         """Give the array. Raises `BufferError` for another type or number of dimensions."""
         buffer = array if isinstance(array, Buffer) else Buffer(np.asarray(array))
-        if buffer.type() != self._type or buffer.dimensions() != self._dimensions:
+        if buffer.type() != self.type() or buffer.dimensions() != self.dimensions():
             raise BufferError(
-                f"{self.name()} takes {self._type} arrays of {self._dimensions} dimensions, "
+                f"{self.name()} takes {self.type()} arrays of {self.dimensions()} dimensions, "
                 f"not {buffer.type()} of {buffer.dimensions()}"
             )
         self._buffer = buffer
@@ -249,51 +255,17 @@ class ImageParam(Named):
             raise BufferError(f"the image {self.name()} has no array: call {self.name()}.set(…) before realize")
         return self._buffer
 
-    def type(self) -> Type:
-        """The type of its elements."""
-        return self._type
-
-    def dimensions(self) -> int:
-        """The number of dimensions."""
-        return self._dimensions
-
-    def dim(self, d: int) -> ImageDimension:
-        """Dimension `d`; 0 is the innermost."""
-        if not 0 <= d < self._dimensions:
-            raise BufferError(f"{self.name()} has {self._dimensions} dimensions, hence no dimension {d}")
-        return ImageDimension(self, d)
-
-    def width(self) -> Expr:
-        """The extent of dimension 0."""
-        return self.dim(0).extent()
-
-    def height(self) -> Expr:
-        """The extent of dimension 1."""
-        return self.dim(1).extent()
-
-    def channels(self) -> Expr:
-        """The extent of dimension 2."""
-        return self.dim(2).extent()
-
-    def left(self) -> Expr:
-        """The least coordinate in dimension 0."""
-        return self.dim(0).min()
-
-    def top(self) -> Expr:
-        """The least coordinate in dimension 1."""
-        return self.dim(1).min()
-
     def __getitem__(self, index: Any) -> Expr:
-        at = coordinates(self.name(), self._dimensions, index)
-        uses: Uses = {**(joined(*at) if at else {}), self.name(): self}
-        return Expr(ir.Call(self._type.ir, self.name(), tuple(e.node for e in at), "image"), uses)
+        at = coordinates(self.name(), self.dimensions(), index)
+        node = ir.Call(self.type().ir, self.name(), tuple(e.node for e in at), "image")
+        return Expr(node, {**(joined(*at) if at else {}), self.name(): self})
 
     def __call__(self, *index: Any) -> Expr:
         return self[index]
 
     def image(self) -> Image:
         """Its declaration as an input."""
-        return Image(self.name(), self._type.ir, self._dimensions)
+        return Image(self.name(), self.type().ir, self.dimensions())
 
 
 def image_of(value: ExprLike) -> bool:

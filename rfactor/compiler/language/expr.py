@@ -1,7 +1,9 @@
 """Expressions as users write them: a shell of operators over `ir.expr`, with Halide's promotions.
 
-A Python number takes the type of the other operand. Of two types: a float wins over an integer, the wider of two
-floats wins, the wider of two integers of one sign wins, and signed with unsigned is signed of the greater width.
+A Python or NumPy number is f32 with a decimal point, i32 without, i64 where i32 does not hold it; beside an operand of
+an operator a whole number in the range of i32 takes the other's type. Of two types: a float wins over an integer, the
+wider of two floats wins, the wider of two integers of one sign wins, and signed with unsigned is signed of the greater
+width. Functions (`min`, `pow`, …) take numbers as they are: `min(u8(x), 3)` is i32.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from rfactor.compiler.language.types import Type
-from rfactor.errors import TypeMismatch
+from rfactor.errors import NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
 
@@ -52,9 +54,9 @@ class Expr:
     __repr__ = __str__
 
     def __bool__(self) -> NoReturn:
-        raise TypeMismatch(
-            f"{self} is an expression, it has no truth value while the program is being written: "
-            "use select(…), and & | ~ for and, or, not"
+        raise NoTruthValue(
+            f"{self} is an expression, it has no truth value while the program is being written, and cannot be "
+            "converted to a bool: use select(…), and & | ~ for and, or, not"
         )
 
     __hash__ = object.__hash__
@@ -99,7 +101,7 @@ class Expr:
         return power(self, other)
 
     def __rpow__(self, other: ExprLike) -> Expr:
-        return intrinsic("pow", other, self)
+        return power(other, self)
 
     def __and__(self, other: ExprLike) -> Expr:
         return binary("&", self, other)
@@ -150,7 +152,7 @@ class Expr:
         return binary("!=", self, other)
 
     def __neg__(self) -> Expr:
-        return Expr(ir.apply("neg", self.node), self.uses)
+        return self if self.node.type.is_bool else Expr(ir.apply("neg", self.node), self.uses)
 
     def __pos__(self) -> Expr:
         return self
@@ -163,6 +165,16 @@ class Expr:
 
         return abs(self)
 
+    def logical_not(self) -> Expr:
+        """The negation of a condition."""
+        if not self.node.type.is_bool:
+            raise TypeMismatch(f"logical_not({self}) of {self.node.type}: it is for bool, as in {self} == 0")
+        return ~self
+
+    def defined(self) -> bool:
+        """True: there are no undefined expressions here."""
+        return True
+
 
 def is_number(value: object) -> bool:
     """Whether it is a Python or NumPy number (bool included)."""
@@ -172,19 +184,14 @@ def is_number(value: object) -> bool:
 
 
 def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
-    """`value` as an expression; a number of no stated type is i32, or f32 with a decimal point.
+    """`value` as an expression; a number of no stated type is i32 (or i64), or f32 with a decimal point.
 
     Raises `TypeMismatch` for what is no expression and for a number that the type does not hold.
     """
     if isinstance(value, Expr):
         return value
     if is_number(value):
-        number = value.item() if hasattr(value, "item") else value
-        if type is None and hasattr(value, "dtype"):
-            from rfactor.compiler.language.types import type_of_dtype
-
-            type = type_of_dtype(value.dtype).ir
-        return Expr(literal(number, type))
+        return Expr(literal(value.item() if hasattr(value, "item") else value, type))
     raise TypeMismatch(f"{value!r} is no expression: numbers, Var, RVar, RDom, Param and calls of Func and Buffer are")
 
 
@@ -201,19 +208,13 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
     return ir.const(type, number)
 
 
-def _peer(type: T.Type, number: object) -> T.Type | None:
-    """The type that a number takes beside an operand of `type`."""
-    if hasattr(number, "dtype"):
+def _peer(type: T.Type, number: Any) -> T.Type | None:
+    """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
+    if isinstance(number, float) or (hasattr(number, "item") and isinstance(number.item(), float)):
         return None
-    if isinstance(number, bool):
-        return T.BOOL if type.is_bool else type
-    if type.is_bool:
-        return None
-    if isinstance(number, float) and not type.is_float:
-        return T.F32
-    if isinstance(number, int) and type.is_int and not type.min <= number <= type.max and not _is_i32(number):
-        return T.I64
-    return type
+    if _is_i32(int(number)) or not T.I64.min <= int(number) <= T.I64.max:
+        return type
+    return None
 
 
 def _is_i32(number: int) -> bool:
@@ -256,6 +257,8 @@ def converted(type: T.Type, value: Expr) -> Expr:
     node = value.node
     if isinstance(node, ir.Const) and _holds(type, node):
         return Expr(ir.const(type, node.value), value.uses)
+    if isinstance(node, ir.Const) and type.is_int and node.type.is_int:
+        return Expr(ir.Const(type, type.wrap(int(node.value))), value.uses)
     return Expr(ir.cast(type, node), value.uses)
 
 
@@ -278,14 +281,19 @@ def joined(*operands: Expr) -> Uses:
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a op b`, operands promoted to one type."""
-    left, right = matched(a, b)
+    return typed_binary(op, *matched(a, b))
+
+
+def typed_binary(op: str, left: Expr, right: Expr) -> Expr:
+    """`left op right` of operands of one type."""
     if left.node.type.is_bool:
         op = _OF_CONDITIONS.get(op, op)
     return Expr(ir.apply(op, left.node, right.node), joined(left, right))
 
 
-_OF_CONDITIONS = {"&": "and", "|": "or"}
-"""`&` and `|` of conditions are `and` and `or`: the second is not asked where the first decides."""
+_OF_CONDITIONS = {"&": "and", "|": "or", "^": "!=", "+": "!=", "-": "!=", "*": "and"}
+"""`&` and `|` of conditions are `and` and `or`: the second is not asked where the first decides. Arithmetic on them is
+that of one bit."""
 
 
 def divide(a: ExprLike, b: ExprLike) -> Expr:
@@ -312,6 +320,8 @@ def modulo(a: ExprLike, b: ExprLike) -> Expr:
 
 def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a << b` or `a >> b`, of `a`'s kind and the greater width; a negative count shifts the other way."""
+    if isinstance(b, int) and b < 0:
+        return shift(">>" if op == "<<" else "<<", a, -b)
     left, right = both(a, b)
     for operand in (left, right):
         if not operand.node.type.is_int:
@@ -332,27 +342,43 @@ def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def power(a: ExprLike, b: ExprLike) -> Expr:
-    """`a ** b`: by products where `b` is a whole number, in floats otherwise."""
-    if isinstance(b, int) and not isinstance(b, bool) and isinstance(a, Expr) and not a.node.type.is_bool:
-        if b < 0:
-            return divide(1, power(a, -b)) if a.node.type.is_float else intrinsic("pow", a, b)
-        result, square = as_expr(1, a.node.type), a
-        while b:
-            if b & 1:
-                result = square if isinstance(result.node, ir.Const) else binary("*", result, square)
-            b >>= 1
-            if b:
-                square = binary("*", square, square)
-        return result
-    return intrinsic("pow", a, b)
+    """`a ** b`: by products where `b` is a constant whole number, in floats otherwise."""
+    base, exponent = as_expr(a), as_expr(b)
+    if isinstance(exponent.node, ir.Const) and exponent.node.type.is_int and not base.node.type.is_bool:
+        return _whole_power(base, int(exponent.node.value))
+    return intrinsic("pow", base, exponent)
+
+
+def _whole_power(base: Expr, exponent: int) -> Expr:
+    """A product of `exponent` factors, squared and multiplied from the highest bit of the exponent down."""
+    if exponent < 0:
+        return divide(1, _whole_power(base, -exponent))
+    if exponent == 0:
+        return Expr(ir.const(base.node.type, 1))
+    if exponent == 1:
+        return base
+    half = _whole_power(base, exponent // 2)
+    square = typed_binary("*", half, half)
+    return typed_binary("*", square, base) if exponent % 2 else square
+
+
+def together(*values: ExprLike) -> tuple[Expr, ...]:
+    """The arguments of a function, promoted to one type; numbers have the type that they have alone."""
+    operands = [as_expr(value) for value in values]
+    type_ = operands[0].node.type
+    for operand in operands[1:]:
+        type_ = promoted(type_, operand.node.type)
+    return tuple(converted(type_, operand) for operand in operands)
 
 
 def intrinsic(name: str, *args: ExprLike) -> Expr:
     """A function of floats; integers are converted to f32, as in Halide."""
-    operands = [as_expr(arg) for arg in args]
-    if len(operands) == 2:
-        operands = list(matched(*args))
-    type_ = operands[0].node.type
-    if not type_.is_float:
-        operands = [converted(T.F32, operand) for operand in operands]
+    operands = together(*args)
+    if not operands[0].node.type.is_float:
+        operands = tuple(converted(T.F32, operand) for operand in operands)
+    return call(name, *operands)
+
+
+def call(name: str, *operands: Expr) -> Expr:
+    """A row of `ir.intrinsics` on operands as they are."""
     return Expr(ir.intrinsic(name, *(operand.node for operand in operands)), joined(*operands))

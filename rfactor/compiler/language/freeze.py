@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.variables import Param
+from rfactor.compiler.language.wrappers import rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule
 from rfactor.errors import AlgorithmError
-from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.expr import Var
 
 
@@ -36,15 +37,39 @@ def parts(functions: Iterable[Func]) -> list[object]:
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
+        for used in func.references.values():
+            if isinstance(used, ImageParam):
+                found += (used.promises, used.wrappers)
+            elif isinstance(used, Param):
+                found.append(used.promises)
+            elif isinstance(used, Func):
+                found.append(used.wrappers)
+        found += (output.promises for output in func.output_images)
     return found
 
 
 def freeze(*outputs: Func) -> Frozen:
     """The pipeline of `outputs` as it is now, producers before consumers."""
     done: dict[str, Func] = {}
+    functions: dict[str, Function] = {}
     images: dict[str, Buffer | ImageParam] = {}
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
+    asked: dict[Requirement, None] = {}
+
+    def given(name: str, used: object) -> None:
+        if isinstance(used, Requirement):
+            asked[used] = None
+        elif isinstance(used, Buffer):
+            images.setdefault(name, used)
+        elif isinstance(used, ImageParam | Param) and name not in images and name not in parameters:
+            if isinstance(used, ImageParam):
+                images[name] = used
+            else:
+                parameters[name] = used
+            asked.update(dict.fromkeys(used.requirements()))
+            for other, needed in used.references().items():
+                given(other, needed)
 
     def visit(func: Func) -> None:
         if func.name() in done:
@@ -53,22 +78,26 @@ def freeze(*outputs: Func) -> Frozen:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
         func.require()
-        for name, used in func.references.items():
+        functions[func.name()], references = rewired(func)
+        for name, used in references.items():
             if isinstance(used, Func):
                 visit(used)
-            elif isinstance(used, Buffer | ImageParam):
-                images.setdefault(name, used)
-            elif isinstance(used, Param):
-                parameters.setdefault(name, used)
+            else:
+                given(name, used)
         done[func.name()] = func
 
     for output in outputs:
         visit(output)
+        for image in output.output_images:
+            asked.update(dict.fromkeys(image.requirements()))
+            for name, needed in image.references().items():
+                given(name, needed)
     algorithm = Algorithm(
-        tuple(func.function for func in done.values()),
+        tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),
         tuple(image.image() for image in images.values()),
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
+        tuple(asked),
     )
     schedules = {
         name: FunctionSchedule(
@@ -80,5 +109,5 @@ def freeze(*outputs: Func) -> Frozen:
         )
         for name, func in done.items()
     }
-    given = tuple(images.values()), tuple(parameters.values())
-    return Frozen(algorithm, Schedule(schedules), *given, tuple(done.values()))
+    inputs = tuple(images.values()), tuple(parameters.values())
+    return Frozen(algorithm, Schedule(schedules), *inputs, tuple(done.values()))

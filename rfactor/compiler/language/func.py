@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count as naturals
 from typing import Any
 
-from rfactor.compiler.language.buffer import coordinate
+from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
+from rfactor.compiler.language.chance import resolved
 from rfactor.compiler.language.compiled import Compiled
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, binary, converted, is_number, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, joined
+from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.implicit import count, expanded, is_placeholder
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
+from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.undefined import kept
 from rfactor.compiler.language.variables import RDom, RVar, Var
+from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
+from rfactor.ir.types import I32
 from rfactor.ir.types import Type as IrType
 from rfactor.matcher.answer import Answer
 
@@ -30,6 +39,16 @@ class FuncRef(Expr):
 
     def __init__(self, func: Func, arguments: tuple[Expr, ...]) -> None:
         self._func, self._arguments = func, arguments
+
+    @property
+    def func(self) -> Func:
+        """The function."""
+        return self._func
+
+    @property
+    def arguments(self) -> tuple[Expr, ...]:
+        """The point."""
+        return self._arguments
 
     @property
     def node(self) -> ir.Expr:
@@ -57,23 +76,31 @@ class FuncRef(Expr):
         """The number of components."""
         return len(self)
 
-    def _updated(self, op: str, value: ExprLike, start: int) -> Expr | Tuple:
-        """`f[…] op= value`; a function that is not defined yet starts at `start`."""
+    def components(self) -> tuple[Expr, ...] | None:
+        """The components of a function that has several; None of one."""
+        return tuple(self[i] for i in range(len(self))) if len(self) > 1 else None
+
+    def _updated(self, op: str, value: ExprLike) -> Any:
+        """`f[…] op value`; what it is of a function that is not defined yet is seen where it is assigned."""
         if not self._func.defined():
-            self._func.start(self._arguments, value, start)
+            return Pending(self, op, value)
         if len(self) > 1:
-            parts = Tuple(value)
-            return Tuple([binary(op, self[i], parts[i]) for i in range(len(self))])
-        return binary(op, self, value)
+            return Tuple(
+                [_OPERATORS[op](self[i], part) for i, part in zip(range(len(self)), Tuple(value), strict=True)]
+            )
+        return _OPERATORS[op](Expr(self.node, self.uses), value)
 
-    def __iadd__(self, value: ExprLike) -> Any:
-        return self._updated("+", value, 0)
+    def __add__(self, value: ExprLike) -> Any:
+        return self._updated("+", value)
 
-    def __isub__(self, value: ExprLike) -> Any:
-        return self._updated("-", value, 0)
+    def __sub__(self, value: ExprLike) -> Any:
+        return self._updated("-", value)
 
-    def __imul__(self, value: ExprLike) -> Any:
-        return self._updated("*", value, 1)
+    def __mul__(self, value: ExprLike) -> Any:
+        return self._updated("*", value)
+
+    def __truediv__(self, value: ExprLike) -> Any:
+        return self._updated("/", value)
 
     def __str__(self) -> str:
         return f"{self._func.name()}({', '.join(map(str, self._arguments))})"
@@ -81,17 +108,71 @@ class FuncRef(Expr):
     __repr__ = __str__
 
 
-class Func(Named, Placement, Compiled):
+class Pending(Expr):
+    """`f[…] + value` of a function that is not defined yet: assigned to `f[…]` it starts the function.
+
+    As any other expression it raises `AlgorithmError`.
+    """
+
+    __slots__ = ("_op", "_reference", "_value")
+
+    def __init__(self, reference: FuncRef, op: str, value: ExprLike) -> None:
+        self._reference, self._op, self._value = reference, op, value
+
+    @property
+    def func(self) -> Func:
+        """The function."""
+        return self._reference.func
+
+    @property
+    def node(self) -> ir.Expr:
+        self.func.require()
+        raise AlgorithmError(f"{self._reference} {self._op} … was written before {self.func.name()} was defined")
+
+    def started(self, func: Func, index: Any) -> tuple[list[Expr], Any]:
+        """Define the function as 0 (of products, 1) everywhere, where it is assigned to the same point.
+
+        Returns the point and the value then. Raises `AlgorithmError` for another point or function.
+        """
+        given = [as_expr(one) for one in (index if isinstance(index, tuple | list) else [index])]
+        own = self._reference.arguments
+        if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
+            self.func.require()
+            raise AlgorithmError(
+                f"{self._reference} {self._op} … was written before {self.func.name()} was defined: it can only be "
+                f"assigned to {self._reference} itself, once"
+            )
+        rank = len(own) - 1 + count(Tuple(self._value)) if any(map(is_placeholder, own)) else len(own)
+        point = [as_expr(one) for one in expanded(func.name(), own, rank)]
+        func.start(tuple(point), self._value, 0 if self._op in "+-" else 1)
+        return point, func[tuple(point)]._updated(self._op, self._value)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_PLACEHOLDER = Var("_")
+
+
+class Func(Named, Queries, Wrapped, Placement, Compiled):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
-    def __init__(self, name: str | Expr | None = None) -> None:
-        super().__init__(name if isinstance(name, str) else None, "f")
+    def __init__(self, *given: Any, name: str | None = None) -> None:
+        """`Func()`, `Func("f")`; `Func(expression)`, `Func(buffer)` or `Func(image)` with its values; or
+        `Func(type, dimensions, "f")`, also with a list of types, which its definition must have."""
+        wanted, value, self._required = _meant(given)
+        super().__init__(name or wanted, "f")
         self._variables: tuple[str, ...] = ()
         self._types: tuple[IrType, ...] = ()
         self.stages: list[StageState] = []
         self._unplaced()
         self.references: dict[str, Any] = {}
         """What its definitions refer to, by name."""
+        self.output_images: list[OutputImageParam] = []
+        """What is promised of the arrays that it is computed into, a component each, once it was asked for."""
         self.answer: Answer | None = None
         """For an intermediate that `rfactor` made: the operator, and what proved it,"""
         self.ranges: Mapping[str, ReductionVariable] = {}
@@ -100,11 +181,16 @@ class Func(Named, Placement, Compiled):
         """Compiled pipelines with this function as output, by all that they were made from."""
         self.prepared: Any = None
         """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
-        if isinstance(name, Expr):
-            self[()] = name
+        self.wrappers: Wrappers = {}
+        if isinstance(value, Buffer | ImageParam):
+            self[_PLACEHOLDER] = value[_PLACEHOLDER]
+        elif value is not None:
+            self[()] = value
 
     @classmethod
-    def of(cls, function: Function, references: Uses, answer: Answer, ranges: Mapping[str, ReductionVariable]) -> Func:
+    def of(
+        cls, function: Function, references: Uses, answer: Answer | None, ranges: Mapping[str, ReductionVariable]
+    ) -> Func:
         """The shell of a function that a pass made, whose name is free."""
         self = cls.__new__(cls)
         Named.__init__(self, function.name, "f")
@@ -113,83 +199,53 @@ class Func(Named, Placement, Compiled):
         self._unplaced()
         self.compute_root()
         self.references = dict(references)
+        self.output_images = []
+        self.wrappers = {}
+        self._required = None
         self.answer = answer
         self.ranges = ranges
         self.executables = {}
         self.prepared = None
         return self
 
-    def defined(self) -> bool:
-        """Whether it has its pure definition."""
-        return bool(self.stages)
-
-    def require(self) -> None:
-        """Raise `AlgorithmError` unless it is defined."""
-        if not self.stages:
-            raise AlgorithmError(f"{self.name()} is used before it is defined: write {self.name()}[…] = … first")
-
-    @property
-    def function(self) -> Function:
-        """Its definition as it is now. Raises `AlgorithmError` if there is none."""
-        self.require()
-        pure, *updates = (state.definition for state in self.stages)
-        return Function(self.name(), self._variables, self._types, pure, tuple(updates))
-
-    def dimensions(self) -> int:
-        """The number of dimensions."""
-        return len(self.function.variables)
-
-    def args(self) -> list[Var]:
+    def variables(self) -> list[Var]:
         """Its pure variables."""
-        return [Var(name) for name in self.function.variables]
+        return self.args()
 
-    def types(self) -> list[Type]:
-        """The type of each component."""
-        return [Type(type_) for type_ in self.function.types]
-
-    def type(self) -> Type:
-        """The type of its one component."""
-        return self.types()[0]
-
-    def output_types(self) -> list[Type]:
-        """The type of each component."""
-        return self.types()
-
-    def num_update_definitions(self) -> int:
-        """The number of updates."""
-        return max(len(self.stages) - 1, 0)
-
-    def has_update_definition(self) -> bool:
-        """Whether it has updates."""
-        return len(self.stages) > 1
-
-    def value(self) -> Expr:
-        """The value of the pure definition."""
-        return Expr(self.function.pure.values[0], self.references)
+    def clone_in(self, *consumers: Any) -> Func:
+        """A function of its own with the definitions that this one has now, which `consumers` call instead."""
+        return clone(self, consumer_names(self, consumers))
 
     __iter__ = None
     """A function has a value at every point: there is no end to them."""
 
     def __getitem__(self, index: Any) -> FuncRef:
-        given = index if isinstance(index, tuple) else (index,)
-        if self.stages and len(given) != len(self._variables):
-            raise TypeMismatch(f"{self.name()} has {len(self._variables)} dimensions, {len(given)} indices were given")
+        given = list(index) if isinstance(index, tuple | list) else [index]
+        if self.stages:
+            given = expanded(self.name(), given, len(self._variables))
+            if len(given) != len(self._variables):
+                raise TypeMismatch(
+                    f"{self.name()} has {len(self._variables)} dimensions, {len(given)} indices were given"
+                )
         return FuncRef(self, tuple(coordinate(self.name(), as_expr(one)) for one in given))
 
     def __call__(self, *index: ExprLike) -> FuncRef:
         return self[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        given = tuple(
-            coordinate(self.name(), as_expr(one)) for one in (index if isinstance(index, tuple) else (index,))
-        )
-        if isinstance(value, FuncRef) and len(value) > 1:
-            value = [value[i] for i in range(len(value))]
-        values = list(value) if isinstance(value, Tuple | tuple | list) else [value]
+        if isinstance(value, Pending):
+            index, value = value.started(self, index)
+        values = list(Tuple(value)) if _several(value) else [value]
+        given = list(index) if isinstance(index, tuple | list) else [index]
         if self.stages:
-            self._update(given, values)
+            rank = len(self._variables)
         else:
-            self._define(given, [as_expr(one) for one in values])
+            rank = len(given) - 1 + count([as_expr(one) for one in values]) if any(map(is_placeholder, given)) else 0
+        arguments = tuple(coordinate(self.name(), as_expr(one)) for one in expanded(self.name(), given, rank))
+        if self.stages:
+            self._update(arguments, values)
+        else:
+            self._define(arguments, [as_expr(one) for one in values])
 
     def _define(self, arguments: tuple[Expr, ...], values: list[Expr]) -> None:
         """The pure definition."""
@@ -201,8 +257,14 @@ class Func(Named, Placement, Compiled):
                     f"as in {self.name()}[x] = …; updates may follow"
                 )
             names.append(argument.name())
-        self._variables = tuple(names)
-        self._types = tuple(value.node.type for value in values)
+        types = tuple(value.node.type for value in values)
+        if self._required is not None and self._required != (types, len(names)):
+            wanted, rank = self._required
+            raise TypeMismatch(
+                f"{self.name()} was made to hold ({', '.join(map(str, wanted))}) in {rank} dimensions, and is defined "
+                f"with ({', '.join(map(str, types))}) in {len(names)}"
+            )
+        self._variables, self._types = tuple(names), types
         self._add(arguments, values, None, "the pure definition")
 
     def _update(self, arguments: tuple[Expr, ...], values: list[Any]) -> None:
@@ -234,6 +296,16 @@ class Func(Named, Placement, Compiled):
         self._add(arguments, exprs, domain, what)
 
     def _add(self, arguments: tuple[Expr, ...], values: list[Expr], domain: RDom | None, what: str) -> None:
+        names = [a.node.name for a in arguments if isinstance(a.node, ir.Var) and a.node.name in self._variables]
+        names += () if domain is None else domain.variable_names()
+        point = tuple(ir.Var(I32, name) for name in names)
+        arguments = tuple(resolved(argument, point) for argument in arguments)
+        values = [resolved(value, point) for value in values]
+        if self.stages:
+            at = tuple(argument.node for argument in arguments)
+            values = [kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False)]
+        else:
+            values = [kept(f"{what} of {self.name()}", value, None) for value in values]
         references: dict[str, Any] = {}
         for expr in (*arguments, *values):
             references.update(expr.uses)
@@ -252,7 +324,7 @@ class Func(Named, Placement, Compiled):
     def start(self, arguments: tuple[Expr, ...], value: Any, start: int) -> None:
         """Define it as `start` everywhere, before its first `+=` or `*=`."""
         names = [
-            a if isinstance(a, Var) else Var(f"{self.name()}.d{d}")
+            a if isinstance(a, Var) else Var(f"{self.name()}_d{d}")
             for d, a in zip(range(len(arguments)), arguments, strict=True)
         ]
         parts = Tuple(value)
@@ -282,6 +354,28 @@ class Func(Named, Placement, Compiled):
 
     def __repr__(self) -> str:
         return f"Func({self.name()})"
+
+
+def _meant(given: tuple[Any, ...]) -> tuple[str | None, Any, tuple[tuple[IrType, ...], int] | None]:
+    """What `Func` was given: a name, a value, and the types and dimensions that it must have."""
+    match given:
+        case () | (None,):
+            return None, None, None
+        case (str() as name,):
+            return name, None, None
+        case (Expr() | Buffer() | ImageParam() as value,):
+            return None, value, None
+        case (Type() as type_, int() as rank, *names):
+            return (names[0] if names else None), None, ((type_.ir,), rank)
+        case (list() | tuple() as types, int() as rank, *names):
+            return (names[0] if names else None), None, (tuple(type_.ir for type_ in types), rank)
+    raise TypeMismatch(f"Func takes a name, a value, or types, a number of dimensions and a name, not {given!r}")
+
+
+def _several(value: Any) -> bool:
+    if isinstance(value, FuncRef):
+        return len(value) > 1
+    return isinstance(value, Tuple | tuple | list)
 
 
 def default_stage_of(func: Func, definition: Definition) -> Any:

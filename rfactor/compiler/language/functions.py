@@ -1,17 +1,23 @@
-"""The functions of the language: `select`, `min`, `clamp`, casts, and functions of floats."""
+"""The functions of the language: casts, extremes, choices and interpolation.
+
+Functions of floats are in `mathematics`, those of integers and their bits in `integers`.
+"""
 
 from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
 
 from rfactor.compiler.language.expr import (
     Expr,
     ExprLike,
     as_expr,
-    binary,
     converted,
-    intrinsic,
     is_number,
     joined,
-    matched,
+    promoted,
+    together,
+    typed_binary,
 )
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
@@ -19,92 +25,205 @@ from rfactor.errors import TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
 
+# -- extremes --------------------------------------------------------------------------------------------------------
+
 
 def min(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
-    """The least of two or more values."""
+    """The least of two or more values. A number is i32 or f32: `min(u8(x), 3)` is i32."""
     return _extreme("min", a, b, *more)
 
 
 def max(a: ExprLike, b: ExprLike, *more: ExprLike) -> Expr:
-    """The greatest of two or more values."""
+    """The greatest of two or more values. A number is i32 or f32: `max(u8(x), 3)` is i32."""
     return _extreme("max", a, b, *more)
 
 
-def _extreme(op: str, a: ExprLike, *rest: ExprLike) -> Expr:
-    result = a
-    for value in rest:
-        result = binary(op, result, value)
-    return as_expr(result)
+def _extreme(op: str, first: ExprLike, *rest: ExprLike) -> Expr:
+    return typed_binary(op, *together(first, _extreme(op, *rest))) if rest else as_expr(first)
 
 
 def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
-    """`value` held between `low` and `high`, which are converted to its type; `low` where those cross."""
+    """`value` held between `low` and `high`, which its type must hold; `low` where those cross.
+
+    Raises `TypeMismatch`.
+    """
     held = as_expr(value)
     type_ = held.node.type
-    least, most = (converted(type_, as_expr(end, type_ if is_number(end) else None)) for end in (low, high))
+    ends = []
+    for what, end in (("low", low), ("high", high)):
+        bound = as_expr(end)
+        if not (isinstance(bound.node, ir.Const) or can_represent(type_, bound.node.type)):
+            raise TypeMismatch(
+                f"clamp of {held}, which is {type_}: its {what} end {bound} is {bound.node.type}; write {type_}(…)"
+            )
+        ends.append(_constant_as(type_, bound))
+    least, most = ends
     return Expr(ir.clamp(held.node, least.node, most.node), joined(held, least, most))
 
 
-def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | Tuple:
-    """`true` where `condition` holds, else `false`; further conditions and values follow as in Halide.
+def _constant_as(type: T.Type, value: Expr) -> Expr:
+    """`value` as `type`. Raises `TypeMismatch` for a constant that the type does not hold."""
+    node = value.node
+    if isinstance(node, ir.Const) and type.is_int and not node.type.is_float:
+        return Expr(ir.Const(type, node.value), value.uses)
+    return converted(type, value)
 
-    Tuples are selected component by component. Raises `TypeMismatch`.
+
+def can_represent(type: T.Type, other: T.Type) -> bool:
+    """Whether every value of `other` is one of `type`."""
+    if type == other:
+        return True
+    if type.is_float:
+        exact = {16: 11, 32: 24, 64: 53}[type.bits]
+        width = other.bits - (other.code == "int")
+        return other.bits < type.bits if other.is_float else width <= exact
+    return not other.is_float and type.min <= other.min and other.max <= type.max
+
+
+def abs(value: ExprLike) -> Expr:
+    """The magnitude; of a signed integer as the unsigned type of its width, as in Halide."""
+    held = as_expr(value)
+    type_ = held.node.type
+    if type_.code in ("uint", "bool"):
+        return held
+    magnitude = Expr(ir.apply("abs", held.node), held.uses)
+    return cast(Type(T.Type("uint", type_.bits)), magnitude) if type_.code == "int" else magnitude
+
+
+def absd(a: ExprLike, b: ExprLike) -> Expr:
+    """The distance between two values; of integers as an unsigned type."""
+    left, right = together(a, b)
+    type_ = left.node.type
+    if type_.is_float:
+        return abs(left - right)
+    unsigned = Type(T.Type("uint", type_.bits))
+    return _select(left < right, cast(unsigned, right - left), cast(unsigned, left - right))
+
+
+# -- choices ---------------------------------------------------------------------------------------------------------
+
+
+def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | Tuple:
+    """`true` where `condition` holds, else `false`; further conditions and values follow: `select(c, a, d, b, e)`.
+
+    Tuples are selected component by component, by one condition or a tuple of them. A constant takes the type of the
+    other value. Raises `TypeMismatch`.
     """
     if more:
+        if len(more) % 2:
+            raise TypeMismatch(
+                f"select takes conditions and values in turn and a last value, hence an odd number of arguments, "
+                f"not {3 + len(more)}"
+            )
+        if _is_tuple(condition) != _is_tuple(false):
+            raise TypeMismatch("select of tuples: its conditions are all tuples, or none is")
         return select(condition, true, select(false, more[0], more[1], *more[2:]))
-    if isinstance(true, Tuple | tuple) or isinstance(false, Tuple | tuple):
+    if any(map(_is_tuple, (condition, true, false))):
         left, right = Tuple(true), Tuple(false)
-        if len(left) != len(right):
-            raise TypeMismatch(f"select between tuples of {len(left)} and {len(right)} components")
-        conditions = list(Tuple(condition)) if isinstance(condition, Tuple | tuple) else [condition] * len(left)
+        conditions = list(Tuple(condition)) if _is_tuple(condition) else [condition] * len(left)
+        if not len(left) == len(right) == len(conditions):
+            raise TypeMismatch(
+                f"select between tuples of {len(left)} and {len(right)} components by {len(conditions)} conditions"
+            )
         return Tuple([_select(c, a, b) for c, a, b in zip(conditions, left, right, strict=True)])
     return _select(condition, true, false)
 
 
+def _is_tuple(value: ExprLike) -> bool:
+    return isinstance(value, tuple | list) or (hasattr(value, "components") and value.components() is not None)
+
+
 def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
     test = as_expr(condition)
-    a, b = matched(true, false)
     if not test.node.type.is_bool:
         raise TypeMismatch(f"the condition {test} is {test.node.type}, not bool: compare it, as in {test} != 0")
+    a, b = _alike(as_expr(true), as_expr(false))
     return Expr(ir.select(test.node, a.node, b.node), joined(test, a, b))
 
 
-def mux(index: ExprLike, values: list[ExprLike] | tuple[ExprLike, ...] | Tuple) -> Expr:
-    """`values[index]`, the last value for every other index."""
-    choices = list(values)
-    result = as_expr(choices[-1])
-    for i in reversed(range(len(choices) - 1)):
-        result = _select(as_expr(index) == i, choices[i], result)
+def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Two values to choose between, of one type: a constant takes the other's where that can hold it."""
+    left, right = a.node.type, b.node.type
+    if left == right:
+        return a, b
+    if isinstance(a.node, ir.Const) and (right.is_float or not left.is_float):
+        return converted(right, a), b
+    if isinstance(b.node, ir.Const) and (left.is_float or not right.is_float):
+        return a, converted(left, b)
+    type_ = promoted(left, right)
+    return converted(type_, a), converted(type_, b)
+
+
+def mux(index: ExprLike, values: Sequence[ExprLike] | Tuple) -> Expr | Tuple:
+    """`values[index]`, the last value for every other index. Of tuples, a tuple. Raises `TypeMismatch` for none."""
+    choices: list[ExprLike] = list(values if isinstance(values, tuple | list) else Tuple(values))
+    if not choices:
+        raise TypeMismatch("mux takes one value or more")
+    at = as_expr(index)
+    if any(map(_is_tuple, choices)):
+        rows = [list(Tuple(choice)) for choice in choices]
+        if len({len(row) for row in rows}) != 1:
+            raise TypeMismatch(f"mux of tuples of {', '.join(str(len(row)) for row in rows)} components")
+        return Tuple([_mux(at, column) for column in zip(*rows, strict=True)])
+    return _mux(at, choices)
+
+
+def _mux(index: Expr, choices: Sequence[ExprLike]) -> Expr:
+    values = together(*choices)
+    result = values[-1]
+    for i in reversed(range(len(values) - 1)):
+        result = _select(converted(T.I32, index) == i, values[i], result)
     return result
 
 
+# -- casts -----------------------------------------------------------------------------------------------------------
+
+
 def cast(type: Type, value: ExprLike) -> Expr:
-    """`value` converted to `type`: integers wrap, floats are truncated and saturate, NaN gives 0."""
-    if isinstance(value, Expr):
-        return Expr(ir.cast(type.ir, value.node), value.uses)
-    return converted(type.ir, as_expr(value, type.ir if _holds(type.ir, value) else None))
+    """`value` converted to `type`: integers wrap, floats are truncated and saturate, NaN gives 0.
 
-
-def _holds(type: T.Type, number: ExprLike) -> bool:
-    if not is_number(number) or hasattr(number, "dtype"):
-        return False
-    if type.is_float:
-        return True
-    return not isinstance(number, float) and int(type.min) <= int(number) <= int(type.max)
+    Bool is one bit wide: the lowest of the whole number.
+    """
+    held = as_expr(value)
+    if type.ir.is_bool and not held.node.type.is_bool:
+        whole = held if held.node.type.is_int else converted(T.I64, held)
+        return (whole & 1) != 0
+    return converted(type.ir, held)
 
 
 def saturating_cast(type: Type, value: ExprLike) -> Expr:
     """`value` converted to `type`, held within its range."""
     held = as_expr(value)
     own, new = held.node.type, type.ir
+    if new.is_bool:
+        return held if own.is_bool else held >= 1
     if own.is_float or new.is_float or own.is_bool:
         return cast(type, held)
-    low, high = new.min, new.max
-    if own.min < low:
-        held = binary("max", held, Expr(ir.Const(own, low)))
-    if own.max > high:
-        held = binary("min", held, Expr(ir.Const(own, high)))
+    if own.min < new.min:
+        held = typed_binary("max", held, Expr(ir.Const(own, new.min)))
+    if own.max > new.max:
+        held = typed_binary("min", held, Expr(ir.Const(own, new.max)))
     return cast(type, held)
+
+
+def reinterpret(type: Type, value: ExprLike) -> Expr:
+    """The bits of `value` read as `type`, which is as wide. Raises `TypeMismatch`."""
+    held = as_expr(value)
+    own, new = held.node.type, type.ir
+    if own.bits != new.bits:
+        raise TypeMismatch(f"reinterpret of {own} as {new} (in {held}): both must have as many bits")
+    if own == new:
+        return held
+    if own.is_int and new.is_int:
+        return converted(new, held)
+    return Expr(ir.intrinsic(f"reinterpret_{new}", held.node), held.uses)
+
+
+def _short(type: T.Type, value: ExprLike) -> Expr:
+    """A cast to a float type: a number is rounded once."""
+    if is_number(value):
+        return Expr(ir.const(type, float(value)))
+    return cast(Type(type), value)
 
 
 def i8(value: ExprLike) -> Expr:
@@ -144,104 +263,140 @@ def u32(value: ExprLike) -> Expr:
 
 def u64(value: ExprLike) -> Expr:
     """`value` as a 64-bit unsigned integer."""
+    if is_number(value) and T.I64.max < value <= T.U64.max:
+        return Expr(ir.Const(T.U64, builtins.int(value)))
     return cast(Type(T.U64), value)
 
 
 def f16(value: ExprLike) -> Expr:
     """`value` as a 16-bit float."""
-    return cast(Type(T.F16), value)
+    return _short(T.F16, value)
 
 
 def f32(value: ExprLike) -> Expr:
     """`value` as a 32-bit float."""
-    return cast(Type(T.F32), value)
+    return _short(T.F32, value)
 
 
 def f64(value: ExprLike) -> Expr:
     """`value` as a 64-bit float."""
-    return cast(Type(T.F64), value)
+    return _short(T.F64, value)
 
 
-def abs(value: ExprLike) -> Expr:
-    """The magnitude; of a signed integer as the unsigned type of its width, as in Halide."""
-    held = as_expr(value)
-    type_ = held.node.type
-    if type_.code == "uint":
-        return held
-    magnitude = Expr(ir.apply("abs", held.node), held.uses)
-    return cast(Type(T.Type("uint", type_.bits)), magnitude) if type_.code == "int" else magnitude
+def i8_sat(value: ExprLike) -> Expr:
+    """`value` as an 8-bit signed integer, held within its range."""
+    return saturating_cast(Type(T.I8), value)
 
 
-def absd(a: ExprLike, b: ExprLike) -> Expr:
-    """The distance between two values; of integers as an unsigned type."""
-    left, right = matched(a, b)
-    type_ = left.node.type
+def i16_sat(value: ExprLike) -> Expr:
+    """`value` as a 16-bit signed integer, held within its range."""
+    return saturating_cast(Type(T.I16), value)
+
+
+def i32_sat(value: ExprLike) -> Expr:
+    """`value` as a 32-bit signed integer, held within its range."""
+    return saturating_cast(Type(T.I32), value)
+
+
+def i64_sat(value: ExprLike) -> Expr:
+    """`value` as a 64-bit signed integer, held within its range."""
+    return saturating_cast(Type(T.I64), value)
+
+
+def u8_sat(value: ExprLike) -> Expr:
+    """`value` as an 8-bit unsigned integer, held within its range."""
+    return saturating_cast(Type(T.U8), value)
+
+
+def u16_sat(value: ExprLike) -> Expr:
+    """`value` as a 16-bit unsigned integer, held within its range."""
+    return saturating_cast(Type(T.U16), value)
+
+
+def u32_sat(value: ExprLike) -> Expr:
+    """`value` as a 32-bit unsigned integer, held within its range."""
+    return saturating_cast(Type(T.U32), value)
+
+
+def u64_sat(value: ExprLike) -> Expr:
+    """`value` as a 64-bit unsigned integer, held within its range."""
+    return saturating_cast(Type(T.U64), value)
+
+
+# -- interpolation ---------------------------------------------------------------------------------------------------
+
+
+def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
+    """`zero` where `weight` is 0, `one` where it is 1, and between them in proportion.
+
+    An unsigned weight counts in units of its type's greatest value. Integers are weighed by whole numbers, in units of
+    the greatest value of the unsigned type as wide, and rounded to the nearest, up from the middle. Raises
+    `TypeMismatch` for values of two types, a signed weight, and integers of 64 bits.
+    """
+    a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
+    if isinstance(b.node, ir.Const):
+        b = _constant_as(a.node.type, b)
+    elif isinstance(a.node, ir.Const):
+        a = _constant_as(b.node.type, a)
+    type_, share = a.node.type, w.node.type
+    if type_ != b.node.type or type_.is_bool:
+        raise TypeMismatch(f"lerp between {a} of {type_} and {b} of {b.node.type}: numbers of one type are needed")
+    if share.code == "int":
+        raise TypeMismatch(f"the weight {w} of lerp is {share}: it is an unsigned integer or a float from 0 to 1")
     if type_.is_float:
-        return abs(left - right)
-    unsigned = Type(T.Type("uint", type_.bits))
-    return _select(left < right, cast(unsigned, right - left), cast(unsigned, left - right))
+        part = converted(type_, w)
+        if not share.is_float:
+            part = part / Expr(ir.const(type_, builtins.float(share.max)))
+        return a * (1 - part) + b * part
+    if type_.bits == 64:
+        raise TypeMismatch(f"lerp between {a} and {b} of {type_}: products of 64 bits do not fit; cast to a float type")
+    wide, unsigned = T.Type("uint", 2 * type_.bits), T.Type("uint", type_.bits)
+    whole = builtins.int(unsigned.max)
+    # Signed values are moved up by half the range, and down again: the order stays, and so do the steps between.
+    up = 0 if type_.code == "uint" else 1 << (type_.bits - 1)
+    low, high = (converted(wide, converted(unsigned, v) ^ up if up else v) for v in (a, b))
+    part = converted(wide, _whole_weight(unsigned, w))
+    mean = (low * (Expr(ir.Const(wide, whole)) - part) + high * part + whole // 2) // Expr(ir.Const(wide, whole))
+    narrow = converted(unsigned, mean)
+    return converted(type_, narrow ^ up if up else narrow)
 
 
-def exp(x: ExprLike) -> Expr:
-    """e to the power x."""
-    return intrinsic("exp", x)
+def _whole_weight(type: T.Type, weight: Expr) -> Expr:
+    """A weight in units of the greatest value of the unsigned `type`, rounded down."""
+    own, greatest = weight.node.type, builtins.int(type.max)
+    if own.is_float:
+        fine = own if type.bits < 32 and own.bits > 16 else T.F64
+        return converted(type, converted(fine, weight) * Expr(ir.const(fine, greatest)))
+    if own.is_bool:
+        return _select(weight, Expr(ir.Const(type, greatest)), Expr(ir.Const(type, 0)))
+    if own.bits <= type.bits:
+        return converted(type, weight) * Expr(ir.Const(type, greatest // builtins.int(own.max)))
+    return converted(type, weight // Expr(ir.Const(own, builtins.int(own.max) // greatest)))
 
 
-def log(x: ExprLike) -> Expr:
-    """The natural logarithm."""
-    return intrinsic("log", x)
-
-
-def sqrt(x: ExprLike) -> Expr:
-    """The square root."""
-    return intrinsic("sqrt", x)
-
-
-def sin(x: ExprLike) -> Expr:
-    """The sine."""
-    return intrinsic("sin", x)
-
-
-def cos(x: ExprLike) -> Expr:
-    """The cosine."""
-    return intrinsic("cos", x)
-
-
-def tan(x: ExprLike) -> Expr:
-    """The tangent."""
-    return intrinsic("tan", x)
-
-
-def tanh(x: ExprLike) -> Expr:
-    """The hyperbolic tangent."""
-    return intrinsic("tanh", x)
-
-
-def floor(x: ExprLike) -> Expr:
-    """Rounded down, as a float."""
-    return intrinsic("floor", x)
-
-
-def ceil(x: ExprLike) -> Expr:
-    """Rounded up, as a float."""
-    return intrinsic("ceil", x)
-
-
-def round(x: ExprLike) -> Expr:
-    """Rounded to the nearest, as a float."""
-    return intrinsic("round", x)
-
-
-def trunc(x: ExprLike) -> Expr:
-    """Rounded towards zero, as a float."""
-    return intrinsic("trunc", x)
-
-
-def pow(x: ExprLike, y: ExprLike) -> Expr:
-    """x to the power y."""
-    return intrinsic("pow", x, y)
+# -- hints -----------------------------------------------------------------------------------------------------------
 
 
 def likely(x: ExprLike) -> Expr:
     """`x`: a hint that needs no heeding, guards of loops are partitioned anyway."""
     return as_expr(x)
+
+
+def likely_if_innermost(x: ExprLike) -> Expr:
+    """`x`: see `likely`."""
+    return as_expr(x)
+
+
+def strict_float(x: ExprLike) -> Expr:
+    """`x`: float arithmetic is never relaxed, but for reassociation where `rfactor` was asked for."""
+    return as_expr(x)
+
+
+def unsafe_promise_clamped(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
+    """`value`, which the caller promises to lie between `low` and `high`: it is held there, so no promise is needed."""
+    return clamp(value, low, high)
+
+
+def logical_not(x: ExprLike) -> Expr:
+    """The negation of a condition."""
+    return as_expr(x).logical_not()

@@ -48,15 +48,9 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    add_trace_tag allow_race_conditions async_ atomic clone_in compile_to compile_to_bitcode compile_to_c
-    compile_to_callable compile_to_conceptual_stmt compile_to_file compile_to_header compile_to_module
-    compile_to_multitarget_object_files compile_to_multitarget_static_library compile_to_object
-    compile_to_static_library compute_with copy_to_device copy_to_host debug_to_file define_extern dump_argument_list
-    extern_function_name gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon
-    in_ infer_arguments infer_input_bounds is_extern memoize
-    output_buffer output_buffers outputs rename ring_buffer rvars
-    store_in trace_loads trace_realizations trace_stores
-    update_args update_value update_values values
+    add_trace_tag allow_race_conditions async_ atomic bound_storage compile_to_module compute_with copy_to_device
+    copy_to_host debug_to_file define_extern dump_argument_list extern_function_name gpu gpu_blocks gpu_lanes
+    gpu_single_thread gpu_threads gpu_tile hexagon memoize rename ring_buffer store_in
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Methods of Halide's `Func` and `Stage` that have no meaning here yet."""

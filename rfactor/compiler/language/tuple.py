@@ -13,8 +13,17 @@ class Tuple:
     __slots__ = ("_parts",)
 
     def __init__(self, *parts: ExprLike) -> None:
-        values = parts[0] if len(parts) == 1 and isinstance(parts[0], Tuple | tuple | list) else parts
+        values = parts
+        if len(parts) == 1:
+            if isinstance(parts[0], tuple | list):
+                values = tuple(parts[0])
+            elif hasattr(parts[0], "components"):
+                values = parts[0].components() or parts
         self._parts: tuple[Expr, ...] = tuple(as_expr(part) for part in values)
+
+    def components(self) -> tuple[Expr, ...]:
+        """The expressions."""
+        return self._parts
 
     def __len__(self) -> int:
         return len(self._parts)

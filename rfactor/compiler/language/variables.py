@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type
-from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import ReductionDomain, ReductionVariable
+from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
 from rfactor.ir.types import BOOL, I32
 
@@ -33,6 +34,32 @@ class Var(Expr):
         """Its name."""
         return str(self)
 
+    def same_as(self, other: Var) -> bool:
+        """Whether it is the same variable."""
+        return self.name() == other.name()
+
+    @staticmethod
+    def implicit(index: int) -> Var:
+        """The implicit variable `_0`, `_1`, …: one of the dimensions that `_` stands for."""
+        return Var(f"_{int(index)}")
+
+    @staticmethod
+    def outermost() -> Var:
+        """A loop around all others of a stage."""
+        return Var("__outermost")
+
+    def is_implicit(self) -> bool:
+        """Whether it is an implicit variable, or `_`."""
+        return self.is_placeholder() or (self.name()[1:].isdigit() and self.name()[0] == "_")
+
+    def is_placeholder(self) -> bool:
+        """Whether it is `_`, which stands for all dimensions that are not spelled out."""
+        return self.name() == "_"
+
+    def implicit_index(self) -> int:
+        """Which implicit variable it is; -1 for others."""
+        return int(self.name()[1:]) if self.is_implicit() and not self.is_placeholder() else -1
+
 
 class RVar(Expr):
     """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
@@ -40,12 +67,23 @@ class RVar(Expr):
     __slots__ = ("_domain", "_index")
     _count = 0
 
-    def __init__(self, name: str | None = None, domain: RDom | None = None, index: int = 0) -> None:
+    def __init__(self, name: str | RDom | None = None, domain: RDom | None = None, index: int = 0) -> None:
+        if isinstance(name, RDom):
+            domain = name
+            name = domain.variable_names()[0]
         if name is None:
             name = f"r{RVar._count}$"
             RVar._count += 1
         super().__init__(ir.Var(I32, checked(name) if domain is None else name))
         self._domain, self._index = domain, index
+
+    @classmethod
+    def named(cls, name: str) -> RVar:
+        """The variable of this name, of a domain that is not at hand."""
+        found = cls.__new__(cls)
+        Expr.__init__(found, ir.Var(I32, name))
+        found._domain, found._index = None, 0
+        return found
 
     @property
     def uses(self) -> Uses:
@@ -72,15 +110,15 @@ class RVar(Expr):
 class RDom(Named, Expr):
     """A reduction domain: loops over the box of (min, extent) pairs, the last outermost. `where` leaves points out.
 
-    A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
+    A pair may be a `Range`. A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
     """
 
-    def __init__(self, ranges: Any, name: str | None = None) -> None:
-        Named.__init__(self, name, "r")
-        self.ranges = _ranges(ranges)
+    def __init__(self, ranges: Any = None, name: str | None = None) -> None:
+        Named.__init__(self, name or None, "r")
+        self.ranges = () if ranges is None else _ranges(ranges)
         self._predicate: ir.Expr = ir.Const(BOOL, True)
         self._predicate_uses: Uses = {}
-        Expr.__init__(self, ir.Var(I32, self.variable_names()[0]))
+        Expr.__init__(self, ir.Var(I32, f"{self._name}.{_AXES[0]}"))
 
     @property
     def uses(self) -> Uses:
@@ -101,6 +139,17 @@ class RDom(Named, Expr):
     def dimensions(self) -> int:
         """The number of variables."""
         return len(self.ranges)
+
+    def defined(self) -> bool:
+        """Whether it has variables."""
+        return bool(self.ranges)
+
+    def same_as(self, other: RDom) -> bool:
+        """Whether it is the same domain."""
+        return self is other
+
+    def __iter__(self) -> Iterator[RVar]:
+        return (self[i] for i in range(len(self.ranges)))
 
     def where(self, condition: ExprLike) -> None:
         """Leave out the points where `condition` is false; with earlier conditions, where one is."""
@@ -128,8 +177,10 @@ class RDom(Named, Expr):
         return result
 
     def __getitem__(self, index: int) -> RVar:
+        if not isinstance(index, int):
+            raise TypeMismatch(f"{self._name}[{index!r}]: the variables of a domain are numbered")
         if not 0 <= index < len(self.ranges):
-            raise AlgorithmError(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
+            raise NoVariable(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
         return RVar(self.variable_names()[index], self, index)
 
     def __len__(self) -> int:
@@ -160,25 +211,44 @@ class RDom(Named, Expr):
 def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
     if hasattr(given, "dimensions") and hasattr(given, "dim"):
         return tuple((as_expr(given.dim(d).min()), as_expr(given.dim(d).extent())) for d in range(given.dimensions()))
-    if isinstance(given, Sequence) and len(given) == 2 and not isinstance(given[0], Sequence):
+    if isinstance(given, Range) or (
+        isinstance(given, Sequence) and len(given) == 2 and not any(isinstance(one, Sequence | Range) for one in given)
+    ):
         given = [given]
-    pairs = list(given) if isinstance(given, Sequence) else []
-    if not pairs or not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+    pairs = end_pairs("RDom", given)
+    if not pairs:
         raise AlgorithmError(f"RDom takes (min, extent) pairs, one a dimension, not {given!r}")
+    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of coordinates: from `min` on, `extent` of them."""
+
+    min: ExprLike
+    extent: ExprLike
+
+
+def end_pairs(what: str, given: Any) -> tuple[tuple[Expr, Expr], ...]:
+    """(min, extent) pairs as i32 expressions. Raises `AlgorithmError`, `TypeMismatch`."""
     ranges = []
-    for pair in pairs:
-        ends = [as_expr(end) for end in pair]
-        for end in ends:
-            type_ = end.node.type
-            if not type_.is_int or (type_.bits > 32 and not isinstance(end.node, ir.Const)):
-                raise TypeMismatch(f"the bounds of an RDom are integers of at most 32 bits, not {type_} (in {end})")
-            if any(isinstance(node, Call) for node in walk(end.node)):
-                raise AlgorithmError(
-                    f"the bound {end} of an RDom reads data: bounds are of numbers and parameters only"
-                )
-        low, extent = (converted(I32, end) for end in ends)
-        ranges.append((low, extent))
+    for one in given if isinstance(given, Sequence) else [None]:
+        match one:
+            case Range(low, extent) | (low, extent):
+                ranges.append((_end(what, low), _end(what, extent)))
+            case _:
+                raise AlgorithmError(f"{what} takes (min, extent) pairs, one a dimension, not {given!r}")
     return tuple(ranges)
+
+
+def _end(what: str, value: ExprLike) -> Expr:
+    end = as_expr(value)
+    type_ = end.node.type
+    if not type_.is_int or (type_.bits > 32 and not isinstance(end.node, ir.Const)):
+        raise TypeMismatch(f"the bounds of {what} are integers of at most 32 bits, not {type_} (in {end})")
+    if any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(end.node)):
+        raise AlgorithmError(f"the bound {end} of {what} reads data: bounds are of numbers and parameters only")
+    return converted(I32, end)
 
 
 class Param(Named, Expr):
@@ -187,9 +257,11 @@ class Param(Named, Expr):
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
         if name is not None and not isinstance(name, str):
             name, value = None, name
-        Named.__init__(self, name, "p")
+        Named.__init__(self, name or None, "p")
         Expr.__init__(self, ir.Var(type.ir, self._name))
         self._value: bool | int | float | None = None
+        self.promises: Mapping[str, Expr] = {}
+        """The ends of its range that were set: `min` and `max`."""
         if value is not None:
             self.set(value)
 
@@ -209,3 +281,52 @@ class Param(Named, Expr):
         if self._value is None:
             raise BufferError(f"the parameter {self._name} has no value: call {self._name}.set(…) before realize")
         return self._value
+
+    def set_range(self, low: ExprLike, high: ExprLike) -> None:
+        """Promise that the value is between two ends; checked on entry of the pipeline."""
+        self.set_min_value(low)
+        self.set_max_value(high)
+
+    def set_min_value(self, low: ExprLike) -> None:
+        """Promise that the value is no less."""
+        self._promise("min", low)
+
+    def set_max_value(self, high: ExprLike) -> None:
+        """Promise that the value is no greater."""
+        self._promise("max", high)
+
+    def min_value(self) -> Expr | None:
+        """The least value, None if none was set."""
+        return self.promises.get("min")
+
+    def max_value(self) -> Expr | None:
+        """The greatest value, None if none was set."""
+        return self.promises.get("max")
+
+    def set_estimate(self, value: ExprLike) -> None:
+        """Nothing: estimates are for autoschedulers."""
+
+    def _promise(self, end: str, value: ExprLike) -> None:
+        held = as_expr(value)
+        if any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(held.node)):
+            raise AlgorithmError(f"the {end} of {self._name} is known before anything is computed, unlike {held}")
+        self.promises = {**self.promises, end: converted(self.node.type, held)}
+
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What is checked on entry."""
+        found = []
+        for end, value in self.promises.items():
+            holds = ir.apply(">=" if end == "min" else "<=", self.node, value.node)
+            side = "least" if end == "min" else "most"
+            message = f"the parameter {self._name} is {{}}, where at {side} {{}} was promised"
+            found.append(Requirement(holds, message, (self.node, value.node)))
+        return tuple(found)
+
+    def references(self) -> Uses:
+        """What its promises refer to."""
+        return {name: used for value in self.promises.values() for name, used in value.uses.items()}
+
+
+_ = Var("_")
+_0, _1, _2, _3, _4 = (Var(f"_{i}") for i in range(5))
+_5, _6, _7, _8, _9 = (Var(f"_{i}") for i in range(5, 10))

@@ -20,7 +20,8 @@ from rfactor.ir.types import BOOL, I32, I64
 
 def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str]) -> Stmt:
     """The assertions, in the order of the arguments. `sparse` names arrays whose dimension 0 may have any stride."""
-    checks: list[Assert] = [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
+    checks = [Assert(asked.condition, asked.message, asked.arguments) for asked in algorithm.requirements]
+    checks += [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     checks.extend(_covers(covered) for covered in bounded.covered)
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:

@@ -7,11 +7,14 @@ u8 data + u8 data   in 0 … 255: it may wrap around, so that the whole type is 
 
 from __future__ import annotations
 
-from rfactor.ir.expr import Const, Expr, Op
+from rfactor.ir.expr import Call, Const, Expr, Op
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.types import BOOL
 
 Range = tuple[int, int]
 """Least and greatest value."""
+_COUNTS = frozenset(row.name for row in INTRINSICS.values() if row.takes == "integer")
+"""Functions that count bits."""
 
 
 def data_range(expr: Expr) -> Range | None:
@@ -21,6 +24,8 @@ def data_range(expr: Expr) -> Range | None:
     whole = (int(expr.type.min), int(expr.type.max))
     if isinstance(expr, Const):
         return int(expr.value), int(expr.value)
+    if isinstance(expr, Call) and expr.name in _COUNTS:
+        return 0, expr.type.bits
     if not isinstance(expr, Op):
         return whole
     ranges = [data_range(arg) for arg in expr.args]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.errors import ScheduleError
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
 from rfactor.ir.loopnest import (
     Allocate,
@@ -156,6 +157,9 @@ class _Lanes:
                 base, stride = (Op(I64, "cast", (part,)) for part in loop.children)
                 return Ramp(affine.tidy(base), _constant(stride), self.lanes)
         children = tuple(map(self.value, expr.children))
+        if isinstance(expr, Print):
+            value, condition, *arguments = map(self._wide, children)
+            return Print(expr.template, value, self._and(condition), tuple(arguments))
         if all(child.type.lanes == 1 for child in children):
             return rebuild(expr, children)
         if isinstance(expr, Op) and expr.type.is_int:

@@ -1,0 +1,100 @@
+"""Several variables or functions at once, functions without a name, and the value of an expression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rfactor.compiler.language.buffer import Buffer, ImageParam
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
+from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.tuple import Tuple
+from rfactor.compiler.language.variables import Param, Var
+from rfactor.errors import TypeMismatch
+from rfactor.ir.algorithm import Requirement
+from rfactor.ir.effects import Print
+from rfactor.ir.expr import Call, variables, walk
+
+
+def vars(names: str) -> tuple[Var, ...]:
+    """Variables by name: `x, y = vars("x y")`."""
+    return tuple(map(Var, names.split()))
+
+
+def funcs(names: str) -> tuple[Func, ...]:
+    """Functions by name: `f, g = funcs("f g")`."""
+    return tuple(map(Func, names.split()))
+
+
+def lambda_func(*given: Any) -> Func:
+    """The function of some variables: `lambda_func(x, y, x + y)`."""
+    if not given or not all(isinstance(variable, Var) for variable in given[:-1]):
+        raise TypeMismatch(f"lambda_func takes Vars and then a value, not {given!r}")
+    result = Func("lambda")
+    result[tuple(given[:-1])] = given[-1]
+    return result
+
+
+def evaluate(expression: ExprLike) -> Any:
+    """The value of an expression without variables; of a tuple of them, a tuple of values."""
+    several = isinstance(expression, Tuple | tuple | list)
+    point = Func("evaluate")
+    point[()] = Tuple(expression) if several else as_expr(expression)
+    result = point.realize()
+    return tuple(part[()] for part in result) if isinstance(result, tuple) else (result[()],) if several else result[()]
+
+
+def evaluate_may_gpu(expression: ExprLike) -> Any:
+    """As `evaluate`: there is no GPU."""
+    return evaluate(expression)
+
+
+def print(*given: Any) -> Expr:
+    """The first argument; each time it is computed all of them are written in a line, texts as they are.
+
+    Raises `TypeMismatch` where the first argument is no expression.
+    """
+    return print_when(True, *given)
+
+
+def print_when(condition: ExprLike, *given: Any) -> Expr:
+    """As `print`, where `condition` holds. Raises `TypeMismatch`."""
+    if not given or isinstance(given[0], str):
+        raise TypeMismatch("print takes an expression, whose value it is, and then further expressions and texts")
+    test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in given]
+    if not test.node.type.is_bool:
+        raise TypeMismatch(f"print_when({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+    exprs = [one for one in parts if isinstance(one, Expr)]
+    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
+    line = Print(" ".join(texts), exprs[0].node, test.node, tuple(one.node for one in exprs))
+    return Expr(line, joined(test, *exprs))
+
+
+def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
+    """`value`; where `condition` does not hold, the pipeline stops on entry with a `BufferError`.
+
+    The condition is over parameters and the boxes of images. What is told is put after it: expressions of the same and
+    texts. Raises `NotImplementedError` for a condition on what is computed.
+    """
+    test, result = as_expr(condition), as_expr(value)
+    parts = [one if isinstance(one, str) else as_expr(one) for one in told]
+    exprs = [one for one in parts if isinstance(one, Expr)]
+    if not test.node.type.is_bool:
+        raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+    for one in (test, *exprs):
+        if not _known_on_entry(one):
+            raise NotImplementedError(f"require of {one}: only of parameters and the boxes of images, checked on entry")
+    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
+    message = " ".join([f"it is required that {test}".replace("{", "{{").replace("}", "}}"), *texts])
+    asked = Requirement(test.node, message, tuple(one.node for one in exprs))
+    return Expr(result.node, {**joined(result, test, *exprs), f"require {asked}": asked})
+
+
+def _known_on_entry(expr: Expr) -> bool:
+    inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
+    reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
+    return not reads and all(v.name in inputs or v.name.split(".")[0] in inputs for v in variables(expr.node))
+
+
+def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:
+    """`result`: nothing is memoized."""
+    return as_expr(result)

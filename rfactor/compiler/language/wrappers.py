@@ -1,0 +1,131 @@
+"""Wrappers and clones: other functions with the values of one, called in its place by some or all of its consumers.
+
+g[x] = f[x]; w = f.in_(g)         ->   w[x] = f[x]; g[x] = w[x]
+g[x] = f[x]; c = f.clone_in(g)    ->   c has the definitions of f; g[x] = c[x]
+
+They take the place of `f` when the pipeline is compiled, so that definitions that follow see them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.variables import Var
+from rfactor.errors import ScheduleError
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.expr import Call, Expr, transform
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.func import Func
+
+Wrappers = Mapping[str, "Func"]
+"""Who is called instead, by the consumer's name; under no name by all the others."""
+
+
+class Wrapped:
+    """A function or an image that others may be called in place of."""
+
+    wrappers: Wrappers
+
+    def name(self) -> str:
+        """Its name."""
+        raise NotImplementedError
+
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    def in_(self, *consumers: Any) -> Func:
+        """A function with the same values that `consumers` call instead; without any, that all do.
+
+        It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one. Raises `ScheduleError`.
+        """
+        from rfactor.compiler.language.func import Func
+
+        names = consumer_names(self, consumers)
+        known = self._known(names)
+        if known is not None:
+            return known
+        made = Func(f"{self.name()}_in_{names[0]}" if len(names) == 1 and names[0] else f"{self.name()}_wrapper")
+        variables = self.variables()
+        made[tuple(variables)] = self[tuple(variables)]
+        self.wrappers = {**self.wrappers, **dict.fromkeys(names, made)}
+        return made
+
+    def variables(self) -> list[Var]:
+        """Its pure variables."""
+        return [Var(f"_{d}") for d in range(self.dimensions())]
+
+    def _known(self, names: tuple[str, ...]) -> Func | None:
+        found = [self.wrappers.get(name) for name in names]
+        if any(one is not found[0] for one in found):
+            given = ", ".join(f"{n}: {w.name()}" for n, w in zip(names, found, strict=True) if w is not None)
+            raise ScheduleError(f"in_ of {self.name()}: some of the consumers have a wrapper of their own ({given})")
+        return found[0]
+
+
+def consumer_names(wrapped: Wrapped, consumers: tuple[Any, ...]) -> tuple[str, ...]:
+    """The names of `in_(g)`, `in_([g, h])` or `in_()`. Raises `ScheduleError` for a function in itself."""
+    given = consumers[0] if len(consumers) == 1 and isinstance(consumers[0], list | tuple) else consumers
+    names = tuple(consumer.name() for consumer in given) or ("",)
+    if wrapped.name() in names:
+        raise ScheduleError(f"{wrapped.name()} in itself: name functions that call it")
+    return names
+
+
+def clone(func: Func, names: tuple[str, ...]) -> Func:
+    """A function of its own with the definitions that `func` has now, which `names` call instead."""
+    from rfactor.compiler.language.func import Func as Shell
+
+    known = func._known(names)
+    if known is not None:
+        return known
+    free = Named(f"{func.name()}_clone_in_{names[0]}", "f")
+    name = free.name()
+    del free
+    function = func.function
+    copied = replace(_calling(function, {function.name: name}), name=name)
+    made = Shell.of(copied, func.references, None, func.ranges)
+    if not func.has_update_definition():
+        made.compute_inline()
+    func.wrappers = {**func.wrappers, **dict.fromkeys(names, made)}
+    return made
+
+
+def rewired(func: Func) -> tuple[Function, Mapping[str, Any]]:
+    """The definitions of `func` and what they refer to, with wrappers in the place of what they wrap."""
+    renamed: dict[str, Func] = {}
+    for name, used in func.references.items():
+        if isinstance(used, Wrapped) and func not in used.wrappers.values():
+            wrapper = used.wrappers.get(func.name(), used.wrappers.get(""))
+            if wrapper is not None:
+                renamed[name] = wrapper
+    if not renamed:
+        return func.function, func.references
+    references = {name: used for name, used in func.references.items() if name not in renamed}
+    references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
+    return _calling(func.function, {name: wrapper.name() for name, wrapper in renamed.items()}), references
+
+
+def _calling(function: Function, names: Mapping[str, str]) -> Function:
+    """`function` with calls of functions and images under other names, as calls of functions."""
+
+    def renamed(node: Expr) -> Expr | None:
+        if isinstance(node, Call) and node.kind != "intrinsic" and node.name in names:
+            return Call(node.type, names[node.name], node.args, "func", node.index)
+        return None
+
+    def definition(stage: Definition) -> Definition:
+        domain = stage.domain
+        if domain is not None:
+            domain = ReductionDomain(domain.variables, transform(domain.predicate, renamed))
+        arguments = tuple(transform(argument, renamed) for argument in stage.arguments)
+        return Definition(arguments, tuple(transform(value, renamed) for value in stage.values), domain)
+
+    return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))

@@ -1,0 +1,85 @@
+"""Lines that compiled code writes to the standard output, each by one call of `rfactor.puts`.
+
+In this process that is Python's `sys.stdout` (bound in `native.engine`); anywhere else the C library's `puts` will do.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from rfactor.ir.effects import Print
+from rfactor.ir.types import Type
+from rfactor.native.literal import Builder, LLVMValue
+
+I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+LONGEST = 4096
+"""Bytes of a line, its end included; what is longer is cut off."""
+PUTS = "rfactor.puts"
+
+
+def write(builder: Builder, line: Print, condition: LLVMValue, arguments: list[LLVMValue]) -> None:
+    """Write `line` where `condition` holds, once a lane of it and of what it prints."""
+    lanes = max(child.type.lanes for child in line.children)
+    shown = [_form(argument.type) for argument in line.arguments]
+    text = line.template.replace("%", "%%").format(*shown)
+    room = _room(builder)
+    for lane in range(lanes):
+        holds = _lane(builder, condition, lane)
+        values = [_lane(builder, value, lane) for value in arguments]
+        with builder.if_then(holds):
+            wide = [_wide(builder, a.type, v) for a, v in zip(line.arguments, values, strict=True)]
+            builder.call(_snprintf(builder), [room, I64(LONGEST), _text(builder, text), *wide])
+            builder.call(_function(builder, PUTS, ir.FunctionType(I32, [POINTER])), [room])
+
+
+def _lane(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
+    return builder.extract_element(value, I32(lane)) if isinstance(value.type, ir.VectorType) else value
+
+
+def _form(type: Type) -> str:
+    if type.is_bool:
+        return "%s"
+    if type.is_float:
+        return "%e" if type.bits == 64 else "%f"
+    return "%lld" if type.is_signed else "%llu"
+
+
+def _wide(builder: Builder, type: Type, value: LLVMValue) -> LLVMValue:
+    """A value as C passes it where there is no prototype."""
+    if type.is_bool:
+        return builder.select(value, _text(builder, "true"), _text(builder, "false"))
+    if type.is_float:
+        return value if type.bits == 64 else builder.fpext(value, ir.DoubleType())
+    if type.bits == 64:
+        return value
+    return (builder.sext if type.is_signed else builder.zext)(value, I64)
+
+
+def _room(builder: Builder) -> LLVMValue:
+    """Memory for a line, taken once a call of the function."""
+    with builder.goto_entry_block():
+        room: LLVMValue = builder.alloca(ir.ArrayType(ir.IntType(8), LONGEST))
+    room.type = POINTER  # llvmlite still types what alloca gives; LLVM no longer knows such pointers.
+    return room
+
+
+def _snprintf(builder: Builder) -> ir.Function:
+    return _function(builder, "snprintf", ir.FunctionType(I32, [POINTER, I64, POINTER], var_arg=True))
+
+
+def _function(builder: Builder, name: str, type: ir.FunctionType) -> ir.Function:
+    found = builder.module.globals.get(name)
+    return ir.Function(builder.module, type, name) if found is None else found
+
+
+def _text(builder: Builder, text: str) -> LLVMValue:
+    """The address of a constant text."""
+    data = bytearray(text.encode() + b"\0")
+    name = f"text.{data.hex()}"
+    found = builder.module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(builder.module, ir.ArrayType(ir.IntType(8), len(data)), name)
+        found.global_constant, found.linkage = True, "private"
+        found.initializer = ir.Constant(found.value_type, data)
+        found.type = POINTER  # llvmlite still types what a global is; LLVM no longer knows such pointers.
+    return found

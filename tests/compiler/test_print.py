@@ -1,0 +1,84 @@
+"""Printing from inside a pipeline: what is written, where, and that values do not change."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import FactorError, TypeMismatch
+from tests.compiler.pipelines import expected
+
+x = hl.Var("x")
+LINES = {
+    "hl.print(x, 'is x')": 2,
+    "hl.print(x)": 2,
+    "hl.print(x, '100% of {', hl.f32(x) / 3, '}', hl.f64(x) / 3)": 2,
+    "hl.print(hl.u8(x) + 250, hl.i64(x) * 10**12, x > 0, 'a', hl.u64(x), -1.5 * hl.f32(x), hl.i8(x) - 3)": 2,
+    "hl.print_when(x == 1, x * 10, 'hit', x) + 1": 4,
+    "hl.select(x > 1, hl.print(x, 'both are computed'), x)": 3,
+}
+
+
+def written(api: Any, text: str, size: int, capfd: pytest.CaptureFixture[str]) -> tuple[list[str], list[int]]:
+    v, f = api.Var("x"), api.Func("f")
+    f[v] = eval(text, {"hl": api, "x": v})
+    capfd.readouterr()
+    values = np.array(f.realize([size])).tolist()
+    return capfd.readouterr().out.splitlines(), values
+
+
+def test_lines_go_where_python_prints() -> None:
+    f = hl.Func("f")
+    f[x] = hl.print(hl.u8(x), "is", 1, "and", hl.f32(3.1415), "saw")
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        f.realize(hl.Buffer(hl.UInt(8), [1]))
+    assert output.getvalue() == "0 is 1 and 3.141500 saw\n"
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_lines_are_those_of_halide(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    halide = pytest.importorskip("halide")
+    assert written(hl, text, LINES[text], capfd) == written(halide, text, LINES[text], capfd)
+
+
+@pytest.mark.parametrize("size", [8, 11])
+def test_every_lane_prints_once(size: int, capfd: pytest.CaptureFixture[str]) -> None:
+    f = hl.Func("f")
+    f[x] = hl.print_when(x % 3 != 1, x * 2, "at", x) + hl.print(5, "constant")
+    meant = expected(f, [size])[0]
+    f.vectorize(x, 4)
+    capfd.readouterr()
+    assert np.array_equal(np.asarray(f.realize([size])), meant)
+    lines = capfd.readouterr().out.splitlines()
+    within = [line for line in lines if line != "5 constant"]
+    assert sorted(within) == sorted(f"{2 * i} at {i}" for i in range(size) if i % 3 != 1)
+    assert lines.count("5 constant") == size
+
+
+def test_every_thread_prints_whole_lines() -> None:
+    y, f = hl.Var("y"), hl.Func("f")
+    f[x, y] = hl.print(x + y, "at", x, y)
+    f.parallel(y).vectorize(x, 4)
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        f.realize([8, 50])
+    assert sorted(output.getvalue().splitlines()) == sorted(f"{i + j} at {i} {j}" for i in range(8) for j in range(50))
+
+
+def test_printing_needs_an_expression_and_a_condition() -> None:
+    with pytest.raises(TypeMismatch, match="print takes an expression"):
+        hl.print("only text")
+    with pytest.raises(TypeMismatch, match="is i32, not bool"):
+        hl.print_when(x, x)
+
+
+def test_a_reduction_that_prints_is_not_factored() -> None:
+    f, r, u = hl.Func("f"), hl.RDom([(0, 9)], "r"), hl.Var("u")
+    f[()] = 0
+    f[()] = hl.print(f[()]) + r.x
+    with pytest.raises(FactorError, match="it prints on the way"):
+        f.update(0).rfactor(r.x, u)
