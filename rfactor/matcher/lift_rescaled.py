@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Call, Expr, apply, const, select, substitute, walk
+from rfactor.ir.expr import Expr, apply, const, select, substitute
 from rfactor.ir.graph import restrict
 from rfactor.ir.update import Update
 from rfactor.matcher.action import operands, pruned
 from rfactor.matcher.guess import Column, Points
-from rfactor.matcher.rescaled import Exponential, gap, scales
+from rfactor.matcher.rescaled import Exponential, exponentials, gap, scales
 from rfactor.matcher.semiring import OFFSET, affine, semirings
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.matcher.tropical import extremal
@@ -35,10 +35,7 @@ class _Extremum:
 
 def claims(update: Update) -> Iterator[Claim]:
     """Claims for an update of floats with one extremum to which all other components are relative."""
-    type_ = update.types[0]
-    if len(update.types) < 2 or not type_.is_float or any(t != type_ for t in update.types):
-        return
-    calls = [n for c in update.components for n in walk(c) if isinstance(n, Call) and n.name in ("exp", "pow")]
+    type_, calls = update.types[0], exponentials(update)
     if not calls:
         return
     points = Points(update)

@@ -32,10 +32,7 @@ class _Extremum:
 
 def claims(update: Update) -> Iterator[Claim]:
     """Claims for an update of floats with one extremum to which all other components are relative."""
-    type_ = update.types[0]
-    if len(update.types) < 2 or not type_.is_float or any(t != type_ for t in update.types):
-        return
-    calls = [n for c in update.components for n in walk(c) if isinstance(n, Call) and n.name in ("exp", "pow")]
+    type_, calls = update.types[0], exponentials(update)
     if not calls:
         return
     nearby, back = _nearby(update)
@@ -47,6 +44,14 @@ def claims(update: Update) -> Iterator[Claim]:
                 data = [substitute(weight, back) for weight in weights]
                 yield _claim(update, extremum, scale, data)
                 return
+
+
+def exponentials(update: Update) -> list[Call]:
+    """The exponentials in an update of several floats of one type; none in any other."""
+    type_ = update.types[0]
+    if len(update.types) < 2 or not type_.is_float or any(t != type_ for t in update.types):
+        return []
+    return [n for c in update.components for n in walk(c) if isinstance(n, Call) and n.name in ("exp", "pow")]
 
 
 def _nearby(update: Update) -> tuple[Update, dict[str, Expr]]:
