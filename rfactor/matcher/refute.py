@@ -19,6 +19,7 @@ import numpy as np
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, to_value
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher import small_states
 from rfactor.matcher.action import FALSE
@@ -208,7 +209,7 @@ class _Search:
             assert claim is not None
             verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*_PROOF))
             if isinstance(verdict, Proven):
-                if not _infinite_starts(self.update):
+                if not _infinite_starts(self.update, self.first[0]):
                     return None
                 return self.shown(table, chosen, verdict)
             if isinstance(verdict, Unknown) or limits.expired:
@@ -400,8 +401,11 @@ def _cover(good: sampling.Array) -> list[_Pair] | None:
     return None if len(left) else chosen
 
 
-def _infinite_starts(update: Update) -> bool:
-    """Whether no infinite `e` (floats, unbounded integers) tells data apart either: each sends two to one end."""
+def _infinite_starts(update: Update, first: Mapping[str, Expr]) -> bool:
+    """Whether no infinite `e` (floats, unbounded integers) tells data apart either: each sends two to one end.
+
+    These are told apart by a state that the `first` datum leads to.
+    """
     from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 
     unbounded = [t.is_float or (t.is_int and update.meaning is Meaning.MATH) for t in update.types]
@@ -416,28 +420,35 @@ def _infinite_starts(update: Update) -> bool:
             ends += [MINUS_INFINITY, INFINITY]
         choices.append(ends)
     for e in itertools.product(*choices):
-        if any(part is not None for part in e) and not _merges(update, e):
+        if any(part is not None for part in e) and not _merges(update, e, first):
             return False
     return True
 
 
-def _merges(update: Update, e: Sequence[Expr | None]) -> bool:
-    """Whether two data lead to one state from `e` (parts that are None are any value) and to two from some x."""
+def _merges(update: Update, e: Sequence[Expr | None], first: Mapping[str, Expr]) -> bool:
+    """Whether two data lead to one state from `e` (parts that are None are any value) and to two after `first`.
+
+    Where reals have no value at an infinite state, as in x + max(a - x, 0), an operator may have one.
+    """
     state = tuple(x if part is None else part for x, part in zip(update.accumulators, e, strict=True))
-    data = update.data
-    first = {v.name: const(v.type, False if v.type.is_bool else 0) for v in data}
-    for values in (1, 2, 5):
-        second = {v.name: const(v.type, True if v.type.is_bool else values) for v in data}
+    reached = step(update, update.accumulators, first)
+    reals = any(t.is_float for t in update.types)
+    values = [{v.name: _literal(v.type, n) for v in update.data} for n in (0, 1, 2, 5, -1, -2)]
+    for pair in itertools.combinations(values, 2):
         try:
-            ends = [
-                tuple(_tidied(without_infinities(c)) for c in step(update, state, datum)) for datum in (first, second)
-            ]
+            ends = [tuple(_tidied(without_infinities(c)) for c in step(update, state, datum)) for datum in pair]
         except Undefined:
-            return True  # the state is NaN, which nothing tells apart
-        steps = [step(update, update.accumulators, datum) for datum in (first, second)]
+            if reals:
+                continue
+            return True  # an unbounded integer that nothing tells apart
+        steps = [step(update, reached, datum) for datum in pair]
         if ends[0] == ends[1] and sampling.refute(steps[0], steps[1], update.meaning) is not None:
             return True
     return False
+
+
+def _literal(type_: Type, number: int) -> Expr:
+    return const(type_, number > 0 if type_.is_bool else abs(number) if type_.code == "uint" else number)
 
 
 def _tidied(expr: Expr) -> Expr:

@@ -120,7 +120,7 @@ def _prove_equal(
     refuted = sampling.refute(left, right, meaning, assumptions)
     if refuted is not None:
         return refuted
-    pairs = [pair for pair in pairs if not (_is_bitwise(pair) and _equal_on_bits(*pair))]
+    pairs = [pair for pair in pairs if not (_is_bitwise(pair, meaning) and _equal_on_bits(*pair))]
     if not pairs:
         return proven("bits")
     left, right = _sides(pairs)
@@ -355,14 +355,20 @@ def implies(premise: Expr, *conclusions: Expr) -> Expr:
     return apply("or", apply("not", premise), conjunction(*conclusions))
 
 
-def _is_bitwise(exprs: Sequence[Expr]) -> bool:
-    """Whether every bit of the values depends on the same bit of the variables alone."""
+def _is_bitwise(exprs: Sequence[Expr], meaning: Meaning) -> bool:
+    """Whether every bit of the values depends on the same bit of the variables alone.
+
+    Unbounded unsigned integers have bits beyond the width, which literals and their complements treat otherwise.
+    """
     for expr in exprs:
         for node in walk(expr):
+            if not node.type.is_int:
+                return False
+            beyond = meaning is Meaning.MATH and node.type.code == "uint"
             if isinstance(node, Op):
-                if node.op not in _BITWISE or not node.type.is_int:
+                if node.op not in _BITWISE or (beyond and node.op == "~"):
                     return False
-            elif not isinstance(node, Var | Const) or not node.type.is_int:
+            elif not isinstance(node, Var | Const) or (beyond and isinstance(node, Const) and node.value):
                 return False
     return True
 

@@ -154,3 +154,18 @@ def test_an_instance_holds_all_that_the_whole_update_reads(text: str, type_: str
     assert set(instance) == told
     assert ends[start, ""] == ends[start, "'"]
     assert ends["x", ""] != ends["x", "'"]
+
+
+@pytest.mark.parametrize(
+    "text", ["x + select(c, max(a - x, 0.0), 0.0)", "select(c, 0.5*(x + a + abs(x - a)), x)", "select(c, max(x, a), x)"]
+)
+def test_an_operator_may_have_an_infinite_operand_where_the_update_has_no_value(text: str) -> None:
+    # max(x, y) with y = a, or -inf where c is false: the update from -inf is NaN.
+    update = parse_update(text, parse_type("f32"), {"c": parse_type("bool")})
+    assert refute(update, Limits()) is None
+
+
+def test_infinite_operands_are_excluded_where_all_that_follows_is_one_state() -> None:
+    update = parse_update("select(c, max(x, a)*0.5, x)", parse_type("f32"), {"c": parse_type("bool")})
+    assert refute(update, Limits()) is None
+    assert refute(parse_update("x*x + a", parse_type("f32")), Limits()) is not None

@@ -216,3 +216,18 @@ def test_a_quick_search_and_a_whole_one_show_no_less_than_a_whole_one_alone(one:
         assert prove_by_cases((left,), (left,), Meaning.WRAP, (), limits) is not None
         found = not cases.without_equal(cases.without_equal([(left, right)], few=32))
         assert found == (prove_by_cases((left,), (right,), Meaning.WRAP, (), limits) is not None)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("x & ~(x & y)", "x & ~y"), ("x ^ (y & ~y)", "x"), (f"x & {2**32 - 1}", "x"), ("~(x & y)", "~x | ~y")],
+)
+def test_unbounded_unsigned_integers_have_bits_beyond_the_width(left: str, right: str) -> None:
+    sides = exprs(left, right, U32)
+    assert isinstance(prove_equal(*sides), Proven)
+    assert not isinstance(prove_equal(*sides, meaning=Meaning.MATH), Proven)
+
+
+def test_bits_of_unbounded_integers_are_compared() -> None:
+    for type_, left, right in ((I32, "~(x & y)", "~x | ~y"), (U32, "x & (x | y)", "x ^ (y & 0)")):
+        assert isinstance(prove_equal(*exprs(left, right, type_), meaning=Meaning.MATH), Proven)
