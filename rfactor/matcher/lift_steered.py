@@ -170,7 +170,7 @@ def _compared(update: Update, x: Var) -> tuple[Const, ...]:
                 found.setdefault(right)
             elif x.type.code == "uint":
                 below = range(int(right.value) + (op in ("<=", ">")))
-                if len(below) > _MOST_VALUES:
+                if below.stop > _MOST_VALUES:  # len() has an end
                     return ()
                 found |= dict.fromkeys(Const(x.type, value) for value in below)
     return tuple(sorted(found, key=lambda literal: literal.value))
@@ -191,7 +191,7 @@ def _apart(expr: Expr, x: Var, values: Sequence[Const]) -> Expr:
         if op in ("==", "!="):
             return Const(BOOL, op == "!=") if right in values else None
         low = range(int(right.value) + (op in ("<=", ">")))
-        if x.type.code != "uint" or len(low) > _MOST_VALUES or not rows.issuperset(low):
+        if x.type.code != "uint" or low.stop > _MOST_VALUES or not rows.issuperset(low):
             return None
         return Const(BOOL, op in (">", ">="))
 

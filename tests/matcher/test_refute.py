@@ -169,3 +169,8 @@ def test_infinite_operands_are_excluded_where_all_that_follows_is_one_state() ->
     update = parse_update("select(c, max(x, a)*0.5, x)", parse_type("f32"), {"c": parse_type("bool")})
     assert refute(update, Limits()) is None
     assert refute(parse_update("x*x + a", parse_type("f32")), Limits()) is not None
+
+
+def test_bounds_near_the_end_of_the_widest_type_are_read() -> None:
+    text = "select(c, a + x0*x0, 0), x1 + select(c and x0 > 9223372036854775807, 8, 0)"
+    assert check(text, type="u64", types={"c": "bool"}).verdict in ("not_associative", "unknown")
