@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Expr, Var, conjunction, names, substitute_all
+from rfactor.ir.expr import Expr, Var, conjunction, names, substitute_all, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.prover import defined, sampling
+from rfactor.prover.at_infinity import Signs, extends, infinite_components, placings
 from rfactor.prover.commuting import commutes
 from rfactor.prover.equality import holds, prove_equal
 from rfactor.prover.infinity import Undefined, calculated_with, has_infinity, without_infinities, writable
@@ -91,13 +92,21 @@ class _Ledger:
     claim: Claim
     limits: Limits
     proofs: dict[Name, Proven] = field(default_factory=dict)
+    signs: Signs = field(init=False)
+    """Components that data may make infinite."""
+
+    def __post_init__(self) -> None:
+        claim, lift = self.claim, self.claim.lift
+        data, operator = (claim.data, claim.operator) if lift is None else (lift.data, lift.operator)
+        self.signs = infinite_components(data or (), operator or ())
 
     def settled(self, name: Name) -> bool:
         """Whether a law was proved before; then it is entered."""
         known = dict(self.claim.known).get(name)
-        if known is not None:
-            self.proofs[name] = known
-        return known is not None
+        if known is None or self.signs:
+            return False
+        self.proofs[name] = known
+        return True
 
     def equal(
         self,
@@ -107,7 +116,41 @@ class _Ledger:
         assumptions: Tuple = (),
         numbers: frozenset[Expr] = frozenset(),
     ) -> Verdict:
-        """Prove an obligation and enter it; `numbers` are finite."""
+        """Prove an obligation, also where data put infinities into operands, and enter it; `numbers` are finite."""
+        verdict = self.equal_numbers(name, left, right, assumptions, numbers)
+        if name == "step" or not self.signs or not isinstance(verdict, Proven):
+            return verdict
+        letters = "xyz" if self.claim.lift is None else "yz"
+        whole = (*left, *right, *assumptions)
+        if extends(whole, self.signs, letters):
+            return verdict
+        del self.proofs[name]
+        placed = placings(whole, self.signs, letters)
+        if placed is None:
+            return Unknown("infinities may stand in too many places")
+        for values in placed:
+            one, other = (substitute_all(tuple(side), values) for side in (left, right))
+            nodes = (node for e in (*one, *other) for node in walk(e))
+            finite = numbers | frozenset(node for node in nodes if node.type.is_float and not has_infinity(node))
+            try:
+                given = tuple(without_infinities(e, finite) for e in substitute_all(assumptions, values))
+            except Undefined as error:
+                return Unknown(str(error))
+            there = self.equal_numbers(name, one, other, given, finite)
+            if not isinstance(there, Proven):
+                return there
+        self.proofs[name] = verdict
+        return verdict
+
+    def equal_numbers(
+        self,
+        name: Name,
+        left: Sequence[Expr],
+        right: Sequence[Expr],
+        assumptions: Tuple = (),
+        numbers: frozenset[Expr] = frozenset(),
+    ) -> Verdict:
+        """Prove an obligation of finite operands and enter it."""
         try:
             sides = [tuple(without_infinities(e, numbers) for e in side) for side in (left, right)]
         except Undefined as error:
@@ -375,6 +418,9 @@ def _commuting(ledger: _Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool 
         x, y = map(op.operands, "xy")
         few = _Ledger(claim, ledger.limits.at_most(rlimit=3_000_000, seconds=1.0), ledger.proofs)
         return True if isinstance(few.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
+    if ledger.signs:
+        x, y = map(op.operands, "xy")
+        return True if isinstance(ledger.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
     ledger.proofs["commutative"] = found
     return True
 
