@@ -128,6 +128,7 @@ class Lifter:
             lambda: lift_bits.claims(update),
             lambda: lift_table.claims(update),
             lambda: lift_modular.claims(update),
+            lambda: lift_modular.widened(update),
             lambda: lift_modular.settled(update, inner) if depth < _DEEPEST else (),
             lambda: lift_threshold.claims(update),
             lambda: lift_payload.claims(update),
