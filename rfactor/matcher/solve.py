@@ -17,6 +17,7 @@ from rfactor.matcher import (
     carry,
     conjugate,
     coupled,
+    derived,
     generalized,
     guard,
     moments,
@@ -118,6 +119,9 @@ class Solver:
             return best
         best = self.better(best, self.first_proved("coupled", coupled.claims(update, self.proved)))
         if best is not None and best.proved.identity_kind == "two-sided":
+            return best
+        best = self.better(best, self.first_proved("derived", derived.claims(update, self.proved)))
+        if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
         parts = cycles(update)
         for name, tier in self.late_tiers:
