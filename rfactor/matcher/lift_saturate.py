@@ -1,8 +1,8 @@
 """Liftings of machine sums that stop at ends: counters that saturate, sums for which no type is wide enough.
 
-A run is x -> x + add where that is between low and high; else the end that is next. Where x + add wraps around is told
-by x itself: it is below low - add or above high - add, and these do not wrap, unless both ends are one. A counter that
-stops at a bound may leave alone what is beyond it: `select(c and x < 10, x + 1, x)`; then the bound is one of the ends.
+A run is x -> clamp(x, low, high) + add: x is clamped first, so that the sum wraps around for no x between the ends, or
+for all of them. A counter that stops at a bound may leave alone what is beyond it, as `select(c and x < 10, x + 1, x)`
+does: then the bound is where one of the ends leads.
 """
 
 from __future__ import annotations
@@ -28,20 +28,25 @@ def claims(update: Update) -> Iterator[Claim]:
         return
     if not any(isinstance(node, Op) and node.op in ("select", "min", "max") for node in walk(update.components[0])):
         return
-    (low,), (high,) = (run_from(update, (Const(type_, end),)) for end in (type_.min, type_.max))
+    (x,), least, most = update.accumulators, Const(type_, type_.min), Const(type_, type_.max)
+    (low,), (high,) = (run_from(update, (end,)) for end in (least, most))
     added = list(dict.fromkeys(_added(update)))
     for add in added:
-        if _agree(update, _moved(update.accumulators[0], add, low, high)):
-            yield _between(update, add, low, high)
+        ends = _less(low, add), _less(high, add)
+        if _agree(update, _moved(x, add, *ends)):
+            yield _between(update, add, *ends)
             return
-    for bound in _bounds(update):
-        for above in (True, False):
-            if _kept_beyond(update, bound, above):
-                end = low if above else high
-                for add in added:
-                    if _agree(update, _stopped(update.accumulators[0], add, end, bound, above)):
-                        yield _stopping(update, add, end, bound, above)
-                        return
+    bounds = [(bound, above) for bound in _bounds(update) for above in (True, False) if _kept(update, bound, above)]
+    for bound, above in bounds:
+        for add in added:
+            end = _less(low if above else high, add)
+            if _agree(update, _stopped(x, add, end, bound, above)):
+                yield _stopping(update, add, end, bound, above)
+                return
+
+
+def _less(value: Expr, by: Expr) -> Expr:
+    return tidy(apply("-", value, by))
 
 
 def _agree(update: Update, meant: Expr) -> bool:
@@ -99,7 +104,7 @@ def _bounds(update: Update) -> Iterator[Expr]:
     yield from found
 
 
-def _kept_beyond(update: Update, bound: Expr, above: bool) -> bool:
+def _kept(update: Update, bound: Expr, above: bool) -> bool:
     """Whether samples bear out that x stays what it is at the bound and beyond it."""
     (x,) = update.accumulators
     beyond = apply("max" if above else "min", x, bound)
@@ -108,47 +113,55 @@ def _kept_beyond(update: Update, bound: Expr, above: bool) -> bool:
 
 
 def _between(update: Update, add: Expr, low: Expr, high: Expr) -> Claim:
-    """State: what is added; the least and the greatest value."""
+    """State: what is added; the ends between which it is added."""
     (type_,), (x,) = update.types, update.accumulators
     types = (type_, type_, type_)
-    (own, bottom, top), (by, new_bottom, new_top) = operands("x", types), operands("y", types)
+    (own, *ends), (by, low_next, high_next) = operands("x", types), operands("y", types)
     operator = (
         apply("+", own, by),
-        _moved(bottom, by, new_bottom, new_top),
-        _moved(top, by, new_bottom, new_top),
+        *(apply("-", _clamped(apply("+", end, own), low_next, high_next), own) for end in ends),
     )
     identity = (nought(type_), Const(type_, type_.min), Const(type_, type_.max))
-    lift = Lift(types, (add, low, high), operator, identity, (_moved(x, by, new_bottom, new_top),))
-    return Claim(update, lift=lift, invariant=_ordered(by, new_bottom, new_top))
+    lift = Lift(types, (add, low, high), operator, identity, (_moved(x, by, low_next, high_next),))
+    return Claim(update, lift=lift, invariant=_ordered(by, low_next, high_next))
 
 
 def _stopping(update: Update, add: Expr, end: Expr, bound: Expr, above: bool) -> Claim:
-    """State: what is added; the value at the end that is not the bound."""
+    """State: what is added; the end that does not lead to the bound."""
     (type_,), (x,) = update.types, update.accumulators
     (own, last), (by, new) = operands("x", (type_, type_)), operands("y", (type_, type_))
-    operator = (apply("+", own, by), _stopped(last, by, new, bound, above))
+    ends = _ends(by, new, bound, above)
+    operator = (apply("+", own, by), apply("-", _clamped(apply("+", last, own), *ends), own))
     identity = (nought(type_), Const(type_, type_.min if above else type_.max))
     lift = Lift((type_, type_), (add, end), operator, identity, (_stopped(x, by, new, bound, above),))
     # At the bound itself nothing leads away from it.
-    stays = apply("<=" if above else ">=", apply("-", bound, by), bound)
-    ends = (new, bound) if above else (bound, new)
-    return Claim(update, lift=lift, invariant=(*_ordered(by, *ends), apply("or", apply("==", new, bound), stays)))
+    to_bound = apply("-", bound, by)
+    stays = apply("or", apply("==", new, to_bound), apply("<=" if above else ">=", to_bound, bound))
+    return Claim(update, lift=lift, invariant=(*_ordered(by, *ends), stays))
+
+
+def _ends(add: Expr, end: Expr, bound: Expr, above: bool) -> tuple[Expr, Expr]:
+    """The end that leads to the bound, and the other."""
+    to_bound = apply("-", bound, add)
+    return (end, to_bound) if above else (to_bound, end)
 
 
 def _stopped(value: Expr, add: Expr, end: Expr, bound: Expr, above: bool) -> Expr:
-    """The value beyond the bound, else value + add between it and the other end."""
-    low, high = (end, bound) if above else (bound, end)
-    return select(apply("<" if above else ">", bound, value), value, _moved(value, add, low, high))
+    """The value beyond the bound, else what it is moved to."""
+    moved = _moved(value, add, *_ends(add, end, bound, above))
+    return select(apply("<" if above else ">", bound, value), value, moved)
 
 
 def _ordered(add: Expr, low: Expr, high: Expr) -> tuple[Expr, Expr]:
-    return apply("<=", low, high), apply("<=", apply("-", low, add), apply("-", high, add))
+    return apply("<=", low, high), apply("<=", apply("+", low, add), apply("+", high, add))
 
 
 def _moved(value: Expr, add: Expr, low: Expr, high: Expr) -> Expr:
-    """value + add between the ends."""
-    inside = select(apply(">=", value, apply("-", high, add)), high, apply("+", value, add))
-    return select(apply("<=", value, apply("-", low, add)), low, inside)
+    return apply("+", _clamped(value, low, high), add)
+
+
+def _clamped(value: Expr, low: Expr, high: Expr) -> Expr:
+    return apply("max", apply("min", value, high), low)
 
 
 __all__ = ["claims"]
