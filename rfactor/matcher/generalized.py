@@ -49,7 +49,9 @@ def _generalized(update: Update, i: int) -> Expr:
     others = _others(update, x)
     if component.op in ("min", "max") and x in component.args:
         compared = [isinstance(arg, Var) and arg.name in others for arg in component.args]
-        return apply(component.op, *(apply("+", a, datum) if c else a for a, c in zip(component.args, compared, strict=True)))
+        return apply(
+            component.op, *(apply("+", a, datum) if c else a for a, c in zip(component.args, compared, strict=True))
+        )
     terms, _ = linear(component)
     if terms.get(x) == 1 and any(names(term) & others for term in terms if term != x):
         return apply("+", component, datum)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from rfactor.ir.expr import Const, Expr, Op, apply, names, replace
+from rfactor.ir.expr import Const, Expr, apply, names, replace
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, choose, nought, operands
+from rfactor.matcher.action import TRUE, choose, nought, operands
 from rfactor.matcher.lift_table import kept_or_sent
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Lift

@@ -7,7 +7,7 @@ Where a step from anywhere may wrap, one from a remainder may not: `(x*31 + u32(
 Fletcher. A run is then its first data, for the first step, and how the others act without their remainders, by the
 inner update's own action, whose states may be reduced as it is made of sums and products alone.
 
-A narrow integer whose steps are done in a wider type, `u32((u64(x)*31 + u64(a)) % p)`, has the lifting of the wider one.
+A narrow integer whose steps are done in a wider type, `u32((u64(x)*31 + u64(a)) % p)`, is lifted as the wider is.
 """
 
 from __future__ import annotations

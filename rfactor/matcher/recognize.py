@@ -80,7 +80,7 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
         )
     lifted = Lifter(solver).lift(update)
     if lifted is not None:
-        return _on_own_state(update, lifted, limits) or _lifted(update, lifted)
+        return _lifted(update, lifted)
     refuted = None
     for part in _apart(update, solver):
         refuted = refuted or _refuted_part(update, part, limits)
@@ -178,31 +178,6 @@ def _refuted_part(update: Update, part: Subgraph, limits: Limits) -> Refutation 
     whole = of_whole(update, part, found)
     components = ", ".join(f"x{i}" for i in part)
     return None if whole is None else replace(whole, sentence=f"of {components}: {found.sentence}")
-
-
-def _on_own_state(update: Update, lifted: Discharged, limits: Limits) -> Answer | None:
-    """The answer where a lifting's state is the update's own: it acts as its operator combines."""
-    claim, lift = lifted.claim, lifted.claim.lift
-    if lift is None or lift.types != update.types or lift.apply != lift.operator:
-        return None
-    proved = discharge(replace(claim, lift=None, operator=lift.operator, identity=lift.identity, data=lift.data), limits)
-    if not isinstance(proved, Discharged) or proved.identity_kind != "two-sided":
-        return None
-    claim = proved.claim
-    return Answer(
-        update,
-        "associative",
-        operator=claim.operator,
-        identity=claim.identity,
-        identity_kind=proved.identity_kind,
-        data=claim.data,
-        commutative=proved.commutative,
-        groups=subgraphs(update),
-        source="synthesis",
-        invariant=claim.invariant,
-        assumes=claim.assumes,
-        proofs=tuple(ProofRecord(name, proof.method, proof.ms, proof.row) for name, proof in proved.proofs),
-    )
 
 
 def _lifted(update: Update, lifted: Discharged) -> Answer:

@@ -15,7 +15,7 @@ from rfactor.matcher import substitution
 from rfactor.matcher.terms import State, run_from
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
-from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
+from rfactor.prover.infinity import Undefined, without_infinities, writable
 from rfactor.prover.operator import Operator, constants_of
 
 _FEW = 4
@@ -58,7 +58,7 @@ def _data(op: Operator, claim: Claim, e: State) -> Iterator[State]:
         sides = [(update.components, op(op.operands("x"), data)), (data, op(e, data))]
         for one, other in sides:
             plain = tuple(without_infinities(part) for part in other)
-            if any(map(has_infinity, (*one, *plain))):
+            if not all(map(writable, (*one, *plain))):
                 return
             if sampling.refute(one, plain, update.meaning, claim.assumes) is not None:
                 return

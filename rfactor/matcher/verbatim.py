@@ -21,7 +21,7 @@ _MOST = 4
 
 
 def claims(update: Update) -> Iterator[Claim]:
-    """The claims that the right operand is the data: terms of it, or its variables in an order that agrees on samples."""
+    """The claims that the right operand is the data: terms of it, or its variables in some order."""
     yield from _of_terms(update)
     yield from _of_variables(update)
 

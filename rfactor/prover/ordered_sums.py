@@ -387,9 +387,7 @@ class _Reader:
         value = self.number(expr.args[0])
         if any(coefficient % divisor for part in value for p in part for _, coefficient in p):
             return self.opaque(expr.op, expr)
-        return self.facts.reduced(
-            frozenset(key({m: int(c) // divisor for m, c in p}) for p in part) for part in value
-        )
+        return self.facts.reduced(frozenset(key({m: int(c) // divisor for m, c in p}) for p in part) for part in value)
 
     def minimum_of_maxima(self, parts: Sequence[frozenset[Key]]) -> Lattice:
         result: Lattice | None = None
