@@ -48,7 +48,8 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if answer.identity_kind in (None, "none") and not limits.expired:
-        answer = _respelled(own, limits, table) or answer
+        other = _respelled(own, limits, table)
+        answer = answer if other is None or (other.operator is None and answer.operator is not None) else other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)

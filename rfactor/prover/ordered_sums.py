@@ -63,9 +63,18 @@ def normal_form(expr: Expr, meaning: Meaning) -> Expr | None:
     variables = {facts.atoms.get(("var", var.name, var.type)): var for var in used((expr,))}
     if len(facts.atoms) > len(variables):
         return None
+    if expr.type.is_int and not all(_is_written(dict(p), expr.type) for part in value for p in part):
+        return None
     parts = [[_written(dict(p), expr.type, variables) for p in sorted(part, key=sorted)] for part in value]
     minima = sorted((reduce(partial(apply, "min"), part) for part in parts), key=str)
     return reduce(partial(apply, "max"), minima)
+
+
+def _is_written(value: Polynomial, type_: Type) -> bool:
+    """Whether literals of the type are enough to write a polynomial."""
+    begins = type_.is_signed or not value or any(coefficient > 0 for coefficient in value.values())
+    largest = int(type_.max)
+    return begins and all(-largest <= coefficient <= largest for coefficient in value.values())
 
 
 def _written(value: Polynomial, type_: Type, variables: Mapping[int | None, Var]) -> Expr:
