@@ -1,7 +1,7 @@
 """Updates that are others with a datum left out: a carry without the high digit, an argmax that counts its own index.
 
 `x1 + select(x0 + a < x0, 1, 0)` is `x1 + b + …` where b is 0, and `select(a > x0, x2, x1)` is that with `x2 + i`
-where i is 0: the operator of the update with the datum serves the one without.
+where i is 0: the operator of the update with the datum serves the one without. `max(x1, x0)` is `max(x1, x0 + b)`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,14 @@ def _generalized(update: Update, i: int) -> Expr:
     datum = Var(x.type, f"{_LEFT_OUT}{i}")
     if component.op == "select":
         return _in_choice(component, x, update, datum)
+    others = _others(update, x)
+    if component.op in ("min", "max") and x in component.args:
+        compared = [isinstance(arg, Var) and arg.name in others for arg in component.args]
+        return apply(
+            component.op, *(apply("+", a, datum) if c else a for a, c in zip(component.args, compared, strict=True))
+        )
     terms, _ = linear(component)
-    if terms.get(x) == 1 and any(names(term) & _others(update, x) for term in terms if term != x):
+    if terms.get(x) == 1 and any(names(term) & others for term in terms if term != x):
         return apply("+", component, datum)
     return component
 

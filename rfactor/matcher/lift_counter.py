@@ -1,5 +1,7 @@
 """Liftings of machine integers that each step brings into a literal range: clamp(x + select(c, 1, -1), 0, 100).
 
+One end of the range may be that of the type: `min(x + 1, 10)`.
+
 The first step may wrap around, for x may be anything before it; from the range none does. So a run is its first data,
 and how the others add and clamp within the range. Amounts are kept within its span: what is beyond clamps every x
 alike.
@@ -40,7 +42,7 @@ class _Range:
 
 
 def claims(update: Update) -> Iterator[Claim]:
-    """The claim for one machine integer that ends between two literals."""
+    """The claim for one machine integer that ends between two literals, or beside one."""
     (type_, *more) = update.types
     if more or not type_.is_int or update.meaning is not Meaning.WRAP:
         return
@@ -67,7 +69,8 @@ def _ends(component: Expr) -> tuple[int, int] | None:
             break
         ends[component.op] = int(literals[0].value)
         component = component.args[component.args[0] == literals[0]]
-    return (ends["max"], ends["min"]) if len(ends) == 2 and ends["max"] < ends["min"] else None
+    low, high = ends.get("max", int(type_.min)), ends.get("min", int(type_.max))
+    return (low, high) if ends and int(type_.min) < high and low < high else None
 
 
 def _step(update: Update, range_: _Range) -> _Step | None:

@@ -6,6 +6,8 @@ run of at least one step is then x -> (x*m + v) % modulus.
 Where a step from anywhere may wrap, one from a remainder may not: `(x*31 + u32(byte)) % 1009`, the sums of Adler and
 Fletcher. A run is then its first data, for the first step, and how the others act without their remainders, by the
 inner update's own action, whose states may be reduced as it is made of sums and products alone.
+
+A narrow integer whose steps are done in a wider type, `u32((u64(x)*31 + u64(a)) % p)`, is lifted as the wider is.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, substitute, variables, walk
+from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
@@ -106,6 +109,35 @@ def claims(update: Update) -> Iterator[Claim]:
     slope = rows[0].get(0, nought(type_))
     offset = rows[0].get(OFFSET, nought(type_))
     yield Claim(update, lift=_lifting(slope, offset, modulus))
+
+
+def widened(update: Update) -> Iterator[Claim]:
+    """The claim for one narrow integer that is a remainder in a wider type, where nothing overflows."""
+    (type_, *more) = update.types
+    component = update.components[0]
+    if more or not type_.is_int or update.meaning is not Meaning.WRAP:
+        return
+    if not isinstance(component, Op) or component.op != "cast" or not isinstance(component.args[0], Op):
+        return
+    parts, wide = remainder(component.args[0]), component.args[0].type
+    if parts is None or not isinstance(parts[1], Const) or not wide.is_int or wide.bits <= type_.bits:
+        return
+    if not wide.min <= type_.min <= type_.max <= wide.max:
+        return
+    (x,), own = update.accumulators, Var(wide, "x0")
+    inside = exchange(without(parts[0], parts[1]), {cast(wide, x): own})
+    if x in variables(inside):
+        return
+    rows = affine(replace(update, types=(wide,), components=(inside,)), next(semirings(wide, update.meaning)))
+    if rows is None:
+        return
+    lift = _lifting(rows[0].get(0, nought(wide)), rows[0].get(OFFSET, nought(wide)), parts[1])
+    applied = cast(type_, substitute(lift.apply[0], {own.name: cast(wide, x)}))
+    largest = Const(wide, int(parts[1].value) - 1)
+    states = operands("y", lift.types)[1:]
+    bounds = [apply("<=", state, largest) for state in states]
+    bounds += [apply("<=", nought(wide), state) for state in states if wide.is_signed]
+    yield Claim(update, lift=replace(lift, apply=(applied,)), invariant=tuple(bounds))
 
 
 def remainder(expr: Op) -> tuple[Expr, Expr] | None:

@@ -63,7 +63,7 @@ def _of_literals(update: Update) -> Lift | None:
         return None
     images = [tidy(apply_update(update, [literal])[0]) for literal in literals]
     elsewhere = tidy(transform(update.components[0], lambda node: _apart(node, x)))
-    split = _kept_or_sent(elsewhere, x)
+    split = kept_or_sent(elsewhere, x)
     if split is None:
         return None
     kept, sent = split
@@ -110,14 +110,14 @@ def _apart(node: Expr, x: Var) -> Expr | None:
     return None
 
 
-def _kept_or_sent(expr: Expr, x: Var) -> tuple[Expr, Expr] | None:
+def kept_or_sent(expr: Expr, x: Var) -> tuple[Expr, Expr] | None:
     """When x is kept, and what it becomes otherwise; None if neither."""
     if expr == x:
         return TRUE, nought(x.type)
     if x.name not in names(expr):
         return FALSE, expr
     if isinstance(expr, Op) and expr.op == "select" and x.name not in names(expr.args[0]):
-        a, b = _kept_or_sent(expr.args[1], x), _kept_or_sent(expr.args[2], x)
+        a, b = kept_or_sent(expr.args[1], x), kept_or_sent(expr.args[2], x)
         if a is not None and b is not None:
             condition = expr.args[0]
             return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from rfactor.ir.expr import Expr, Op, Var, const, select, substitute, transform, variables, walk
+from rfactor.ir.expr import Expr, Op, Var, substitute, variables, walk
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
@@ -16,6 +16,7 @@ from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
 from rfactor.matcher.refute import refute
+from rfactor.matcher.respell import respelled
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
 from rfactor.prover.limits import Limits
@@ -46,8 +47,9 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     limits = limits.starting_now()
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
-    if answer.verdict in ("not_associative", "unknown") and not limits.expired:
-        answer = _respelled(own, limits, table) or answer
+    if answer.identity_kind in (None, "none") and not limits.expired:
+        other = _respelled(own, limits, table)
+        answer = answer if other is None or (other.operator is None and answer.operator is not None) else other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)
@@ -99,8 +101,8 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
 
 
 def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | None:
-    """A yes for the update with truth values that are cast to numbers written as choices, proved for the update."""
-    other = replace(update, components=tuple(transform(e, _as_choice) for e in update.components))
+    """A yes for the update in another spelling, proved for the update."""
+    other = respelled(update)
     if other == update:
         return None
     answer = _recognize(other, limits, table)
@@ -128,22 +130,6 @@ def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | 
         invariant=proved.claim.invariant,
         proofs=tuple(ProofRecord(name, proof.method, proof.ms) for name, proof in proved.proofs),
     )
-
-
-def _as_choice(node: Expr) -> Expr | None:
-    if not isinstance(node, Op):
-        return None
-    if node.op == "cast" and node.args[0].type.is_bool:
-        return select(node.args[0], const(node.type, 1), const(node.type, 0))
-    if node.op == "*":
-        for flag, other in (node.args, node.args[::-1]):
-            if (
-                isinstance(flag, Op)
-                and flag.op == "select"
-                and flag.args[1:] == (const(flag.type, 1), const(flag.type, 0))
-            ):
-                return select(flag.args[0], other, flag.args[2])
-    return None
 
 
 def _may_overflow(update: Update) -> bool:

@@ -17,6 +17,7 @@ from rfactor.matcher import (
     carry,
     conjugate,
     coupled,
+    derived,
     generalized,
     guard,
     moments,
@@ -26,6 +27,7 @@ from rfactor.matcher import (
     rescaled,
     saturating,
     selection,
+    starts,
     substitution,
     verbatim,
 )
@@ -76,7 +78,7 @@ class Solver:
     def remembered(self, update: Update, thorough: bool) -> Solution | None:
         """What was found for one like it, if that is proved again; else what a search finds."""
         if self.memory is None:
-            return self.search(update, thorough)
+            return self.started(self.search(update, thorough))
         kind: Kind = "thorough" if thorough else "quick"
         likeness = Likeness.of(update)
         if self.memory.knows(likeness, kind):
@@ -87,12 +89,18 @@ class Solver:
             if isinstance(again, Discharged) and (again.claim.identity is None) == (recalled[1].identity is None):
                 return Solution(again, recalled[0])
         before = len(self.failures)
-        found = self.search(update, thorough)
+        found = self.started(self.search(update, thorough))
         if found is not None and found.tier != "table":
             self.memory.keep(likeness, kind, found.tier, found.proved.claim)
         elif found is None and not self.gave_up(before):
             self.memory.keep(likeness, kind, "", None)
         return found
+
+    def started(self, found: Solution | None) -> Solution | None:
+        """What was found, with an identity where it had none and there is one."""
+        if found is None or found.proved.identity_kind != "none":
+            return found
+        return self.better(found, self.first_proved(found.tier, starts.claims(found.proved.claim)))
 
     def gave_up(self, since: int) -> bool:
         """Whether time ran out, or a candidate was neither proved nor refuted."""
@@ -111,6 +119,9 @@ class Solver:
             return best
         best = self.better(best, self.first_proved("coupled", coupled.claims(update, self.proved)))
         if best is not None and best.proved.identity_kind == "two-sided":
+            return best
+        best = self.better(best, self.first_proved("derived", derived.claims(update, self.proved)))
+        if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
         parts = cycles(update)
         for name, tier in self.late_tiers:

@@ -166,7 +166,7 @@ def _operate(expr: Op, args: tuple[Expr, ...], numbers: frozenset[Expr]) -> Expr
             return Const(BOOL, op in ("<=", ">="))  # nothing lies beyond an end
         other = a if t else b
         ranked = not (s and t) and a.type.is_float and b.type.is_float
-        if ranked and not _finite(other) and other not in numbers:
+        if ranked and not _finite(other) and _magnitude(other) not in numbers:
             return Op(BOOL, op, (a, b))  # the other may be infinite too: left to the theory of order
         p, q = float(s), float(t)
         return Const(BOOL, {"<": p < q, "<=": p <= q, ">": p > q, ">=": p >= q, "==": p == q, "!=": p != q}[op])
@@ -212,6 +212,13 @@ def calculated_with(exprs: Sequence[Expr], variables: Sequence[Expr]) -> frozens
 def _finite(expr: Expr) -> bool:
     """Whether arithmetic stands behind the value, so that it is read as finite."""
     return (isinstance(expr, Op) and expr.op in ("+", "-", "*", "/")) or isinstance(expr, Const)
+
+
+def _magnitude(expr: Expr) -> Expr:
+    """What is finite just where the value is: without signs."""
+    while isinstance(expr, Op) and expr.op in ("neg", "abs"):
+        expr = expr.args[0]
+    return expr
 
 
 def _constant_sign(expr: Expr) -> int:

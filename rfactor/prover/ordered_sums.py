@@ -10,14 +10,17 @@ reals; a no says nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial, reduce
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
+from rfactor.ir.linear import from_linear
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.polynomial import Key, Monomial, Number, Polynomial, Ring, TooLarge, constant_value, key
+from rfactor.prover.sampling import used
 
 Lattice = frozenset[frozenset[Key]]
 """The maximum of the minima of polynomials."""
@@ -48,6 +51,44 @@ def without_equal_sums(pairs: Sequence[Pair], meaning: Meaning, assumptions: Seq
     for claim in assumptions:
         facts.learn(claim)
     return [(one, other) for one, other in pairs if not _equal(one, other, facts)]
+
+
+def normal_form(expr: Expr, meaning: Meaning) -> Expr | None:
+    """A sum, choice or extremum of polynomials of variables as a maximum of minima; None where it is none."""
+    facts = _Facts(meaning)
+    try:
+        value = _Reader(facts).number(expr)
+    except (_Unread, _Open, TooLarge):
+        return None
+    variables = {facts.atoms.get(("var", var.name, var.type)): var for var in used((expr,))}
+    if len(facts.atoms) > len(variables):
+        return None
+    if expr.type.is_int and not all(_is_written(dict(p), expr.type) for part in value for p in part):
+        return None
+    parts = [[_written(dict(p), expr.type, variables) for p in sorted(part, key=sorted)] for part in value]
+    minima = sorted((reduce(partial(apply, "min"), part) for part in parts), key=str)
+    return reduce(partial(apply, "max"), minima)
+
+
+def _is_written(value: Polynomial, type_: Type) -> bool:
+    """Whether literals of the type are enough to write a polynomial."""
+    begins = type_.is_signed or not value or any(coefficient > 0 for coefficient in value.values())
+    largest = int(type_.max)
+    return begins and all(-largest <= coefficient <= largest for coefficient in value.values())
+
+
+def _written(value: Polynomial, type_: Type, variables: Mapping[int | None, Var]) -> Expr:
+    """A polynomial as an expression."""
+    terms: dict[Expr, int | float] = {}
+    constant: int | float = 0
+    for monomial, coefficient in sorted(value.items()):
+        number = float(coefficient) if type_.is_float else int(coefficient)
+        factors: list[Expr] = [variables[atom] for atom, power in monomial for _ in range(power)]
+        if factors:
+            terms[reduce(partial(apply, "*"), factors)] = number
+        else:
+            constant = number
+    return from_linear(type_, terms.items(), constant)
 
 
 def _equal(left: Expr, right: Expr, facts: _Facts) -> bool:
@@ -283,6 +324,8 @@ class _Reader:
             return self.cast(expr)
         if expr.op == "/" and isinstance(expr.args[1], Const) and expr.args[1].value:
             return self.scaled(self.number(expr.args[0]), 1 / Fraction(expr.args[1].value))
+        if expr.op == "//" and isinstance(expr.args[1], Const) and expr.args[1].value > 0:
+            return self.divided(expr, int(expr.args[1].value))
         if expr.op in ("min", "max", "+", "-", "*"):
             one, other = map(self.number, expr.args)
             if expr.op == "*":
@@ -347,6 +390,13 @@ class _Reader:
         """A multiple; a negative one exchanges minima and maxima."""
         parts = [frozenset(key(_EXACT.scale(dict(p), factor)) for p in part) for part in value]
         return self.facts.reduced(parts) if factor > 0 else self.minimum_of_maxima(parts)
+
+    def divided(self, expr: Op, divisor: int) -> Lattice:
+        """The floor of a quotient that is an integer."""
+        value = self.number(expr.args[0])
+        if any(coefficient % divisor for part in value for p in part for _, coefficient in p):
+            return self.opaque(expr.op, expr)
+        return self.facts.reduced(frozenset(key({m: int(c) // divisor for m, c in p}) for p in part) for part in value)
 
     def minimum_of_maxima(self, parts: Sequence[frozenset[Key]]) -> Lattice:
         result: Lattice | None = None

@@ -14,7 +14,7 @@ from rfactor.ir.expr import Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import BOOL, F64, I32, U32, Type
-from rfactor.prover.ordered_sums import without_equal_sums
+from rfactor.prover.ordered_sums import normal_form, without_equal_sums
 
 NAMES = ("x", "y", "z", "a", "b")
 
@@ -135,3 +135,53 @@ def test_what_is_shown_is_never_contradicted_by_values(data: st.DataObject, type
             allowed &= evaluate(claim, env, Meaning.MATH, "real").astype(bool)
         same = evaluate(left, env, Meaning.MATH, "real") == evaluate(right, env, Meaning.MATH, "real")
         assert (same | ~allowed).all(), (left, right, assumptions)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        ("(x + a - abs(x - a))//2", "min(a, x)", True),
+        ("(3*x + 6*a)//3", "x + 2*a", True),
+        ("(x + a - abs(x - a))//3", "min(a, x)", False),
+        ("(2*x + 1)//2", "x", False),
+        ("(x + a + abs(x - a))//2", "min(a, x)", False),
+    ],
+)
+def test_floors_of_quotients_that_are_integers(left: str, right: str, equal: bool) -> None:
+    assert shown(left, right, I32) == equal
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "form"),
+    [
+        ("x + max(a - x, 0)", I32, "max(a, x)"),
+        ("x + a - max(x, a)", F64, "min(x, a)"),
+        ("0.5*(x + a + abs(x - a)) + 1.5", F64, "max(a + 1.5, x + 1.5)"),
+        ("x + select(a > x, a - x, 0)", I32, "max(a, x)"),
+        ("x*y - y*x - 3", I32, "-3"),
+        ("select(c, x, a)", I32, None),
+        ("x % a", I32, None),
+        ("min(x*a, y)*b", I32, None),
+    ],
+)
+def test_normal_forms_are_written(text: str, type_: Type, form: str | None) -> None:
+    expr = parse_expr(text, dict.fromkeys(NAMES, type_) | {"c": BOOL}, type_)
+    written = normal_form(expr, Meaning.MATH)
+    assert (None if written is None else str(written)) == form
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.data(), st.sampled_from([I32, U32, F64]))
+def test_normal_forms_have_the_same_values(data: st.DataObject, type_: Type) -> None:
+    expr = data.draw(sums(type_))
+    form = normal_form(expr, Meaning.MATH)
+    if form is None:
+        return
+    rng = np.random.default_rng(len(str(expr)))
+    env = {}
+    for var in dict.fromkeys((*variables(expr), *variables(form))):
+        drawn = rng.integers(0 if type_ == U32 else -4, 5, 300).tolist()
+        values = [Fraction(v, 2) for v in drawn] if type_ == F64 else drawn
+        env[var.name] = rng.random(300) < 0.5 if var.type == BOOL else as_array(type_, values, Meaning.MATH, "real")
+    same = evaluate(expr, env, Meaning.MATH, "real") == evaluate(form, env, Meaning.MATH, "real")
+    assert np.all(same), (expr, form)
