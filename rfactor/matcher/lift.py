@@ -79,7 +79,7 @@ class Lifter:
         likeness = Likeness.of(update)
         recalled = memory.recall(update, likeness, "lifted")
         if recalled is not None:
-            again = discharge(recalled[1], self.solver.limits)
+            again = discharge(recalled[1], self.solver.for_recalled)
             if isinstance(again, Discharged):
                 return again
         found = self.search(update, 0)

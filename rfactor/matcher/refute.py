@@ -207,6 +207,9 @@ class _Search:
                     applies = self.applies(self.runs[i], self.runs[j], number)
                     claim = applies if claim is None else apply("or", claim, applies)
             assert claim is not None
+            # Literals that are folded leave a product of them a literal, and the claim about sums, which is easier.
+            # Where integers are unbounded sums of literals may leave the type.
+            claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
             verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*_PROOF))
             if isinstance(verdict, Proven):
                 if not _infinite_starts(self.update, self.first[0]):

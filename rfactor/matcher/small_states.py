@@ -30,6 +30,9 @@ _MOST = 256
 _SIZES = (32, 256, 1024, _ENTRIES)
 """Tables that are looked at together: where there are as many as states, or some more, no more are needed."""
 
+_STRIDE = 61
+"""Of so many states one is looked at before all are."""
+
 
 def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refutation | None:
     """A proof that no start tells apart what others do, by trying all; None if there is none or too many states.
@@ -50,7 +53,7 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     data, single = [datum for datum, _ in found], [table for _, table in found]
     if len(data) < 2:
         return None
-    reached = max(map(np.unique, single), key=len)
+    reached = max(map(_values_of, single), key=len)
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
         different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
         waiting = iter(runs)
@@ -63,13 +66,25 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
             if len(different) < 2:
                 break
             tables = np.stack([table for _, table in different.values()])
-            ordered = np.sort(tables.T, axis=1)
-            if bool(np.all((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))):
+            if _all_repeat(tables[:, ::_STRIDE]) and _all_repeat(tables):
                 told_runs = [[data[i] for i in run] for run, _ in different.values()]
                 return _shown(update, told_runs, tables, reached, held, start)
             if len(different) < size:
                 break
     return None
+
+
+def _values_of(table: sampling.Array) -> sampling.Array:
+    """The states that a table leads to."""
+    found = np.zeros(len(table), dtype=bool)
+    found[table] = True
+    return np.flatnonzero(found)
+
+
+def _all_repeat(tables: sampling.Array) -> bool:
+    """Whether from every state two runs lead to the same."""
+    ordered = np.sort(tables.T, axis=1)
+    return bool(np.all((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)))
 
 
 def _lengths(count: int, same_length: bool, most: int) -> Iterator[list[tuple[int, ...]]]:

@@ -38,6 +38,9 @@ from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted, Unknown
 from rfactor.table.store import Table
 
+_RECALLED = 1_000_000
+"""Resource units for one query about a recalled claim."""
+
 Tier = Callable[[Update], Iterable[Claim]]
 
 _FAILURES = 12
@@ -85,7 +88,7 @@ class Solver:
             recalled = self.memory.recall(update, likeness, kind)
             if recalled is None:
                 return None
-            again = discharge(recalled[1], self.limits)
+            again = discharge(recalled[1], self.for_recalled)
             if isinstance(again, Discharged) and (again.claim.identity is None) == (recalled[1].identity is None):
                 return Solution(again, recalled[0])
         before = len(self.failures)
@@ -151,6 +154,12 @@ class Solver:
         """What one query may take, so that a hard one leaves time for other candidates."""
         seconds = self.limits.seconds
         return self.limits if seconds is None else self.limits.at_most(seconds=max(1.0, seconds / 6))
+
+    @property
+    def for_recalled(self) -> Limits:
+        """What the proof of a recalled claim may take: where it takes more than it did, a search may find another."""
+        seconds = self.share.seconds
+        return self.limits.at_most(rlimit=_RECALLED, seconds=seconds)
 
     def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
         """The solution whose identity serves more schedules; the earlier of equals."""

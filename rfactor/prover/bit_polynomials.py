@@ -14,15 +14,15 @@ from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.types import Type
 from rfactor.prover.limits import DEFAULT, Limits
 
-Monomial = frozenset[int]
-"""Numbers of variable bits, multiplied; empty for 1."""
+Monomial = int
+"""Which variable bits are multiplied, a bit each; 0 for 1."""
 Bit = frozenset[Monomial]
 """A polynomial: the monomials whose sum modulo 2 it is."""
 Word = tuple[Bit, ...]
 """A value's bits, the lowest first."""
 _ZERO: Bit = frozenset()
-_ONE: Bit = frozenset((frozenset(),))
-_MOST = 2_000_000
+_ONE: Bit = frozenset((0,))
+_MOST = 300_000
 """Products of monomials in one claim."""
 _MOST_COMPARED = 8
 """Bits of a comparison that are not known."""
@@ -64,7 +64,7 @@ class _Reader:
             return tuple(_ONE if value >> i & 1 else _ZERO for i in range(width))
         if isinstance(expr, Var):
             bits = (self.numbers.setdefault((expr.name, i), len(self.numbers)) for i in range(width))
-            return tuple(frozenset((frozenset((bit,)),)) for bit in bits)
+            return tuple(frozenset((1 << bit,)) for bit in bits)
         if not isinstance(expr, Op):
             raise _Unread
         if expr.op == "^":
@@ -116,17 +116,19 @@ class _Reader:
         self.work += len(a) * len(b)
         if self.work > _MOST:
             raise _Unread
-        if len(a) == 1:
-            (one,) = a
-            products = [one | other for other in b]
-            if len(products) == len(set(products)):
-                return frozenset(products)
+        if len(a) > len(b):
+            a, b = b, a
         result: set[Monomial] = set()
         for one in a:
             if self.limits.expired:
                 raise _Unread
-            for other in b:
-                result ^= {one | other}
+            products = [one | other for other in b]
+            different = set(products)
+            if len(different) == len(products):
+                result ^= different
+            else:
+                for product in products:
+                    result ^= {product}
         return frozenset(result)
 
     def same(self, a: Word, b: Word) -> Bit:
