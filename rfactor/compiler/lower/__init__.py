@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) →
-`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records`.
+`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records` → `hoist`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from rfactor.compiler.lower.bounds import define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
@@ -55,7 +56,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(body))
     yield "vectorize", body
-    yield "final", records(tidy(body))
+    yield "final", hoist(records(tidy(body)))
 
 
 def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:
