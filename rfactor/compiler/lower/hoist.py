@@ -29,7 +29,7 @@ def hoist(stmt: Stmt) -> Stmt:
         return If(stmt.condition, hoist(stmt.then), None if stmt.otherwise is None else hoist(stmt.otherwise))
     if isinstance(stmt, For):
         innermost = stmt.kind == "serial" and all(
-            not isinstance(part, For | If | Allocate) for part in _parts(stmt.body)
+            not isinstance(part, For | If | Allocate) for part in parts(stmt.body)
         )
         return _hoisted(stmt) if innermost else replace(stmt, body=hoist(stmt.body))
     if isinstance(stmt, Let | Produce | Allocate):
@@ -37,15 +37,15 @@ def hoist(stmt: Stmt) -> Stmt:
     return stmt
 
 
-def _parts(stmt: Stmt) -> Iterator[Stmt]:
+def parts(stmt: Stmt) -> Iterator[Stmt]:
     """`stmt` and the statements inside."""
     yield stmt
     for part in stmt.statements if isinstance(stmt, Block) else (stmt.body,) if isinstance(stmt, Let | Produce) else ():
-        yield from _parts(part)
+        yield from parts(part)
 
 
 def _hoisted(loop: For) -> Stmt:
-    inside = list(_parts(loop.body))
+    inside = list(parts(loop.body))
     bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
     written = {part.buffer for part in inside if isinstance(part, Store)}
     same: dict[Expr, Expr] = {}
