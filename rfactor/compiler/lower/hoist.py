@@ -29,7 +29,7 @@ def hoist(stmt: Stmt) -> Stmt:
         return If(stmt.condition, hoist(stmt.then), None if stmt.otherwise is None else hoist(stmt.otherwise))
     if isinstance(stmt, For):
         innermost = stmt.kind == "serial" and all(
-            not isinstance(part, For | If | Allocate) for part in parts(stmt.body)
+            isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)
         )
         return _hoisted(stmt) if innermost else replace(stmt, body=hoist(stmt.body))
     if isinstance(stmt, Let | Produce | Allocate):

@@ -38,7 +38,7 @@ def keep(stmt: Stmt) -> Stmt:
     if isinstance(stmt, If):
         return If(stmt.condition, keep(stmt.then), None if stmt.otherwise is None else keep(stmt.otherwise))
     if isinstance(stmt, For):
-        if stmt.kind == "serial" and not any(isinstance(part, For | If | Allocate) for part in parts(stmt.body)):
+        if stmt.kind == "serial" and all(isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)):
             return _kept(stmt)
         return replace(stmt, body=keep(stmt.body))
     if isinstance(stmt, Let | Produce | Allocate):
