@@ -206,9 +206,12 @@ def convert(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMVal
     if old.is_float:
         if new.is_float:
             return _float_to_float(builder, old, new, value)
-        name = f"llvm.fpto{'s' if new.is_signed else 'u'}i.sat.{mangled(target)}"
         if old.bits == 16:
-            value = builder.fpext(value, llvm_type(F32.with_lanes(old.lanes)))
+            old = F32.with_lanes(old.lanes)
+            value = builder.fpext(value, llvm_type(old))
+        if old.lanes > 1:
+            return _saturated(builder, old, new, value)
+        name = f"llvm.fpto{'s' if new.is_signed else 'u'}i.sat.{mangled(target)}"
         function = declare(builder, f"{name}.{mangled(value.type)}", target, [value.type])
         return builder.call(function, [value])
     if new.is_float:
@@ -222,6 +225,16 @@ def convert(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMVal
     if new.bits == old.bits:
         return value
     return (builder.sext if old.is_signed and not old.is_bool else builder.zext)(value, target)
+
+
+def _saturated(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:
+    """`llvm.fptosi.sat` or `llvm.fptoui.sat` of vectors, which LLVM does lane by lane: both ends are powers of two."""
+    least, beyond = Literal(old, float(new.min)), Literal(old, float(int(new.max) + 1))
+    below, above = builder.fcmp_ordered("<", value, least), builder.fcmp_ordered(">=", value, beyond)
+    inside = builder.and_(builder.fcmp_ordered(">=", value, least), builder.fcmp_ordered("<", value, beyond))
+    held = builder.select(inside, value, Literal(old, 0.0))
+    whole = (builder.fptosi if new.is_signed else builder.fptoui)(held, llvm_type(new))
+    return builder.select(above, Literal(new, new.max), builder.select(below, Literal(new, new.min), whole))
 
 
 def _float_to_float(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rfactor as hl
@@ -287,3 +288,45 @@ def test_a_short_loop_around_vectors_has_its_tail_apart() -> None:
     assert " if " not in loads[0]
     masked = [text for text in printed(f, "final").splitlines() if "a[" in text and " if " in text]
     assert len(masked) == 1
+
+
+def channels(value: Any) -> Any:
+    """`f(x, c)` in vectors along x, with the channels innermost."""
+    f, c = hl.Func("f"), hl.Var("c")
+    f[x, c] = value(c)
+    f.reorder(c, x).bound(x, 0, 8).vectorize(x)
+    return f
+
+
+def test_vectors_that_an_innermost_loop_repeats_are_loaded_before_it() -> None:
+    a = hl.ImageParam(hl.Int(32), 2, "a")
+    f = channels(lambda c: (a[x, 0] * a[x, 1]) + a[x, c])
+    assert printed(f, "final") == dedent("""\
+        produce f:
+          if f.extent.1 > 0:
+            let f.s0.c.same.0 = a[ramp(-i64(a.min.0) - i64(a.min.1) * a.stride.1, 1, 8)] \
+* a[ramp(a.stride.1 - i64(a.min.0) - i64(a.min.1) * a.stride.1, 1, 8)]
+            for f.s0.c in (f.min.1, f.extent.1):
+              f.0[ramp(i64(f.s0.c) * f.0.stride.1 - i64(f.0.min.0) - i64(f.0.min.1) * f.0.stride.1, 1, 8)] = \
+f.s0.c.same.0 + a[ramp(i64(f.s0.c) * a.stride.1 - i64(a.min.0) - i64(a.min.1) * a.stride.1, 1, 8)]
+        """)
+
+
+def test_what_differs_or_is_stored_in_a_loop_is_not_loaded_before_it() -> None:
+    a, g, r = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("g"), hl.RDom([(0, 9)], "r")
+    assert ".same." not in printed(channels(lambda c: a[x, c]), "final")
+    g[x] = 0
+    g[x] = g[x] * r.x + a[x, 0]
+    g.bound(x, 0, 8).update(0).reorder(x, r.x).vectorize(x)
+    text = printed(g, "final")
+    assert text.count("let g.s1.r.x.same.") == 1
+    assert "let g.s1.r.x.same.0 = a[" in text
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_loop_has_the_values_of_before_it_however_often_it_runs(count: int) -> None:
+    held = np.arange(24, dtype=np.int32).reshape(3, 8) - 11
+    image = hl.Buffer(held)
+    f = channels(lambda c: image[x, 0] * image[hl.clamp(image[x, 1], 0, 7), 2] + image[x, c])
+    expected = held[0] * held[2][np.clip(held[1], 0, 7)] + held[:count]
+    np.testing.assert_array_equal(np.asarray(f.realize([8, count])), expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.lower import passes
 from rfactor.errors import BufferError
 from tests.compiler.pipelines import computed, expected, same
 
@@ -75,3 +78,21 @@ def test_a_condition_of_a_specialization_whose_arithmetic_wraps_is_an_error() ->
     p.set(MOST)
     with pytest.raises(BufferError, match="beyond the range of i32"):
         f.realize([5])
+
+
+def test_many_functions_at_one_loop_are_bounded_in_little_time() -> None:
+    """What each asks of those before it, only where its loops run, is not followed into every choice of the others."""
+    x, xo, xi = hl.Var("x"), hl.Var("xo"), hl.Var("xi")
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), [hl.Func(f"f{i}") for i in range(10)]
+    f[0][x] = a[x]
+    f[1][x] = a[x // 2] + f[0][x]
+    for one, two, three in zip(f, f[1:], f[2:], strict=False):
+        three[x] = one[x + 1] + two[x // 2 + 1] + one[x]
+    f[-1].split(x, xo, xi, 64).vectorize(xi, 8)
+    for each in f[:-1]:
+        each.compute_at(f[-1], xo).vectorize(x, 8)
+    frozen = freeze(f[-1])
+    start = time.process_time()
+    for _ in passes(frozen.algorithm, frozen.schedule):
+        pass
+    assert time.process_time() - start < 5

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from rfactor.compiler.codegen.lanes import Pattern, pattern, shared
 from rfactor.ir.expr import Const, Expr
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, Type
+from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.emit import Emitter, convert, declare, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memory_type
 
@@ -93,7 +94,10 @@ class Memory:
         if isinstance(index, Broadcast) and mask is None:
             one = self._dense_load(array, type.element, emitter.emit(index.value), None)
             return splat(self.builder, one, lanes)
-        return self._gather(array, type, emitter.emit(index), mask)
+        lanes_of = pattern(index) if mask is None and index.type.element == I64 else None
+        if lanes_of is not None and (taken := self._patterned_load(array, type, lanes_of, emitter)) is not None:
+            return taken
+        return self._gather(type, self._addresses(array, index, emitter), mask)
 
     def _dense_load(self, array: Array, type: Type, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         address = self._address(array, index)
@@ -104,9 +108,8 @@ class Memory:
         name = f"llvm.masked.load.{mangled(llvm_type(word))}.p0"
         return self._masked_load(name, address, word, type, mask)
 
-    def _gather(self, array: Array, type: Type, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+    def _gather(self, type: Type, addresses: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         word = _word(type)
-        addresses = self._address(array, index)
         name = f"llvm.masked.gather.{mangled(llvm_type(word))}.{mangled(addresses.type)}"
         return self._masked_load(name, addresses, word, type, _all(type) if mask is None else mask)
 
@@ -135,6 +138,40 @@ class Memory:
             result = shuffle(self.builder, result, vector, picked)
         return result
 
+    def _patterned_load(self, array: Array, type: Type, lanes: Pattern, emitter: Emitter) -> LLVMValue | None:
+        """Two dense loads, from the first and up to the last element that is wanted, nothing beyond; then the lanes are
+        picked, for each residue in its own way. None where elements lie too far apart."""
+        spans = [(min(row), max(row)) for row in lanes.distances]
+        least = min(last - first + 1 for first, last in spans)
+        count = 1 << (least.bit_length() - 1)
+        if count == 1 or any(last - first + 1 > 2 * count for first, last in spans):
+            return None
+        residue = emitter.emit(lanes.residue)
+
+        def chosen(values: list[LLVMValue]) -> LLVMValue:
+            result = values[-1]
+            for place, value in zip(range(len(values) - 1), values, strict=False):
+                result = self.builder.select(
+                    self.builder.icmp_signed("==", residue, residue.type(place)), value, result
+                )
+            return result
+
+        base, dense = emitter.emit(lanes.base), type.with_lanes(count)
+        word = ir.IntType(64)
+        starts = chosen([word(first) for first, _ in spans]), chosen([word(last + 1 - count) for _, last in spans])
+        pieces = [self._dense_load(array, dense, self.builder.add(base, start), None) for start in starts]
+        return chosen(
+            [
+                shuffle(
+                    self.builder,
+                    pieces[0],
+                    pieces[1],
+                    [at - first if at - first < count else 2 * count - 1 - (last - at) for at in row],
+                )
+                for row, (first, last) in zip(lanes.distances, spans, strict=True)
+            ]
+        )
+
     # -- stores ------------------------------------------------------------------------------------------------------
 
     def _store(self, store: Store, value: LLVMValue, emitter: Emitter, mask: LLVMValue | None) -> None:
@@ -154,7 +191,7 @@ class Memory:
             last = self.builder.extract_element(value, ir.IntType(32)(type.lanes - 1))
             self._dense_store(array, type.element, emitter.emit(index.value), last, None)
             return
-        self._scatter(array, type, emitter.emit(index), value, mask)
+        self._scatter(type, self._addresses(array, index, emitter), value, mask)
 
     def _dense_store(
         self, array: Array, type: Type, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None
@@ -166,8 +203,7 @@ class Memory:
             return
         self._masked_store("llvm.masked.store", address, type, value, mask)
 
-    def _scatter(self, array: Array, type: Type, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
-        addresses = self._address(array, index)
+    def _scatter(self, type: Type, addresses: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
         self._masked_store("llvm.masked.scatter", addresses, type, value, _all(type) if mask is None else mask)
 
     def _masked_store(self, name: str, address: LLVMValue, type: Type, value: LLVMValue, mask: LLVMValue) -> None:
@@ -180,6 +216,16 @@ class Memory:
         call.arg_attributes[1].align = _bytes(type)
 
     # -- addresses and lanes -----------------------------------------------------------------------------------------
+
+    def _addresses(self, array: Array, index: Expr, emitter: Emitter) -> LLVMValue:
+        """The addresses of the elements at `index`: what all lanes share is added to the pointer."""
+        if index.type.element != I64:
+            return self._address(array, emitter.emit(index))
+        base, vector = shared(index)
+        if vector is None or base == Const(I64, 0):
+            return self._address(array, emitter.emit(index))
+        start = self._address(array, emitter.emit(base))
+        return self._address(Array(start, array.type), emitter.emit(vector))
 
     def _address(self, array: Array, index: LLVMValue) -> LLVMValue:
         """The address of the element at `index`; a vector of addresses for a vector of indices."""

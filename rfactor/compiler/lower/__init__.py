@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) →
-`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records`.
+`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records` → `keep` → `hoist`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from rfactor.compiler.lower.bounds import define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
+from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.records import records
@@ -55,7 +57,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(body))
     yield "vectorize", body
-    yield "final", records(tidy(body))
+    yield "final", hoist(keep(records(tidy(body))))
 
 
 def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:

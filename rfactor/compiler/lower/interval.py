@@ -217,10 +217,16 @@ class Intervals:
             return self._plain(expr)
         for side in compared(condition):
             self._plain(side)  # so that what it compares is known not to wrap
+        if not any(self._is_inner_loop(v.name) for v in variables(condition)):
+            return self._plain(expr)  # it says nothing of a loop that is eliminated
         scope = replace(self._scope, conditions=self._scope.conditions + below)
         inside = Intervals(scope, self._level, self._sums)
         inside._open = self._open  # what is being asked already is not asked again
         return inside._guarded(expr)
+
+    def _is_inner_loop(self, name: str) -> bool:
+        binding = self._scope.bindings.get(name)
+        return isinstance(binding, LoopRange) and binding.depth > self._level
 
     def _guarded(self, expr: Expr) -> Interval:
         """The interval of a part of an expression, guards taken into account once on the way down."""

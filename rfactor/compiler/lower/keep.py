@@ -1,0 +1,152 @@
+"""Points that every iteration of an innermost loop reads and writes are kept apart from the array while it runs.
+
+                                            if s >= 8 or s <= -8:
+                                              allocate f.kept[16]
+                                              f.kept[ramp(0, 1, 8)] = f[ramp(m, 1, 8)]; …
+    for r in (0, 9):                          for r in (0, 9):
+      f[ramp(m, 1, 8)] += a[r]         ->       f.kept[ramp(0, 1, 8)] += a[r]
+      f[ramp(m + s, 1, 8)] += b[r]              f.kept[ramp(8, 1, 8)] += b[r]
+                                              f[ramp(m, 1, 8)] = f.kept[ramp(0, 1, 8)]; …
+                                            else: … (the loop as it was)
+
+LLVM keeps in registers what lies in places of its own. Points a known distance apart it tells apart itself; rows that
+are a stride apart may overlap for all it knows, and are written and read again in every iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.hoist import parts
+from rfactor.compiler.lower.interval import positive
+from rfactor.compiler.lower.storage import ALWAYS
+from rfactor.ir.expr import Const, Expr, apply, conjunction, names, walk
+from rfactor.ir.expr import replace as replaced
+from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.types import I64, Type
+
+_MOST = 24
+"""Vectors that are kept: about as many as there are registers."""
+
+
+def keep(stmt: Stmt) -> Stmt:
+    """The flat nest with such points in storage of their own."""
+    if isinstance(stmt, Block):
+        return block(*map(keep, stmt.statements))
+    if isinstance(stmt, If):
+        return If(stmt.condition, keep(stmt.then), None if stmt.otherwise is None else keep(stmt.otherwise))
+    if isinstance(stmt, For):
+        if stmt.kind == "serial" and all(isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)):
+            return _kept(stmt)
+        return replace(stmt, body=keep(stmt.body))
+    if isinstance(stmt, Let | Produce | Allocate):
+        return replace(stmt, body=keep(stmt.body))
+    return stmt
+
+
+def _kept(loop: For) -> Stmt:
+    stores: dict[str, list[Store]] = {}
+    for part in parts(loop.body):
+        if isinstance(part, Store):
+            stores.setdefault(part.buffer, []).append(part)
+    for buffer, own in stores.items():
+        points = _points(loop, buffer, own)
+        apart = None if points is None else _apart(points)
+        if points is not None and apart is not None:
+            return _with(loop, buffer, points, apart)
+    return loop
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """Where a loop reads and writes an array, in every iteration."""
+
+    type: Type
+    indices: tuple[Expr, ...]
+
+
+def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
+    """The points of `buffer` that the loop writes, where it writes and reads no others."""
+    inside = list(parts(loop.body))
+    bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
+    type_ = stores[0].value.type
+    indices = tuple(dict.fromkeys(store.index for store in stores))
+    if not 1 < len(indices) <= _MOST or any(s.value.type != type_ or not _always(s.predicate) for s in stores):
+        return None
+    for index in indices:
+        dense = index.type.lanes == 1 or (isinstance(index, Ramp) and index.stride == Const(I64, 1))
+        if not dense or index.type.element != I64 or names(index) & bound or affine.reads(index):
+            return None
+    for part in inside:
+        exprs = (part.value,) if isinstance(part, Let) else (part.value, part.index) if isinstance(part, Store) else ()
+        for expr in exprs:
+            for node in walk(expr):
+                known = node.type == type_ and isinstance(node, Load) and node.index in indices
+                if isinstance(node, Load) and node.buffer == buffer and not (known and _always(node.predicate)):
+                    return None
+    return _Points(type_, indices)
+
+
+def _always(predicate: Expr) -> bool:
+    return predicate == ALWAYS or (isinstance(predicate, Broadcast) and predicate.value == ALWAYS)
+
+
+def _apart(points: _Points) -> Expr | None:
+    """The condition under which no two points overlap; None where they do, or where that is known without asking."""
+    lanes = points.type.lanes
+    groups: dict[frozenset[tuple[Expr, int]], tuple[Expr, list[int]]] = {}
+    for index in points.indices:
+        terms, constant = affine.affine(index.base if isinstance(index, Ramp) else index)
+        groups.setdefault(frozenset(terms), (affine.from_affine(terms, 0, I64), []))[1].append(constant)
+    if len(groups) == 1:
+        return None
+    for _, offsets in groups.values():
+        if any(abs(a - b) < lanes for a, b in combinations(offsets, 2)):
+            return None
+    conditions: list[Expr] = []
+    for (base_a, own_a), (base_b, own_b) in combinations(groups.values(), 2):
+        distance = affine.subtract(base_b, base_a)
+        after = apply(">=", distance, Const(I64, max(own_a) + lanes - min(own_b)))
+        before = apply("<=", distance, Const(I64, min(own_a) - lanes - max(own_b)))
+        conditions.append(apply("or", after, before))
+    return conjunction(*dict.fromkeys(conditions))
+
+
+def _with(loop: For, buffer: str, points: _Points, apart: Expr) -> Stmt:
+    name, lanes, element = f"{buffer}.kept", points.type.lanes, points.type.element
+
+    def place(number: int) -> Expr:
+        first = Const(I64, number * lanes)
+        return first if lanes == 1 else Ramp(first, Const(I64, 1), lanes)
+
+    places = {index: place(number) for number, index in zip(range(len(points.indices)), points.indices, strict=True)}
+    always = ALWAYS if lanes == 1 else Broadcast(ALWAYS, lanes)
+    loads: dict[Expr, Expr] = {
+        Load(points.type, buffer, index, predicate): Load(points.type, name, at, ALWAYS)
+        for index, at in places.items()
+        for predicate in (ALWAYS, always)
+    }
+
+    def visit(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return block(*map(visit, stmt.statements))
+        if isinstance(stmt, Let):
+            return Let(stmt.name, replaced(stmt.value, loads), visit(stmt.body))
+        if isinstance(stmt, Produce):
+            return replace(stmt, body=visit(stmt.body))
+        assert isinstance(stmt, Store)
+        value = replaced(stmt.value, loads)
+        if stmt.buffer != buffer:
+            return replace(stmt, value=value, index=replaced(stmt.index, loads))
+        return Store(name, places[stmt.index], value, ALWAYS)
+
+    body = block(
+        *(Store(name, at, Load(points.type, buffer, index, ALWAYS), ALWAYS) for index, at in places.items()),
+        replace(loop, body=visit(loop.body)),
+        *(Store(buffer, index, Load(points.type, name, at, ALWAYS), ALWAYS) for index, at in places.items()),
+    )
+    runs = () if affine.constant_value(loop.extent) is not None else (positive(loop.extent),)
+    size = affine.integer(len(places) * lanes)
+    return If(conjunction(*runs, apart), Allocate(name, element, size, body), loop)

@@ -1,0 +1,98 @@
+"""Points that a loop reads and writes in every iteration, in storage of their own."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rfactor.compiler.codegen.module import compile_pipeline
+from rfactor.compiler.lower.keep import keep
+from rfactor.ir.expr import Expr, apply, cast
+from rfactor.ir.loopnest import Broadcast, For, If, Ramp, ScalarArgument, Stmt, Store, block
+from rfactor.ir.nest_printer import show_nest
+from rfactor.ir.types import I32, I64
+from tests.codegen.reference import Interpreter, add, i32, i64, load, pipeline, ramp, sink, source, store, var, wide
+
+LANES = 4
+FAR: tuple[Expr, ...] = (i64(0), i64(LANES), wide("s"), add(wide("s"), i64(LANES)))
+"""Two vectors of one row, and those of a row at a distance `s`."""
+
+
+def summed(*starts: Expr, value: Expr | None = None, extent: Expr | None = None) -> For:
+    """`f[start, …] = f[start, …] * 3 + a[r]` for each start, r in (0, 5)."""
+    one = load(I32, "a", wide("r")) if value is None else value
+    more = Broadcast(one, LANES)
+
+    def step(start: Expr) -> Store:
+        at = ramp(start, 1, LANES)
+        tripled = apply("*", load(I32, "f", at), Broadcast(i32(3), LANES))
+        return store("f", at, apply("+", tripled, more))
+
+    return For("r", i32(0), i32(5) if extent is None else extent, "serial", block(*map(step, starts)))
+
+
+def test_rows_an_unknown_distance_apart_are_kept_where_they_do_not_overlap() -> None:
+    kept = keep(summed(i64(0), wide("s")))
+    assert isinstance(kept, If)
+    assert kept.otherwise == summed(i64(0), wide("s"))
+    assert show_nest(If(kept.condition, kept.then)) == dedent("""\
+        if i64(s) >= 4 or i64(s) <= -4:
+          allocate f.kept[i32 * 8]
+          f.kept[ramp(0, 1, 4)] = f[ramp(0, 1, 4)]
+          f.kept[ramp(4, 1, 4)] = f[ramp(i64(s), 1, 4)]
+          for r in (0, 5):
+            f.kept[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)] * x4(3) + x4(a[i64(r)])
+            f.kept[ramp(4, 1, 4)] = f.kept[ramp(4, 1, 4)] * x4(3) + x4(a[i64(r)])
+          f[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)]
+          f[ramp(i64(s), 1, 4)] = f.kept[ramp(4, 1, 4)]
+        """)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        summed(i64(0)),  # one point
+        summed(i64(0), i64(LANES)),  # LLVM tells these apart
+        summed(i64(0), i64(1), wide("s")),  # two overlap
+        summed(i64(0), wide("r")),  # another one in each iteration
+        summed(i64(0), cast(I64, load(I32, "a", i64(0)))),  # a point that data choose
+        summed(i64(0), wide("s"), value=load(I32, "f", i64(9))),  # a point that is only read
+        For("r", i32(0), i32(5), "serial", If(apply("<", var("r"), var("s")), summed(i64(0), wide("s")).body)),
+    ],
+    ids=range(7),
+)
+def test_other_loops_stay_as_they_are(loop: Stmt) -> None:
+    assert keep(loop) == loop
+
+
+def test_points_that_are_not_written_in_every_lane_are_left() -> None:
+    at, other = ramp(i64(0), 1, LANES), ramp(wide("s"), 1, LANES)
+    some = apply("<", Ramp(i32(0), i32(1), LANES), Broadcast(i32(2), LANES))
+    loop = For("r", i32(0), i32(5), "serial", block(store("f", at, load(I32, "f", at), some), store("f", other, at)))
+    assert keep(loop) == loop
+
+
+@pytest.mark.parametrize("extent", [None, var("n")], ids=["known", "unknown"])
+def test_every_distance_gives_the_same_bits(extent: Expr | None) -> None:
+    """Overlapping rows too, and no iteration at all, where nothing may be touched."""
+    given = source("a", I32), ScalarArgument("s", I32), ScalarArgument("n", I32), sink("f", I32)
+    loop = summed(*FAR, extent=extent)
+    kept = keep(loop)
+    assert kept != loop
+    run = compile_pipeline(pipeline(kept, *given))
+    random = np.random.default_rng(0)
+    for s in range(20):
+        for n in (0, 1, 5):
+            values: dict[str, Any] = {
+                "a": random.integers(-9, 9, 5, np.int32),
+                "s": s,
+                "n": n,
+                "f": np.arange(28, dtype=np.int32),
+            }
+            expected = values | {"f": np.arange(28, dtype=np.int32)}
+            Interpreter(pipeline(loop, *given), expected)
+            run(values)
+            np.testing.assert_array_equal(values["f"], expected["f"], err_msg=f"{s} apart")
