@@ -21,10 +21,12 @@ from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
     Assert,
+    Atomic,
     Block,
     Broadcast,
     For,
     If,
+    LaneReduction,
     Let,
     Load,
     LoweredPipeline,
@@ -73,6 +75,8 @@ def _as_name(node: Expr) -> Expr | None:
         return Var(node.type, f"x{node.type.lanes}({show(node.value)})")
     if isinstance(node, AnyLane):
         return Var(node.type, f"any({show(node.value)})")
+    if isinstance(node, LaneReduction):
+        return Var(node.type, f"lanes[{node.op}]({show(node.value)})")
     if isinstance(node, Call) and node.kind != "intrinsic":
         suffix = f"[{node.index}]" if node.kind == "func" and node.index else ""
         return Var(node.type, f"{node.name}({', '.join(map(show, node.args))}){suffix}")
@@ -116,6 +120,9 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
             yield from _lines(stmt.otherwise, deeper)
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
+        yield from _lines(stmt.body, deeper)
+    elif isinstance(stmt, Atomic):
+        yield f"{indent}atomic:"
         yield from _lines(stmt.body, deeper)
     elif isinstance(stmt, Provide):
         values = ", ".join(map(show_value, stmt.values))

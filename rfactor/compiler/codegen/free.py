@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rfactor.ir.expr import Expr, Var, walk
-from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,6 @@ def _bodies(stmt: Stmt) -> tuple[tuple[Stmt, str | None], ...]:
             return ((stmt.then, None), *(() if stmt.otherwise is None else ((stmt.otherwise, None),)))
         case Allocate():
             return ((stmt.body, _tag(stmt.buffer)),)
-        case Produce():
+        case Produce() | Atomic():
             return ((stmt.body, None),)
     return ()

@@ -21,11 +21,11 @@ from rfactor.compiler.schedule.directives import (
     Storage,
 )
 from rfactor.compiler.schedule.loops import countable
-from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, transform, walk
-from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.types import BOOL, I32
 
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
@@ -218,7 +218,7 @@ def _parts(stmt: Stmt) -> tuple[Stmt, ...]:
         return stmt.statements
     if isinstance(stmt, If):
         return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let) else ()
+    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let | Atomic) else ()
 
 
 def expressions(stmt: Stmt) -> Iterator[Expr]:
@@ -237,7 +237,7 @@ def expressions(stmt: Stmt) -> Iterator[Expr]:
     elif isinstance(stmt, Provide):
         yield from stmt.arguments
         yield from stmt.values
-    elif isinstance(stmt, Produce | Realize | Let):
+    elif isinstance(stmt, Produce | Realize | Let | Atomic):
         yield from expressions(stmt.body)
 
 
@@ -327,11 +327,16 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         facts[whole] = (affine.integer(0), affine.maximum(last, other))
     if stage.domain is not None:
         conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
-    provide = Provide(
+    provide: Stmt = Provide(
         function.name,
         tuple(affine.tidy(substitute(a, environment)) for a in stage.arguments),
         tuple(substitute(v, environment) for v in stage.values),
     )
+    if schedule.atomic:
+        pure = pure_loops(function, stage, schedule)
+        shared = {d.kind for d in schedule.dimensions if d.name not in pure}
+        if shared & {"parallel", "vectorized"}:
+            provide = Atomic(provide, "parallel" in shared)
     ordered = [
         For(
             f"{prefix}.{d.name}",

@@ -10,16 +10,17 @@ caller gives have the strides that they come with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild, walk
 from rfactor.ir.loopnest import (
     Allocate,
     Assert,
+    Atomic,
     Block,
     For,
     If,
@@ -148,6 +149,8 @@ class _Flattening:
             return Let(stmt.name, stmt.value, self.visit(stmt.body))
         if isinstance(stmt, Provide):
             return self._stores(stmt)
+        if isinstance(stmt, Atomic):
+            return self._atomic(stmt)
         if isinstance(stmt, Realize):
             return self._allocated(stmt)
         if isinstance(stmt, Assert):
@@ -166,6 +169,20 @@ class _Flattening:
         for name, value in reversed(list(zip(names, values, strict=True))):
             body = Let(name.name, value, body)
         return body
+
+    def _atomic(self, stmt: Atomic) -> Stmt:
+        """Components that do not read each other are updated one by one."""
+        provide = stmt.body
+        assert isinstance(provide, Provide)
+        stores: list[Stmt] = []
+        for component, value in zip(range(len(provide.values)), map(self.flat, provide.values), strict=True):
+            buffer = buffer_name(provide.name, component)
+            others = {buffer_name(provide.name, c) for c in range(len(provide.values)) if c != component}
+            if any(isinstance(node, Load) and node.buffer in others for node in walk(value)):
+                return replace(stmt, body=self._stores(provide))
+            index = self._layouts[buffer].index(tuple(map(self.flat, provide.arguments)))
+            stores.append(replace(stmt, body=Store(buffer, index, value, ALWAYS)))
+        return block(*stores)
 
     def _allocated(self, stmt: Realize) -> Stmt:
         strides: dict[int, Expr] = {}

@@ -8,10 +8,12 @@ let a = b; …  (unused, or a name)    ->   …
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import is_value
 from rfactor.ir.expr import Const, Expr, Var, names, rebuild, walk
-from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, block
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
@@ -71,6 +73,8 @@ class _Tidying:
         if isinstance(stmt, Produce):
             body = self.visit(stmt.body)
             return body if body == NOTHING else Produce(stmt.name, body)
+        if isinstance(stmt, Atomic):
+            return replace(stmt, body=self.visit(stmt.body))
         if isinstance(stmt, For):
             return self._loop(stmt)
         if isinstance(stmt, If):
@@ -143,6 +147,9 @@ def _pruned(stmt: Stmt) -> tuple[Stmt, frozenset[str]]:
     if isinstance(stmt, Produce):
         body, used = _pruned(stmt.body)
         return Produce(stmt.name, body), used
+    if isinstance(stmt, Atomic):
+        body, used = _pruned(stmt.body)
+        return replace(stmt, body=body), used
     if isinstance(stmt, Allocate):
         body, used = _pruned(stmt.body)
         return Allocate(stmt.buffer, stmt.type, stmt.size, body), used | names(stmt.size)

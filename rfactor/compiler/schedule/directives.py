@@ -95,6 +95,10 @@ class StageSchedule:
     """Tried in this order; the loops above are for where no condition holds."""
     failure: str | None = None
     """Why the pipeline stops where no condition holds, if it does."""
+    atomic: bool = False
+    """Whether iterations that update the same points may run at once, each update as one."""
+    rounding: bool = False
+    """Whether an atomic update may round floats otherwise than the serial loop."""
     scan: Scan | None = None
     """A loop that runs as a parallel scan."""
 
