@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -95,6 +96,39 @@ def test_components_that_read_each_other_change_together(schedule: str, bins: in
     at = here % bins
     f[at] = (f[at][0] * here - f[at][1] * r.x, f[at][0] * r.x + f[at][1] * here)
     agrees(f, [bins], lambda: SCHEDULES[schedule](f.update().atomic(), r))
+
+
+@pytest.mark.parametrize("update", ["sum", "product", "both components"])
+def test_threads_that_meet_often_lose_nothing(update: str) -> None:
+    """Long enough that threads overlap whatever else the machine does."""
+    width, height = 1024, 16384
+    answers = []
+    for threads in (False, True):
+        f, r = hl.Func("f"), hl.RDom([(0, width), (0, height)], "r")
+        here = (r.x * r.y) & 255
+        if update == "both components":
+            f[x] = (hl.i32(1), hl.i32(0))
+            c, d = here * 2 + 1, r.y * 2
+            f[0] = (f[0][0] * c - f[0][1] * d, f[0][0] * d + f[0][1] * c)
+        else:
+            f[x] = hl.i32(1)
+            f[0] = UPDATES[update](f[0], here * 2 + 1)
+        if threads:
+            f.update().atomic().parallel(r.y)
+        answers.append(computed(f, [1]))
+    for a, b in zip(*answers, strict=True):
+        assert same(a, b)
+
+
+def test_one_component_is_one_instruction(tmp_path: Path) -> None:
+    wanted = {"sum": "atomicrmw add", "least": "atomicrmw umin", "product": "cmpxchg", "chosen": "cmpxchg"}
+    for update, instruction in wanted.items():
+        f, r = histogram(UPDATES[update], "u32")
+        for threads in (False, True):
+            if threads:
+                f.update().atomic().parallel(r.y)
+            f.compile_to_llvm_assembly(str(tmp_path / "f.ll"))
+            assert (instruction in (tmp_path / "f.ll").read_text()) == threads
 
 
 def test_components_that_do_not_are_updated_one_by_one() -> None:
