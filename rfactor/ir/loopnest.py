@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, _set
 from rfactor.ir.types import BOOL, Type
 
@@ -214,6 +215,13 @@ class Atomic(Stmt):
     body: Stmt
     threads: bool
     """Whether the iterations are those of threads, not of lanes alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Stmt):
+    """Write a line to the standard output."""
+
+    line: Print
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from rfactor.ir.loopnest import (
     ScalarArgument,
     Stmt,
     Store,
+    Write,
 )
 from rfactor.ir.printer import show
 
@@ -137,6 +138,8 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
     elif isinstance(stmt, Store):
         guard = "" if _always(stmt.predicate) else f" if {show_value(stmt.predicate)}"
         yield f"{indent}{stmt.buffer}[{show_value(stmt.index)}] = {show_value(stmt.value)}{guard}"
+    elif isinstance(stmt, Write):
+        yield f"{indent}write {stmt.line.template.format(*map(show_value, stmt.line.arguments))!r}"
     elif isinstance(stmt, Assert):
         yield f"{indent}assert {show_value(stmt.condition)}: {stmt.message!r}"
     else:

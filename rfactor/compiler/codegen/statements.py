@@ -15,7 +15,7 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
@@ -100,6 +100,8 @@ class Statements:
                 self.memory.store(stmt, self.emitter())
             case Atomic():
                 self._atomic(stmt)
+            case Write():
+                self.value(stmt.line)
             case Assert():
                 self._assert(stmt)
             case _:

@@ -47,7 +47,7 @@ def passes(
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
-    body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)
+    body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body

@@ -54,7 +54,7 @@ def scans(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
                 schedules[blocks.name] = FunctionSchedule(_block_loops(blocks), level, level, _lanes(blocks, scan))
         functions.append(function)
         schedules[function.name] = own
-    return replace(algorithm, functions=tuple(functions)), Schedule(schedules)
+    return replace(algorithm, functions=tuple(functions)), replace(schedule, functions=schedules)
 
 
 @dataclass(frozen=True, slots=True)

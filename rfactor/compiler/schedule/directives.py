@@ -196,7 +196,21 @@ class FunctionSchedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """What is written of a function or an image while the pipeline runs."""
+
+    loads: bool = False
+    stores: bool = False
+    realizations: bool = False
+
+
+SILENT = Trace()
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """A schedule for every function of an algorithm, by name."""
 
     functions: Mapping[str, FunctionSchedule] = field(default_factory=dict)
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+    """What is told of functions and images, by name."""
