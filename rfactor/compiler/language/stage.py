@@ -14,7 +14,14 @@ from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import Dimension, Specialization, Split, StageSchedule, TailStrategy
+from rfactor.compiler.schedule.directives import (
+    Companion,
+    Dimension,
+    Specialization,
+    Split,
+    StageSchedule,
+    TailStrategy,
+)
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function
@@ -48,7 +55,7 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    add_trace_tag allow_race_conditions async_ bound_storage compile_to_module compute_with copy_to_device
+    add_trace_tag allow_race_conditions async_ bound_storage compile_to_module copy_to_device
     copy_to_host debug_to_file define_extern dump_argument_list extern_function_name gpu gpu_blocks gpu_lanes
     gpu_single_thread gpu_threads gpu_tile hexagon memoize rename ring_buffer store_in
     """.split()  # noqa: SIM905 - a list this long is read as text
@@ -161,6 +168,24 @@ class Directives:
         """
         rounding = self._schedule().rounding or bool(override_associativity_test)
         return self._become(replace(self._schedule(), atomic=True, rounding=rounding))
+
+    def compute_with(self, stage: Any, variable: Any = None, align: Any = None) -> Self:
+        """Run this stage in the loops of another, `g` or `g.update(i)`, from the outermost to that over `variable`.
+
+        Both loops must be named and run alike, both functions be computed in the same place, and neither need the
+        other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
+        """
+        if align is not None:
+            raise NotImplementedError("compute_with with an alignment of the loops is not there yet")
+        if isinstance(stage, Directives):
+            other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
+        elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
+            other = Companion(stage.level.function, 0, stage.level.variable)
+        else:
+            raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
+        if other.function == self._owner().name():
+            raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
+        return self._become(replace(self._schedule(), companion=other))
 
     def tile(self, *given: Any, **named: Any) -> Self:
         """Loop over tiles.
@@ -445,4 +470,5 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
         after.relations,
         atomic=before.atomic,
         rounding=before.rounding,
+        companion=None if fresh else before.companion,
     )

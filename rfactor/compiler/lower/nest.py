@@ -225,7 +225,7 @@ def _no_race(stmt: Stmt, name: str, around: tuple[For, ...]) -> None:
                     f"{name} is stored outside the {loop.kind} loop {loop.name} and computed inside it, so that its "
                     f"iterations would write the same storage at once: store it inside that loop"
                 )
-    for part in _parts(stmt):
+    for part in parts(stmt):
         _no_race(part, name, (*around, stmt) if isinstance(stmt, For) else around)
 
 
@@ -235,10 +235,10 @@ def _computed_outside(stmt: Stmt, name: str) -> bool:
         return False
     if isinstance(stmt, Produce) and stmt.name == name:
         return True
-    return any(_computed_outside(part, name) for part in _parts(stmt))
+    return any(_computed_outside(part, name) for part in parts(stmt))
 
 
-def _parts(stmt: Stmt) -> tuple[Stmt, ...]:
+def parts(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly in one."""
     if isinstance(stmt, Block):
         return stmt.statements
@@ -286,8 +286,7 @@ def _uses_outside(stmt: Stmt, name: str) -> bool:
     if isinstance(stmt, For):
         return called(stmt.min, name) or called(stmt.extent, name) or _uses_outside(stmt.body, name)
     if isinstance(stmt, If):
-        parts = (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-        return called(stmt.condition, name) or any(_uses_outside(part, name) for part in parts)
+        return called(stmt.condition, name) or any(_uses_outside(part, name) for part in parts(stmt))
     if isinstance(stmt, Produce | Realize):
         return _uses_outside(stmt.body, name)
     return uses(stmt, name)

@@ -99,8 +99,19 @@ class StageSchedule:
     """Whether iterations that update the same points may run at once, each update as one."""
     rounding: bool = False
     """Whether an atomic update may round floats otherwise than the serial loop."""
+    companion: Companion | None = None
+    """Another stage whose loops this one shares."""
     scan: Scan | None = None
     """A loop that runs as a parallel scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """Stage `stage` of `function`, and the innermost loop that is shared with it."""
+
+    function: str
+    stage: int
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
