@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import rfactor as hl
 from rfactor.errors import ScheduleError
+from tests.compiler.pipelines import computed, expected, same
 
 x, y, xo, xi = hl.Var("x"), hl.Var("y"), hl.Var("xo"), hl.Var("xi")
 
@@ -144,3 +148,63 @@ def test_what_is_given_is_checked() -> None:
     g.compute_with(f, "z")
     with pytest.raises(ScheduleError, match=r"no such loop; it has y, x \(outermost first\)"):
         h.realize([3, 3])
+
+
+def drawn(random: Random, shared: bool) -> Any:
+    """Two stages of other boxes under the same random directives, which share some loops if `shared`."""
+    p, f, g, h = hl.Func("p"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+    p[x, y] = x * 5 - y
+    f[x, y] = p[x + random.randint(-2, 2), y + random.randint(-2, 2)] * 2
+    g[x, y] = p[x, y + random.randint(-1, 1)] - x * y
+    if random.random() < 0.4:
+        r = hl.RDom([(0, 3)], "r")
+        f[x, y] += r.x * x
+        g[x, 1] += 7
+    a, b, c = (random.randint(-4, 6) for _ in range(3))
+    h[x, y] = f[x + a, y + b] + f[x, y] * 3 + g[x + c, y // 2] * 11
+    at = random.choice(["root", "root", "y", "x"])
+    for func in (f, g):
+        _ = func.compute_root() if at == "root" else func.compute_at(h, at)
+    loops = ["y", "x"]
+    for step in range(random.randint(0, 2)):
+        loop, factor = random.choice(loops), random.choice([2, 3, 4])
+        kind = random.choice(["split", "swap", "parallel", "unroll"])
+        for func in (f, g):
+            if kind == "split":
+                func.split(loop, f"o{step}", f"i{step}", factor)
+            elif kind == "swap":
+                func.reorder(*loops)
+            elif kind == "parallel":
+                func.parallel(loop)
+            else:
+                func.unroll(loop, 2)
+        loops = [d.name for d in reversed(f.stages[0].schedule.dimensions)]
+    place = random.choice(["inline", "root", "at", "slide"])
+    if place == "root":
+        p.compute_root()
+    inside, until = random.choice([f, g]), random.choice(loops)
+    if place in ("at", "slide") and not f.has_update_definition() and shared:
+        other = g if inside is f else f
+        q = p.clone_in(other)
+        q.compute_root()
+        p.compute_at(inside, random.choice(loops))
+        if place == "slide":
+            p.store_root()
+    if shared:
+        g.compute_with(f, until)
+    return h
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1 << 40))
+def test_random_stages_that_share_loops(seed: int) -> None:
+    sizes = [seed % 9, seed // 9 % 7]
+    before = expected(drawn(Random(seed), False), sizes)
+    h = drawn(Random(seed), True)
+    try:
+        after = computed(h, sizes)
+    except ScheduleError as refused:
+        if not any(reason in str(refused) for reason in ("stored outside", "another function is computed inside")):
+            raise
+        return
+    assert same(before[0], after[0]), f"{before[0]}\n{after[0]}\n{h.lowered()}"

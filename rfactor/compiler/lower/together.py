@@ -185,14 +185,26 @@ class _Loops:
     prefix: str
     body: Stmt
 
-    def around(self) -> tuple[list[Let | If], For | None]:
-        """What is around the outermost loop, and that loop."""
+    def outside(self) -> list[Let | If]:
+        """What is around the outermost loop."""
         found: list[Let | If] = []
         stmt = self.body
         while isinstance(stmt, Let) or (isinstance(stmt, If) and stmt.otherwise is None):
             found.append(stmt)
             stmt = stmt.body if isinstance(stmt, Let) else stmt.then
-        return found, stmt if isinstance(stmt, For) and stmt.name.startswith(f"{self.prefix}.") else None
+        return found
+
+    def inside(self) -> Stmt:
+        """What that is around."""
+        around = self.outside()
+        if not around:
+            return self.body
+        return around[-1].body if isinstance(around[-1], Let) else around[-1].then
+
+    def around(self) -> tuple[list[Let | If], For | None]:
+        """What is around the outermost loop, and that loop."""
+        loop = self.inside()
+        return self.outside(), loop if isinstance(loop, For) and loop.name.startswith(f"{self.prefix}.") else None
 
     def until(self, variable: str, pair: _Pair) -> list[tuple[str, str]]:
         """The loops with their kinds, from the outermost to that over `variable`."""
@@ -201,6 +213,11 @@ class _Loops:
         while not found or found[-1][0] != variable:
             _, loop = here.around()
             if loop is None:
+                if found and isinstance(here.inside(), Realize | Block):
+                    raise ScheduleError(
+                        f"{pair}: another function is computed inside {found[-1][0]} of {self.prefix}: compute it at "
+                        f"{variable} or inside"
+                    )
                 seen = ", ".join(name for name, _ in found) or "none that are not specialized"
                 raise ScheduleError(f"{pair}: {self.prefix} has no such loop; it has {seen} (outermost first)")
             found.append((loop.name.removeprefix(f"{self.prefix}."), loop.kind))
