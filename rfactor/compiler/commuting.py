@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rfactor.compiler.extraction import extract
+from rfactor.compiler.extraction import extract, self_calls
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.expr import names
+from rfactor.ir.expr import Op, names, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show_tuple
 from rfactor.ir.update import Update
@@ -39,3 +39,15 @@ def why_not(function: Function, definition: Definition, recognize: Callable[[Upd
     if not answer.commutative:
         return f"the operator of the update {written} was not proved to commute (claim commutative)"
     return None
+
+
+def rounds(function: Function, definition: Definition) -> bool:
+    """Whether what the update holds of floats may depend on the order of the iterations, though they commute over the
+    reals: all but `min` and `max` of floats, which give the serial bits in any order."""
+    for node in (node for value in definition.values for node in walk(value)):
+        operands = node.args if isinstance(node, Op) else (node,)
+        floats = any(operand.type.is_float for operand in (node, *operands))
+        exact = isinstance(node, Op) and node.op in ("min", "max")
+        if floats and not exact and any(self_calls(function, child) for child in node.children):
+            return True
+    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from operator import is_
 from threading import Lock
@@ -41,7 +41,7 @@ def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, without bounds."""
     frozen = freeze(*outputs)
-    _, nest = next(passes(frozen.algorithm, frozen.schedule))
+    _, nest = next(passes(frozen.algorithm, replace(frozen.schedule, traces={})))
     return show_loops(nest)
 
 
@@ -94,6 +94,8 @@ def prepare(owner: Owner) -> Prepared:
             return known
     frozen = freeze(*owner.results())
     producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
+    schedule = frozen.schedule
+    key = frozen.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
     found = Prepared(
         frozen.algorithm,
         frozen.schedule,
@@ -102,7 +104,7 @@ def prepare(owner: Owner) -> Prepared:
         producers,
         parts(frozen.functions),
         tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
-        owner.executables.setdefault((frozen.algorithm, tuple(frozen.schedule.functions.items())), {}),
+        owner.executables.setdefault(key, {}),
     )
     owner.prepared = found
     return found
@@ -134,7 +136,8 @@ def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
 
         algorithm, schedule = prepared.algorithm, prepared.schedule
         given = arguments(algorithm, sparse)
-        key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given)
+        told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
+        key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
         with _lock:
             same = _compiled.get(key)
         if same is None:

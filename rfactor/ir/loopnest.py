@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, _set
 from rfactor.ir.types import BOOL, Type
 
@@ -118,6 +119,33 @@ class AnyLane(Expr):
         return AnyLane(children[0])
 
 
+class LaneReduction(Expr):
+    """The lanes of the vector `value` joined by `op`, which is associative and commutative, in any order: a scalar."""
+
+    __slots__ = ("op", "value")
+    op: str
+    value: Expr
+
+    def __init__(self, op: str, value: Expr) -> None:
+        _set(self, "type", value.type.element)
+        _set(self, "op", op)
+        _set(self, "value", value)
+        _set(self, "_hash", hash(("lanes", op, value)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.op, self.value)
+
+    def _label(self) -> tuple[object, ...]:
+        return (self.type, self.op)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> LaneReduction:
+        return LaneReduction(self.op, children[0])
+
+
 class Stmt:
     """A statement of a loop nest."""
 
@@ -175,6 +203,25 @@ class Provide(Stmt):
     name: str
     arguments: tuple[Expr, ...]
     values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic(Stmt):
+    """The update of one point, which iterations that run at once may share: each sees what the others left.
+
+    `body` is a `Provide`; once storage is flat a `Store`, or several within the `Let`s of their values.
+    """
+
+    body: Stmt
+    threads: bool
+    """Whether the iterations are those of threads, not of lanes alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Stmt):
+    """Write a line to the standard output."""
+
+    line: Print
 
 
 @dataclass(frozen=True, slots=True)

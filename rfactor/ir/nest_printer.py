@@ -21,10 +21,12 @@ from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
     Assert,
+    Atomic,
     Block,
     Broadcast,
     For,
     If,
+    LaneReduction,
     Let,
     Load,
     LoweredPipeline,
@@ -35,6 +37,7 @@ from rfactor.ir.loopnest import (
     ScalarArgument,
     Stmt,
     Store,
+    Write,
 )
 from rfactor.ir.printer import show
 
@@ -73,6 +76,8 @@ def _as_name(node: Expr) -> Expr | None:
         return Var(node.type, f"x{node.type.lanes}({show(node.value)})")
     if isinstance(node, AnyLane):
         return Var(node.type, f"any({show(node.value)})")
+    if isinstance(node, LaneReduction):
+        return Var(node.type, f"lanes[{node.op}]({show(node.value)})")
     if isinstance(node, Call) and node.kind != "intrinsic":
         suffix = f"[{node.index}]" if node.kind == "func" and node.index else ""
         return Var(node.type, f"{node.name}({', '.join(map(show, node.args))}){suffix}")
@@ -117,6 +122,9 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
         yield from _lines(stmt.body, deeper)
+    elif isinstance(stmt, Atomic):
+        yield f"{indent}atomic:"
+        yield from _lines(stmt.body, deeper)
     elif isinstance(stmt, Provide):
         values = ", ".join(map(show_value, stmt.values))
         yield f"{indent}{stmt.name}({', '.join(map(show_value, stmt.arguments))}) = {values}"
@@ -130,6 +138,8 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
     elif isinstance(stmt, Store):
         guard = "" if _always(stmt.predicate) else f" if {show_value(stmt.predicate)}"
         yield f"{indent}{stmt.buffer}[{show_value(stmt.index)}] = {show_value(stmt.value)}{guard}"
+    elif isinstance(stmt, Write):
+        yield f"{indent}write {stmt.line.template.format(*map(show_value, stmt.line.arguments))!r}"
     elif isinstance(stmt, Assert):
         yield f"{indent}assert {show_value(stmt.condition)}: {stmt.message!r}"
     else:

@@ -8,6 +8,7 @@ instruction for (`exp`, `pow`, …) call one scalar routine of libm for every la
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from llvmlite import ir
 
@@ -15,7 +16,7 @@ from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
-from rfactor.ir.loopnest import AnyLane, Broadcast, Load, Ramp
+from rfactor.ir.loopnest import AnyLane, Broadcast, LaneReduction, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
@@ -370,6 +371,8 @@ class Emitter:
         if isinstance(expr, AnyLane):
             word = ir.IntType(expr.value.type.lanes)
             return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
+        if isinstance(expr, LaneReduction):
+            return self._joined(expr)
         if isinstance(expr, Print):
             value, condition, *arguments = map(self.emit, expr.children)
             write(self.builder, expr, condition, arguments)
@@ -387,6 +390,17 @@ class Emitter:
         if expr.op == "cast":
             return convert(self.builder, operand, self.typed(expr.type), args[0])
         return RULES[expr.op](self.builder, operand, *args)
+
+    def _joined(self, expr: LaneReduction) -> LLVMValue:
+        """Halves joined as vectors while there are some, then lane by lane."""
+        type, value, rule = expr.value.type, self.emit(expr.value), RULES[expr.op]
+        while type.lanes % 2 == 0 and type.lanes > 2:
+            half = type.lanes // 2
+            type = type.with_lanes(half)
+            low, high = (shuffle(self.builder, value, value, list(range(at, at + half))) for at in (0, half))
+            value = rule(self.builder, type, low, high)
+        lanes = [self.builder.extract_element(value, I32(lane)) for lane in range(type.lanes)]
+        return reduce(lambda a, b: rule(self.builder, expr.type, a, b), lanes)
 
     def _ramp(self, expr: Ramp) -> LLVMValue:
         lanes, scalar = expr.type.lanes, llvm_type(expr.type.element)

@@ -162,6 +162,9 @@ def _direct(draw: st.DrawFn, case: Case, func: Any, stage: Any, index: int, step
     other = draw(st.sampled_from(loops))
     factor = draw(st.sampled_from([1, 2, 3, 4, 8]))
     kind = draw(st.sampled_from(["split", "fuse", "reorder", "vectorize", "parallel", "unroll", "rfactor", "rfactor"]))
+    if kind in ("vectorize", "parallel") and draw(st.booleans()):
+        stage.atomic()
+        case.log.append(f"{func.name()}.s{index} atomic")
     try:
         if kind == "split":
             stage.split(name, f"o{step}", f"i{step}", factor)

@@ -294,9 +294,3 @@ def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
     f.compile_to_header(str(tmp_path / "f.h"), [unused])
     assert "int32_t f(const rfactor_buffer *a0, rfactor_buffer *a1);" in (tmp_path / "f.h").read_text()
     f.compile_to_object(str(tmp_path / "f.o"), [unused])
-
-
-@pytest.mark.parametrize("name", ["trace_loads", "trace_stores", "trace_realizations"])
-def test_tracing_is_not_there(name: str) -> None:
-    with pytest.raises(NotImplementedError, match=name):
-        getattr(scaled()[0], name)()

@@ -150,6 +150,14 @@ def scheduled(seed: int) -> tuple[list[str], list[np.ndarray[Any, Any]], Any, li
         random_loops(random, f, log)
     for place in range(len(funcs) - 1):
         random_place(random, funcs[place], funcs[place + 1 :], log)
+    for f in funcs:
+        if f.has_update_definition() and random.random() < 0.5:
+            loop = random.choice([d.name for d in f.stages[1].schedule.dimensions] or ["none"])
+            run = random.choice([f.update().parallel, partial(f.update().vectorize, factor=3)])
+            attempt(log, f"{f.name()} atomic {loop}", partial(run, f.update().atomic() and loop))
+    if random.random() < 0.5:
+        one, other = random.sample(funcs, 2)
+        attempt(log, f"{one.name()} with {other.name()}", partial(one.compute_with, other, random.choice([x, y])))
     if random.random() < 0.3:
         specialized(random, random.choice(funcs), p, log)
     return log, before, func, sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rfactor.ir.expr import Expr, Var, walk
-from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,8 @@ def _expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (stmt.size,)
         case Store():
             return (stmt.index, stmt.value, stmt.predicate)
+        case Write():
+            return (stmt.line,)
         case Assert():
             return (stmt.condition, *stmt.arguments)
     return ()
@@ -87,6 +89,6 @@ def _bodies(stmt: Stmt) -> tuple[tuple[Stmt, str | None], ...]:
             return ((stmt.then, None), *(() if stmt.otherwise is None else ((stmt.otherwise, None),)))
         case Allocate():
             return ((stmt.body, _tag(stmt.buffer)),)
-        case Produce():
+        case Produce() | Atomic():
             return ((stmt.body, None),)
     return ()

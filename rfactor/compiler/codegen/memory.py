@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from rfactor.compiler.codegen.lanes import Pattern, pattern, shared
-from rfactor.ir.expr import Const, Expr
+from rfactor.compiler.lower.in_place import in_place, own_loads
+from rfactor.ir.expr import Const, Expr, walk
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I64, Type
@@ -73,6 +74,47 @@ class Memory:
             return
         with self.builder.if_then(predicate):
             self._store(store, value, emitter.inner(), None)
+
+    def update(self, store: Store, emitter: Emitter) -> bool:
+        """Emit a store whose value is a function of what is there as one atomic operation.
+
+        Emits nothing, and says so, where the store has lanes or a condition.
+        """
+        type = store.value.type
+        if type.lanes > 1 or _condition(store.predicate) is not True:
+            return False
+        address = self._address(self.arrays[store.buffer], emitter.emit(store.index))
+        change = in_place(store) if type.is_int and not type.is_bool else None
+        name = None if change is None else _IN_PLACE.get(change.op)
+        if change is not None and name is not None:
+            sign = "u" if name in ("min", "max") and not type.is_signed else ""
+            self.builder.atomic_rmw(sign + name, address, emitter.emit(change.data), "monotonic")
+            return True
+        own = own_loads(store)
+        _emit_without(store.value, own, emitter)
+        self._exchanged(store, address, own, emitter)
+        return True
+
+    def _exchanged(self, store: Store, address: LLVMValue, own: frozenset[Load], emitter: Emitter) -> None:
+        """Compute from what is there until nothing else has come between."""
+        builder, type = self.builder, store.value.type
+        word = ir.IntType(8 * _bytes(type))
+        first = builder.load_atomic(address, "monotonic", _bytes(type), typ=word)
+        before = builder.block
+        again, done = builder.append_basic_block("update.again"), builder.append_basic_block("update.done")
+        builder.branch(again)
+        builder.position_at_end(again)
+        there = builder.phi(word)
+        there.add_incoming(first, before)
+        value = self._from_memory(type, there) if type.is_bool else builder.bitcast(there, llvm_type(type))
+        inner = emitter.inner()
+        inner.load = lambda load, at: value if load in own else self.load(load, at)
+        new = inner.emit(store.value)
+        raw = builder.zext(new, word) if type.is_bool else builder.bitcast(new, word)
+        outcome = builder.cmpxchg(address, there, raw, "monotonic", "monotonic")
+        there.add_incoming(builder.extract_value(outcome, 0), builder.block)
+        builder.cbranch(builder.extract_value(outcome, 1), done, again)
+        builder.position_at_end(done)
 
     # -- loads -------------------------------------------------------------------------------------------------------
 
@@ -243,6 +285,19 @@ class Memory:
         if value is None:
             return None
         return shuffle(self.builder, value, value, list(reversed(range(value.type.count))))
+
+
+_IN_PLACE = {"+": "add", "-": "sub", "&": "and", "|": "or", "^": "xor", "min": "min", "max": "max"}
+"""Operations of integers that memory does itself."""
+
+
+def _emit_without(expr: Expr, own: frozenset[Load], emitter: Emitter) -> None:
+    """Emit the parts of `expr` that are no functions of the loads `own`."""
+    if not any(node in own for node in walk(expr)):
+        emitter.emit(expr)
+    elif expr not in own:
+        for child in expr.children:
+            _emit_without(child, own, emitter)
 
 
 def _condition(predicate: Expr) -> Expr | bool:

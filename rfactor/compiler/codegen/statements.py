@@ -15,7 +15,7 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Block, For, If, Let, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
@@ -29,6 +29,8 @@ _STACK_BYTES = 1 << 14
 _FRAME_BYTES = 1 << 17
 """as long as those of one function take no more than this."""
 _ALIGNMENT = 64
+_LOCKS = 64
+"""Locks for the points of one function, a power of two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,10 @@ class Statements:
                 self._allocate(stmt)
             case Store():
                 self.memory.store(stmt, self.emitter())
+            case Atomic():
+                self._atomic(stmt)
+            case Write():
+                self.value(stmt.line)
             case Assert():
                 self._assert(stmt)
             case _:
@@ -159,6 +165,33 @@ class Statements:
                 self.emit(branch.then)
             with otherwise, self._scope():
                 self.emit(branch.otherwise)
+
+    def _atomic(self, stmt: Atomic) -> None:
+        """One component by an atomic instruction, several under a lock of the point."""
+        if not stmt.threads:
+            self.emit(stmt.body)
+            return
+        if isinstance(stmt.body, Store) and self.memory.update(stmt.body, self.emitter()):
+            return
+        first = _first(stmt.body)
+        builder, index = self.builder, self.value(first.index)
+        lock = builder.gep(
+            _locks(builder.module, first.buffer),
+            [builder.and_(index, index.type(_LOCKS - 1))],
+            source_etype=I32,
+        )
+        taken, wait, held = (builder.append_basic_block(f"lock.{name}") for name in ("take", "wait", "held"))
+        builder.branch(taken)
+        builder.position_at_end(taken)
+        before = builder.atomic_rmw("xchg", lock, I32(1), "acquire")
+        builder.cbranch(builder.icmp_unsigned("==", before, I32(0)), held, wait)
+        builder.position_at_end(wait)
+        self._call("sched_yield", I32)
+        builder.branch(taken)
+        builder.position_at_end(held)
+        with self._scope():
+            self.emit(stmt.body)
+        builder.atomic_rmw("xchg", lock, I32(0), "release")
 
     def _assert(self, check: Assert) -> None:
         if self.asserts is None:
@@ -238,6 +271,26 @@ class Statements:
         if name == "malloc":
             function.return_value.add_attribute("noalias")
         return self.builder.call(function, list(arguments))
+
+
+def _first(stmt: Stmt) -> Store:
+    """The first store of an update."""
+    while not isinstance(stmt, Store):
+        assert isinstance(stmt, Let | Block)
+        stmt = stmt.body if isinstance(stmt, Let) else stmt.statements[0]
+    return stmt
+
+
+def _locks(module: ir.Module, buffer: str) -> LLVMValue:
+    """The locks of the points of a buffer: those whose indices agree in the last bits share one."""
+    name = f"locks.{buffer}"
+    found = module.globals.get(name)
+    if found is None:
+        type_ = ir.ArrayType(I32, _LOCKS)
+        found = ir.GlobalVariable(module, type_, name)
+        found.linkage, found.initializer = "internal", ir.Constant(type_, None)
+        found.type = POINTER  # llvmlite still types what a global is; LLVM no longer knows such pointers.
+    return found
 
 
 def captured(stmt: Stmt, inside: Statements) -> tuple[dict[str, LLVMValue], dict[str, Array]]:

@@ -7,7 +7,7 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.region import Region
 from rfactor.compiler.language.types import Type, dtype_of, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
+from rfactor.compiler.schedule.directives import SILENT, Trace
 from rfactor.errors import BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
@@ -230,6 +231,12 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
         self._buffer: Buffer | None = None
         self.wrappers = {}
+        self.trace = SILENT
+
+    def trace_loads(self) -> Self:
+        """Write a line `Load im.0(3) = 7` for each value that is read from it."""
+        self.trace = Trace(loads=True)
+        return self
 
     def set(self, array: Buffer | NDArray[Any]) -> None:
         """Give the array. Raises `BufferError` for another type or number of dimensions."""

@@ -75,18 +75,6 @@ class Compiled:
         _check_here(target)
         infer_input_bounds(self, dst)
 
-    def trace_loads(self) -> Any:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("trace_loads is not there yet")
-
-    def trace_stores(self) -> Any:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("trace_stores is not there yet")
-
-    def trace_realizations(self) -> Any:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("trace_realizations is not there yet")
-
     def invalidate_cache(self) -> None:
         """Nothing: what is compiled is compared with the definitions at every use."""
 

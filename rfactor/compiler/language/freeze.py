@@ -9,7 +9,7 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import rewired
-from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule
+from rfactor.compiler.schedule.directives import SILENT, FunctionSchedule, Schedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.expr import Var
@@ -33,13 +33,13 @@ def parts(functions: Iterable[Func]) -> list[object]:
     """All that the directives and definitions of functions can change: the same objects, the same pipeline."""
     found: list[object] = []
     for func in functions:
-        found += (func.level, func.store_level, func.bounds, func.storage)
+        found += (func.level, func.store_level, func.bounds, func.storage, func.trace)
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
         for used in func.references.values():
             if isinstance(used, ImageParam):
-                found += (used.promises, used.wrappers)
+                found += (used.promises, used.wrappers, used.trace)
             elif isinstance(used, Param):
                 found.append(used.promises)
             elif isinstance(used, Func):
@@ -109,5 +109,8 @@ def freeze(*outputs: Func) -> Frozen:
         )
         for name, func in done.items()
     }
+    traced = {name: func.trace for name, func in done.items()}
+    traced |= {name: image.trace for name, image in images.items() if isinstance(image, ImageParam)}
+    traces = {name: trace for name, trace in traced.items() if trace != SILENT}
     inputs = tuple(images.values()), tuple(parameters.values())
-    return Frozen(algorithm, Schedule(schedules), *inputs, tuple(done.values()))
+    return Frozen(algorithm, Schedule(schedules, traces), *inputs, tuple(done.values()))

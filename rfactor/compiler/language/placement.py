@@ -9,7 +9,17 @@ from typing import Any, Self
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
-from rfactor.compiler.schedule.directives import INLINED, PLAIN, ROOT, Alignment, Bound, LoopLevel, Storage
+from rfactor.compiler.schedule.directives import (
+    INLINED,
+    PLAIN,
+    ROOT,
+    SILENT,
+    Alignment,
+    Bound,
+    LoopLevel,
+    Storage,
+    Trace,
+)
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
@@ -28,6 +38,24 @@ class Placement(Directives):
         """None: where it is computed."""
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
+        self.trace: Trace = SILENT
+
+    # Tracing
+
+    def trace_loads(self) -> Self:
+        """Write a line `Load f.0(3) = 7` for each value that is read from its storage."""
+        self.trace = replace(self.trace, loads=True)
+        return self
+
+    def trace_stores(self) -> Self:
+        """Write a line `Store f.0(3) = 7` for each value that is put into its storage."""
+        self.trace = replace(self.trace, stores=True)
+        return self
+
+    def trace_realizations(self) -> Self:
+        """Write a line where its storage begins and ends, and where boxes of it are produced and consumed."""
+        self.trace = replace(self.trace, realizations=True)
+        return self
 
     # Where
 

@@ -14,7 +14,14 @@ from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import Dimension, Specialization, Split, StageSchedule, TailStrategy
+from rfactor.compiler.schedule.directives import (
+    Companion,
+    Dimension,
+    Specialization,
+    Split,
+    StageSchedule,
+    TailStrategy,
+)
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function
@@ -48,7 +55,7 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    add_trace_tag allow_race_conditions async_ atomic bound_storage compile_to_module compute_with copy_to_device
+    add_trace_tag allow_race_conditions async_ bound_storage compile_to_module copy_to_device
     copy_to_host debug_to_file define_extern dump_argument_list extern_function_name gpu gpu_blocks gpu_lanes
     gpu_single_thread gpu_threads gpu_tile hexagon memoize rename ring_buffer store_in
     """.split()  # noqa: SIM905 - a list this long is read as text
@@ -139,6 +146,47 @@ class Directives:
 
         return why_not(self._owner().function, self._state().definition, recognize)
 
+    def _collides(self, schedule: StageSchedule) -> str | None:
+        """Why the iterations of an atomic update may not run at once; None where they may."""
+        from rfactor.compiler.commuting import rounds
+
+        state = self._state()
+        if rounds(self._owner().function, state.definition) and not schedule.rounding:
+            return (
+                "floats are rounded in another order (and what is compared with a NaN differs); "
+                "atomic(override_associativity_test=True) allows that"
+            )
+        reason = self._commutes()
+        return f"{reason}; leave the loop serial, or try rfactor" if reason is not None else None
+
+    def atomic(self, override_associativity_test: bool = False) -> Self:
+        """Let iterations that update the same points run at once, each update as one: for loops over reduction
+        variables that are made `parallel` or `vectorize`d afterwards.
+
+        The update must be proved to be associative and commutative. `override_associativity_test` allows that floats
+        are rounded in another order; it replaces no proof.
+        """
+        rounding = self._schedule().rounding or bool(override_associativity_test)
+        return self._become(replace(self._schedule(), atomic=True, rounding=rounding))
+
+    def compute_with(self, stage: Any, variable: Any = None, align: Any = None) -> Self:
+        """Run this stage in the loops of another, `g` or `g.update(i)`, from the outermost to that over `variable`.
+
+        Both loops must be named and run alike, both functions be computed in the same place, and neither need the
+        other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
+        """
+        if align is not None:
+            raise NotImplementedError("compute_with with an alignment of the loops is not there yet")
+        if isinstance(stage, Directives):
+            other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
+        elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
+            other = Companion(stage.level.function, 0, stage.level.variable)
+        else:
+            raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
+        if other.function == self._owner().name():
+            raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
+        return self._become(replace(self._schedule(), companion=other))
+
     def tile(self, *given: Any, **named: Any) -> Self:
         """Loop over tiles.
 
@@ -175,7 +223,7 @@ class Directives:
                 if kind != "parallel":
                     name = inner
             pure = pure_loops(self._owner().function, self._state().definition, schedule)
-            return self._become(loops.run(schedule, name, kind, pure, directive))
+            return self._become(loops.run(schedule, name, kind, pure, directive, lambda: self._collides(schedule)))
 
     def parallel(self, variable: Any, task_size: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""
@@ -192,7 +240,9 @@ class Directives:
     def serial(self, variable: Any) -> Self:
         """Run the iterations of a loop one after the other."""
         with self._named():
-            return self._become(loops.run(self._schedule(), variable_name(variable), "serial", self._pure(), "serial"))
+            schedule = self._schedule()
+            name = variable_name(variable)
+            return self._become(loops.run(schedule, name, "serial", self._pure(), "serial", lambda: None))
 
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
@@ -415,4 +465,10 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
     # Loops that are new stay outside; the others keep the order that they were given.
     known = sorted((d for d in after.dimensions if d.name in order), key=lambda d: order[d.name])
     new = [d for d in after.dimensions if d.name not in order]
-    return StageSchedule(tuple(replace(d, kind=kind(d.name)) for d in (*known, *new)), after.relations)
+    return StageSchedule(
+        tuple(replace(d, kind=kind(d.name)) for d in (*known, *new)),
+        after.relations,
+        atomic=before.atomic,
+        rounding=before.rounding,
+        companion=None if fresh else before.companion,
+    )

@@ -1,7 +1,8 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
-`scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `checks` and `storage` (flat buffers) →
-`tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` → `records` → `keep` → `hoist`.
+`scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
+`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` →
+`records` → `keep` → `hoist`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
+from rfactor.compiler.lower.together import together
 from rfactor.compiler.lower.unroll import unroll
 from rfactor.compiler.lower.vectorize import vectorize
 from rfactor.compiler.schedule.directives import Schedule
@@ -49,7 +51,8 @@ def passes(
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
-    body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)
+    body = together(bounded.body, algorithm, schedule, bounded.definitions)
+    body = flatten(define(bounded.definitions, block(checks, body)), algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body

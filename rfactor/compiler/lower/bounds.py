@@ -33,7 +33,21 @@ from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, names, substitute, walk
-from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import (
+    Assert,
+    Atomic,
+    Block,
+    For,
+    If,
+    Layout,
+    Let,
+    Produce,
+    Provide,
+    Realize,
+    Stmt,
+    Write,
+    block,
+)
 from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
@@ -168,6 +182,11 @@ class _Inference:
             return self._realized(stmt, scope)
         if isinstance(stmt, Provide):
             self._provided(stmt, scope)
+            return (), stmt
+        if isinstance(stmt, Write):
+            return (), stmt
+        if isinstance(stmt, Atomic):
+            self.visit(stmt.body, scope)
             return (), stmt
         raise TypeError(f"unexpected before bounds inference: {stmt!r}")
 

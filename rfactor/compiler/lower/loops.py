@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
+from rfactor.ir.loopnest import Atomic, Block, For, If, Produce, Provide, Realize, Stmt
 from rfactor.ir.printer import show
 
 _STAGE = re.compile(r"^.*?\.s\d+\.")
@@ -42,7 +42,7 @@ def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
         yield from _lines(stmt.body, deeper)
-    elif isinstance(stmt, Realize):
+    elif isinstance(stmt, Realize | Atomic):
         yield from _lines(stmt.body, indent)
     elif isinstance(stmt, Provide):
         yield f"{indent}{stmt.name}(...) = ..."

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.trace import around
 from rfactor.compiler.schedule.directives import (
+    SILENT,
     FunctionSchedule,
     LoopLevel,
     Schedule,
@@ -21,11 +23,11 @@ from rfactor.compiler.schedule.directives import (
     Storage,
 )
 from rfactor.compiler.schedule.loops import countable
-from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, transform, walk
-from rfactor.ir.loopnest import Assert, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.types import BOOL, I32
 
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
@@ -58,17 +60,23 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         produce = Produce(function.name, block(*stages))
         for k in range(len(function.stages)):
             required += _required(own.stages[k], ())
+        told = schedule.traces.get(function.name, SILENT).realizations
         if function.name in algorithm.outputs:
-            nest = block(produce, nest)
+            nest = block(_boxed("produce", function, produce) if told else produce, nest)
         elif own.compute.kind == "at":
-            nest = _inject(nest, function, own, produce)
+            nest = _inject(nest, function, own, produce, told)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
                     f"{function.name} is stored at {own.store.function}, {own.store.variable}, but computed outside "
                     f"that loop: compute it at {own.store.function}, {own.store.variable} or at a loop inside"
                 )
-            nest = _realize(function, own.storage, block(produce, nest))
+            nest = _realize(function, own.storage, _computed(function, produce, nest, told), told)
+    for name in algorithm.outputs:
+        if schedule.traces.get(name, SILENT).realizations:
+            nest = _boxed("realization", algorithm.function(name), nest)
+    if schedule.traces:
+        nest = around("pipeline", "_".join(algorithm.outputs), (), nest)
     return Nest(nest, facts, tuple(required))
 
 
@@ -104,7 +112,24 @@ def _required(schedule: StageSchedule, reached: tuple[Expr, ...]) -> Iterator[As
         yield Assert(Op(BOOL, "not", (conjunction(*reached, *others),)), message)
 
 
-def _realize(function: Function, storage: Storage, body: Stmt) -> Realize:
+def _computed(function: Function, produce: Produce, body: Stmt, told: bool) -> Stmt:
+    """`body` after what it consumes is computed; what is done is written if it is to be `told`."""
+    return (
+        block(_boxed("produce", function, produce), _boxed("consume", function, body)) if told else block(produce, body)
+    )
+
+
+def _boxed(what: str, function: Function, body: Stmt) -> Stmt:
+    """`body` between lines that tell the box of what is done of the function."""
+    name, ends = function.name, ("min", "extent")
+    if what == "realization":
+        box = [hole(name, end, d) for d in range(len(function.variables)) for end in ends]
+    else:
+        box = [hole(f"{name}.s0", variable, end) for variable in function.variables for end in ends]
+    return around(what, name, box, body)
+
+
+def _realize(function: Function, storage: Storage, body: Stmt, told: bool) -> Realize:
     dimensions = range(len(function.variables))
     bounds = tuple((hole(function.name, "min", d), hole(function.name, "extent", d)) for d in dimensions)
     padding = dict(storage.padding)
@@ -113,10 +138,11 @@ def _realize(function: Function, storage: Storage, body: Stmt) -> Realize:
         tuple(padding.get(name, 1) for name in function.variables),
         (None,) * len(dimensions),
     )
+    body = _boxed("realization", function, body) if told else body
     return Realize(function.name, function.types, bounds, body, layout)
 
 
-def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce) -> Stmt:
+def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
     """`for v: body -> for v: realize g: produce g; body` for every loop of the compute level whose body uses `g`.
 
     Storage goes around the body of the store level's loops, where that is another level.
@@ -125,8 +151,8 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
     apart = store != level
 
     def computed(body: Stmt) -> Stmt:
-        inner = block(produce, body)
-        return inner if apart else _realize(function, schedule.storage, inner)
+        inner = _computed(function, produce, body, told)
+        return inner if apart else _realize(function, schedule.storage, inner, told)
 
     result, found, loops = _at_loops(nest, level, function.name, computed)
     if not found:
@@ -144,7 +170,7 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
 
     def kept(body: Stmt) -> Stmt:
         _no_race(body, function.name, ())
-        return _realize(function, schedule.storage, body)
+        return _realize(function, schedule.storage, body, told)
 
     if store.kind != "at":
         return kept(result)
@@ -199,7 +225,7 @@ def _no_race(stmt: Stmt, name: str, around: tuple[For, ...]) -> None:
                     f"{name} is stored outside the {loop.kind} loop {loop.name} and computed inside it, so that its "
                     f"iterations would write the same storage at once: store it inside that loop"
                 )
-    for part in _parts(stmt):
+    for part in parts(stmt):
         _no_race(part, name, (*around, stmt) if isinstance(stmt, For) else around)
 
 
@@ -209,16 +235,16 @@ def _computed_outside(stmt: Stmt, name: str) -> bool:
         return False
     if isinstance(stmt, Produce) and stmt.name == name:
         return True
-    return any(_computed_outside(part, name) for part in _parts(stmt))
+    return any(_computed_outside(part, name) for part in parts(stmt))
 
 
-def _parts(stmt: Stmt) -> tuple[Stmt, ...]:
+def parts(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly in one."""
     if isinstance(stmt, Block):
         return stmt.statements
     if isinstance(stmt, If):
         return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let) else ()
+    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let | Atomic) else ()
 
 
 def expressions(stmt: Stmt) -> Iterator[Expr]:
@@ -237,7 +263,7 @@ def expressions(stmt: Stmt) -> Iterator[Expr]:
     elif isinstance(stmt, Provide):
         yield from stmt.arguments
         yield from stmt.values
-    elif isinstance(stmt, Produce | Realize | Let):
+    elif isinstance(stmt, Produce | Realize | Let | Atomic):
         yield from expressions(stmt.body)
 
 
@@ -260,8 +286,7 @@ def _uses_outside(stmt: Stmt, name: str) -> bool:
     if isinstance(stmt, For):
         return called(stmt.min, name) or called(stmt.extent, name) or _uses_outside(stmt.body, name)
     if isinstance(stmt, If):
-        parts = (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-        return called(stmt.condition, name) or any(_uses_outside(part, name) for part in parts)
+        return called(stmt.condition, name) or any(_uses_outside(part, name) for part in parts(stmt))
     if isinstance(stmt, Produce | Realize):
         return _uses_outside(stmt.body, name)
     return uses(stmt, name)
@@ -327,11 +352,16 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         facts[whole] = (affine.integer(0), affine.maximum(last, other))
     if stage.domain is not None:
         conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
-    provide = Provide(
+    provide: Stmt = Provide(
         function.name,
         tuple(affine.tidy(substitute(a, environment)) for a in stage.arguments),
         tuple(substitute(v, environment) for v in stage.values),
     )
+    if schedule.atomic:
+        pure = pure_loops(function, stage, schedule)
+        shared = {d.kind for d in schedule.dimensions if d.name not in pure}
+        if shared & {"parallel", "vectorized"}:
+            provide = Atomic(provide, "parallel" in shared)
     ordered = [
         For(
             f"{prefix}.{d.name}",

@@ -48,13 +48,22 @@ def scans(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
         for number in reversed(range(1, len(function.stages))):
             scan = own.stages[number].scan
             if scan is not None:
+                _alone(function.name, schedule)
                 blocks, function, own = _rewritten(function, number, own, scan)
                 functions.append(blocks)
                 level = own.compute if own.compute.kind == "at" else ROOT
                 schedules[blocks.name] = FunctionSchedule(_block_loops(blocks), level, level, _lanes(blocks, scan))
         functions.append(function)
         schedules[function.name] = own
-    return replace(algorithm, functions=tuple(functions)), Schedule(schedules)
+    return replace(algorithm, functions=tuple(functions)), replace(schedule, functions=schedules)
+
+
+def _alone(name: str, schedule: Schedule) -> None:
+    """Refuse a function that shares loops with another: its stages become others."""
+    for other, own in schedule.functions.items():
+        for companion in (stage.companion for stage in own.stages if stage.companion is not None):
+            if name in (other, companion.function):
+                raise ScheduleError(f"{name} has a parallel scan, so that compute_with cannot share its loops")
 
 
 @dataclass(frozen=True, slots=True)

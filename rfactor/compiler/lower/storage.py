@@ -10,16 +10,20 @@ caller gives have the strides that they come with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
+from rfactor.compiler.lower.trace import access
+from rfactor.compiler.schedule.directives import SILENT, Trace
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild, walk
 from rfactor.ir.loopnest import (
     Allocate,
     Assert,
+    Atomic,
     Block,
     For,
     If,
@@ -30,6 +34,7 @@ from rfactor.ir.loopnest import (
     Realize,
     Stmt,
     Store,
+    Write,
     block,
 )
 from rfactor.ir.types import BOOL, I32, I64
@@ -55,8 +60,11 @@ def is_value(name: str) -> bool:
     return name.endswith(value_name(""))
 
 
-def flatten(stmt: Stmt, algorithm: Algorithm, sparse: frozenset[str] = frozenset()) -> Stmt:
-    """The nest over flat buffers. `sparse` names the caller's arrays whose dimension 0 may have any stride."""
+def flatten(
+    stmt: Stmt, algorithm: Algorithm, sparse: frozenset[str] = frozenset(), traces: Mapping[str, Trace] | None = None
+) -> Stmt:
+    """The nest over flat buffers. `sparse` names the caller's arrays whose dimension 0 may have any stride; the loads
+    and stores that `traces` asks for tell what they do."""
     layouts: dict[str, _Layout] = {}
     for image in algorithm.images:
         layouts[image.name] = _given(image.name, image.dimensions, image.name not in sparse)
@@ -65,7 +73,7 @@ def flatten(stmt: Stmt, algorithm: Algorithm, sparse: frozenset[str] = frozenset
         for component in range(len(function.types)):
             buffer = buffer_name(name, component)
             layouts[buffer] = _given(buffer, len(function.variables), buffer not in sparse)
-    return _Flattening(layouts).visit(stmt)
+    return _Flattening(layouts, traces or {}).visit(stmt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +135,8 @@ def _given(name: str, dimensions: int, dense: bool) -> _Layout:
 
 
 class _Flattening:
-    def __init__(self, layouts: dict[str, _Layout]) -> None:
-        self._layouts = layouts
+    def __init__(self, layouts: dict[str, _Layout], traces: Mapping[str, Trace]) -> None:
+        self._layouts, self._traces = layouts, traces
         self._known: dict[str, Expr] = {}
         """Bounds: constant ones make strides and sizes constants."""
         self._memo: dict[Expr, Expr] = {}
@@ -148,9 +156,11 @@ class _Flattening:
             return Let(stmt.name, stmt.value, self.visit(stmt.body))
         if isinstance(stmt, Provide):
             return self._stores(stmt)
+        if isinstance(stmt, Atomic):
+            return self._atomic(stmt)
         if isinstance(stmt, Realize):
             return self._allocated(stmt)
-        if isinstance(stmt, Assert):
+        if isinstance(stmt, Assert | Write):
             return stmt
         raise TypeError(f"unexpected before storage: {stmt!r}")
 
@@ -160,12 +170,33 @@ class _Flattening:
         buffers = [buffer_name(stmt.name, component) for component in range(len(values))]
         indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
         if len(values) == 1:
-            return Store(buffers[0], indices[0], values[0], ALWAYS)
+            return Store(buffers[0], indices[0], self._told(stmt, 0, values[0]), ALWAYS)
         names = [Var(value.type, value_name(buffer)) for buffer, value in zip(buffers, values, strict=True)]
-        body = block(*(Store(b, i, name, ALWAYS) for b, i, name in zip(buffers, indices, names, strict=True)))
+        told = (self._told(stmt, component, name) for component, name in zip(range(len(names)), names, strict=True))
+        body = block(*(Store(b, i, value, ALWAYS) for b, i, value in zip(buffers, indices, told, strict=True)))
         for name, value in reversed(list(zip(names, values, strict=True))):
             body = Let(name.name, value, body)
         return body
+
+    def _told(self, stmt: Provide, component: int, value: Expr) -> Expr:
+        """A value that says where it is stored, if it is to."""
+        if not self._traces.get(stmt.name, SILENT).stores:
+            return value
+        return access("Store", stmt.name, component, tuple(map(self.flat, stmt.arguments)), value)
+
+    def _atomic(self, stmt: Atomic) -> Stmt:
+        """Components that do not read each other are updated one by one."""
+        provide = stmt.body
+        assert isinstance(provide, Provide)
+        stores: list[Stmt] = []
+        for component, value in zip(range(len(provide.values)), map(self.flat, provide.values), strict=True):
+            buffer = buffer_name(provide.name, component)
+            others = {buffer_name(provide.name, c) for c in range(len(provide.values)) if c != component}
+            if any(isinstance(node, Load) and node.buffer in others for node in walk(value)):
+                return replace(stmt, body=self._stores(provide))
+            index = self._layouts[buffer].index(tuple(map(self.flat, provide.arguments)))
+            stores.append(replace(stmt, body=Store(buffer, index, self._told(provide, component, value), ALWAYS)))
+        return block(*stores)
 
     def _allocated(self, stmt: Realize) -> Stmt:
         strides: dict[int, Expr] = {}
@@ -210,6 +241,8 @@ class _Flattening:
             done = rebuild(expr, tuple(map(self.flat, expr.children))) if expr.children else expr
             if isinstance(done, Call) and done.kind != "intrinsic":
                 buffer = buffer_name(done.name, done.index) if done.kind == "func" else done.name
-                done = Load(done.type, buffer, self._layouts[buffer].index(done.args))
+                load = Load(done.type, buffer, self._layouts[buffer].index(done.args))
+                told = self._traces.get(done.name, SILENT).loads
+                done = access("Load", done.name, done.index, done.args, load) if told else load
             self._memo[expr] = done
         return done

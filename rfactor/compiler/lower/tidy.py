@@ -8,10 +8,13 @@ let a = b; …  (unused, or a name)    ->   …
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import is_value
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Var, names, rebuild, walk
-from rfactor.ir.loopnest import Allocate, Assert, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, Write, block
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
@@ -71,6 +74,8 @@ class _Tidying:
         if isinstance(stmt, Produce):
             body = self.visit(stmt.body)
             return body if body == NOTHING else Produce(stmt.name, body)
+        if isinstance(stmt, Atomic):
+            return replace(stmt, body=self.visit(stmt.body))
         if isinstance(stmt, For):
             return self._loop(stmt)
         if isinstance(stmt, If):
@@ -83,12 +88,17 @@ class _Tidying:
         if isinstance(stmt, Store):
             predicate = self.condition(stmt.predicate)
             return Store(stmt.buffer, self.coordinate(stmt.index), self.value(stmt.value), predicate)
+        if isinstance(stmt, Write):
+            return Write(self._line(stmt.line))
         if isinstance(stmt, Assert):
             condition = self.condition(stmt.condition)
             if isinstance(condition, Const) and condition.value:
                 return NOTHING
             return Assert(condition, stmt.message, tuple(map(self.coordinate, stmt.arguments)))
         raise TypeError(f"unexpected in a flat nest: {stmt!r}")
+
+    def _line(self, line: Print) -> Print:
+        return line.with_children(tuple(map(self.coordinate, line.children)))
 
     def _loop(self, loop: For) -> Stmt:
         low, extent = self.coordinate(loop.min), self.coordinate(loop.extent)
@@ -143,11 +153,16 @@ def _pruned(stmt: Stmt) -> tuple[Stmt, frozenset[str]]:
     if isinstance(stmt, Produce):
         body, used = _pruned(stmt.body)
         return Produce(stmt.name, body), used
+    if isinstance(stmt, Atomic):
+        body, used = _pruned(stmt.body)
+        return replace(stmt, body=body), used
     if isinstance(stmt, Allocate):
         body, used = _pruned(stmt.body)
         return Allocate(stmt.buffer, stmt.type, stmt.size, body), used | names(stmt.size)
     if isinstance(stmt, Store):
         return stmt, names(stmt.index) | names(stmt.value) | names(stmt.predicate)
+    if isinstance(stmt, Write):
+        return stmt, names(stmt.line)
     if isinstance(stmt, Assert):
         return stmt, names(stmt.condition).union(*map(names, stmt.arguments))
     raise TypeError(f"unexpected in a flat nest: {stmt!r}")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from rfactor.compiler.lower import affine
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr, substitute
-from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
 
 
 def unroll(stmt: Stmt) -> Stmt:
@@ -54,8 +54,12 @@ def set_variable(stmt: Stmt, name: str, value: Expr) -> Stmt:
             return Produce(part.name, visit(part.body))
         if isinstance(part, Allocate):
             return Allocate(part.buffer, part.type, new(part.size), visit(part.body))
+        if isinstance(part, Atomic):
+            return replace(part, body=visit(part.body))
         if isinstance(part, Store):
             return Store(part.buffer, new(part.index), new(part.value), new(part.predicate))
+        if isinstance(part, Write):
+            return Write(part.line.with_children(tuple(map(new, part.line.children))))
         raise TypeError(f"unexpected in a flat nest: {part!r}")
 
     return visit(stmt)

@@ -7,6 +7,11 @@ The loop variable becomes a ramp; what does not depend on it stays scalar until 
 between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded.
 Lanes of such a loop write points of their own (its variable is pure), hence may run together. Where lanes would share
 a store, an allocation or an inner loop whose bounds differ, the loop stays serial.
+
+    vectorized for r in (0, 8): atomic: s[0] = s[0] + a[r]   ->   s[0] = s[0] + lanes[+](a[ramp(0, 1, 8)])
+
+Lanes that update one point by an operation that can be reassociated are joined first. Other lanes of an atomic update
+may meet at a point: they run one after the other.
 """
 
 from __future__ import annotations
@@ -14,16 +19,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.errors import ScheduleError
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
 from rfactor.ir.loopnest import (
     Allocate,
+    AnyLane,
+    Atomic,
     Block,
     Broadcast,
     For,
     If,
+    LaneReduction,
     Let,
     Load,
     Produce,
@@ -75,10 +84,18 @@ def _separate(stmt: Stmt, varying: set[str]) -> bool:
         return _separate(stmt.body, varying | more)
     if isinstance(stmt, Produce):
         return _separate(stmt.body, varying)
+    if isinstance(stmt, Atomic):
+        store = stmt.body
+        if not isinstance(store, Store) or not _scalar(store) or names(store.index) & varying:
+            return False
+        return in_place(store) is not None
     if isinstance(stmt, Store):
-        whole = all(node.type.lanes == 1 for e in (stmt.index, stmt.value, stmt.predicate) for node in walk(e))
-        return whole and bool(names(stmt.index) & varying)
+        return _scalar(stmt) and bool(names(stmt.index) & varying)
     return False
+
+
+def _scalar(store: Store) -> bool:
+    return all(node.type.lanes == 1 for e in (store.index, store.value, store.predicate) for node in walk(e))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,8 @@ class _Lanes:
             return self._branch(stmt)
         if isinstance(stmt, Let):
             return self._definition(stmt)
+        if isinstance(stmt, Atomic):
+            return self._lanes_joined(stmt)
         if isinstance(stmt, Store):
             return Store(
                 stmt.buffer,
@@ -111,6 +130,21 @@ class _Lanes:
                 self._and(self.value(stmt.predicate)),
             )
         raise TypeError(f"not separate: {stmt!r}")
+
+    def _lanes_joined(self, stmt: Atomic) -> Stmt:
+        """One update of the point that all lanes share, where any of them runs."""
+        store = stmt.body
+        assert isinstance(store, Store)
+        change = in_place(store)
+        assert change is not None
+        data, mask = self._wide(self.value(change.data)), self._and(self.value(store.predicate))
+        if mask != ALWAYS:
+            data = Op(data.type, "select", (self._wide(mask), data, Broadcast(change.identity, self.lanes)))
+        value = Op(store.value.type, change.op, (change.kept, LaneReduction(change.joins, data)))
+        update: Stmt = Store(store.buffer, store.index, value, ALWAYS)
+        if stmt.threads:
+            update = replace(stmt, body=update)
+        return update if mask == ALWAYS else If(AnyLane(self._wide(mask)), update)
 
     def _branch(self, stmt: If) -> Stmt:
         condition = self.value(stmt.condition)

@@ -95,8 +95,23 @@ class StageSchedule:
     """Tried in this order; the loops above are for where no condition holds."""
     failure: str | None = None
     """Why the pipeline stops where no condition holds, if it does."""
+    atomic: bool = False
+    """Whether iterations that update the same points may run at once, each update as one."""
+    rounding: bool = False
+    """Whether an atomic update may round floats otherwise than the serial loop."""
+    companion: Companion | None = None
+    """Another stage whose loops this one shares."""
     scan: Scan | None = None
     """A loop that runs as a parallel scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """Stage `stage` of `function`, and the innermost loop that is shared with it."""
+
+    function: str
+    stage: int
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +207,21 @@ class FunctionSchedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """What is written of a function or an image while the pipeline runs."""
+
+    loads: bool = False
+    stores: bool = False
+    realizations: bool = False
+
+
+SILENT = Trace()
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """A schedule for every function of an algorithm, by name."""
 
     functions: Mapping[str, FunctionSchedule] = field(default_factory=dict)
+    traces: Mapping[str, Trace] = field(default_factory=dict)
+    """What is told of functions and images, by name."""

@@ -92,17 +92,33 @@ def reorder(
     return replace(stage, dimensions=tuple(loops))
 
 
-def run(stage: StageSchedule, name: str, kind: LoopKind, pure: frozenset[str], directive: str) -> StageSchedule:
+def run(
+    stage: StageSchedule,
+    name: str,
+    kind: LoopKind,
+    pure: frozenset[str],
+    directive: str,
+    why_not: Callable[[], str | None],
+) -> StageSchedule:
     """
         for x: s   ->   parallel for x: s               (or vectorized, unrolled)
 
-    A loop that is parallel or vectorized is pure: its iterations write points of their own. Any loop may be unrolled.
+    A loop that is parallel or vectorized is pure: its iterations write points of their own. Any other is too where the
+    stage is atomic and its iterations commute: `why_not` has no reason against it. Any loop may be unrolled.
     """
     dimension = find(stage, name, directive)
-    if kind in ("parallel", "vectorized") and name not in pure:
+    collides = kind in ("parallel", "vectorized") and name not in pure
+    if collides and not stage.atomic:
         raise ScheduleError(
             f"{directive}({name}): its iterations update the same points one after the other, so they cannot run "
-            f"at once; use rfactor([({name}, v)]) and {directive} v of the intermediate"
+            f"at once; use rfactor([({name}, v)]) and {directive} v of the intermediate, or "
+            f"atomic() before {directive}({name})"
+        )
+    reason = why_not() if collides else None
+    if reason is not None:
+        raise ScheduleError(
+            f"{directive}({name}) of an atomic update changes the order of its iterations, and with it the result: "
+            f"{reason}"
         )
     loops = tuple(replace(d, kind=kind) if d is dimension else d for d in stage.dimensions)
     return replace(stage, dimensions=loops)

@@ -1,0 +1,210 @@
+"""Stages in the loops of another: the values are those of each alone, and what cannot share loops says why."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rfactor as hl
+from rfactor.errors import ScheduleError
+from tests.compiler.pipelines import computed, expected, same
+
+x, y, xo, xi = hl.Var("x"), hl.Var("y"), hl.Var("xo"), hl.Var("xi")
+
+
+def pair() -> tuple[Any, Any]:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x * 3 + y
+    g[x, y] = x - y * 7
+    return f, g
+
+
+def both(f: Any, g: Any, shift: int = 0) -> Any:
+    h = hl.Func("h")
+    h[x, y] = f[x + shift, y] * 100 + g[x, y + 2 * shift]
+    f.compute_root()
+    g.compute_root()
+    return h
+
+
+def wanted(width: int, height: int, shift: int = 0) -> np.ndarray[Any, Any]:
+    cols, rows = np.meshgrid(np.arange(width), np.arange(height))
+    return ((cols + shift) * 3 + rows) * 100 + cols - (rows + 2 * shift) * 7
+
+
+@pytest.mark.parametrize("shift", [0, 3, -40])
+@pytest.mark.parametrize("schedule", ["outer", "inner", "parallel", "vectors", "split", "unrolled"])
+def test_values_are_those_of_loops_apart(schedule: str, shift: int) -> None:
+    f, g = pair()
+    h = both(f, g, shift)
+    for func in (f, g):
+        if schedule == "parallel":
+            func.parallel(y)
+        elif schedule == "vectors":
+            func.vectorize(x, 4)
+        elif schedule == "split":
+            func.split(x, xo, xi, 3).reorder(xi, y, xo)
+        elif schedule == "unrolled":
+            func.unroll(x, 2)
+    g.compute_with(f, {"inner": x, "split": xo}.get(schedule, y))
+    for width, height in ((1, 1), (7, 5), (0, 3)):
+        assert np.array_equal(np.asarray(h.realize([width, height])), wanted(width, height, shift))
+
+
+def test_the_loops_are_one_nest() -> None:
+    f, g = pair()
+    h = both(f, g)
+    apart = h.lowered().count("for ")
+    g.compute_with(f, x)
+    shown = h.lowered()
+    assert shown.count("for ") == apart - 2
+    assert "for f.s0.y" not in shown or "for g.s0.y" not in shown
+
+
+def test_outputs_share_loops() -> None:
+    f, g = pair()
+    g.compute_with(f, y)
+    made = hl.Pipeline([f, g]).realize([6, 4])
+    cols, rows = np.meshgrid(np.arange(6), np.arange(4))
+    assert np.array_equal(np.asarray(made[0]), cols * 3 + rows)
+    assert np.array_equal(np.asarray(made[1]), cols - rows * 7)
+
+
+def test_stages_keep_their_order() -> None:
+    f, g = pair()
+    r = hl.RDom([(0, 5)], "r")
+    f[x, y] += r.x
+    g[x, y] *= 2
+    g[x, 0] = 1
+    h = both(f, g)
+    before = np.asarray(h.realize([5, 4])).copy()
+    g.compute_with(f, y)
+    g.update(0).compute_with(f.update(0), y)
+    assert np.array_equal(np.asarray(h.realize([5, 4])), before)
+    g.update(1).compute_with(f, x)
+    with pytest.raises(ScheduleError, match="an earlier stage of g runs with this or a later one"):
+        h.realize([5, 4])
+
+
+def test_a_producer_may_be_computed_inside() -> None:
+    p, f, g, h = hl.Func("p"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+    p[x, y] = x + y * y
+    f[x, y] = p[x, y] + p[x, y + 1]
+    g[x, y] = x - y
+    h[x, y] = f[x, y] * 2 + g[x, y + 3]
+    before = np.asarray(h.realize([6, 5])).copy()
+    f.compute_root()
+    g.compute_root().compute_with(f, y)
+    for _ in range(2):
+        assert np.array_equal(np.asarray(h.realize([6, 5])), before)
+        p.store_root().compute_at(f, y)
+
+
+def test_both_may_be_computed_in_a_loop() -> None:
+    f, g = pair()
+    h = both(f, g, 2)
+    f.compute_at(h, y)
+    g.compute_at(h, y).compute_with(f, x)
+    assert np.array_equal(np.asarray(h.realize([9, 5])), wanted(9, 5, 2))
+
+
+def test_what_cannot_share_loops_says_why() -> None:
+    f, g = pair()
+    h = both(f, g)
+    g.compute_at(h, y).compute_with(f, y)
+    with pytest.raises(ScheduleError, match=r"g: compute_with\(f, y\): they are not computed in the same place"):
+        h.realize([3, 3])
+    g.compute_root()
+    g.parallel(y)
+    with pytest.raises(ScheduleError, match=r"must be the same, but they are .*parallel y"):
+        h.realize([3, 3])
+    f.compute_inline()
+    with pytest.raises(ScheduleError, match="f is inlined or not used"):
+        h.realize([3, 3])
+
+
+def test_a_function_and_what_it_needs_do_not_share_loops() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + 1
+    h = both(f, g)
+    g.compute_with(f, y)
+    with pytest.raises(ScheduleError, match=r"g needs f, .* compute_at\(\) computes f inside"):
+        h.realize([3, 3])
+
+
+def test_what_is_given_is_checked() -> None:
+    f, g = pair()
+    with pytest.raises(ScheduleError, match="two functions, not of two stages of one"):
+        f.compute_with(f, y)
+    with pytest.raises(NotImplementedError, match="alignment"):
+        f.compute_with(g, y, "start")
+    h = both(f, g)
+    g.compute_with(f, "z")
+    with pytest.raises(ScheduleError, match=r"no such loop; it has y, x \(outermost first\)"):
+        h.realize([3, 3])
+
+
+def drawn(random: Random, shared: bool) -> Any:
+    """Two stages of other boxes under the same random directives, which share some loops if `shared`."""
+    p, f, g, h = hl.Func("p"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+    p[x, y] = x * 5 - y
+    f[x, y] = p[x + random.randint(-2, 2), y + random.randint(-2, 2)] * 2
+    g[x, y] = p[x, y + random.randint(-1, 1)] - x * y
+    if random.random() < 0.4:
+        r = hl.RDom([(0, 3)], "r")
+        f[x, y] += r.x * x
+        g[x, 1] += 7
+    a, b, c = (random.randint(-4, 6) for _ in range(3))
+    h[x, y] = f[x + a, y + b] + f[x, y] * 3 + g[x + c, y // 2] * 11
+    at = random.choice(["root", "root", "y", "x"])
+    for func in (f, g):
+        _ = func.compute_root() if at == "root" else func.compute_at(h, at)
+    loops = ["y", "x"]
+    for step in range(random.randint(0, 2)):
+        loop, factor = random.choice(loops), random.choice([2, 3, 4])
+        kind = random.choice(["split", "swap", "parallel", "unroll"])
+        for func in (f, g):
+            if kind == "split":
+                func.split(loop, f"o{step}", f"i{step}", factor)
+            elif kind == "swap":
+                func.reorder(*loops)
+            elif kind == "parallel":
+                func.parallel(loop)
+            else:
+                func.unroll(loop, 2)
+        loops = [d.name for d in reversed(f.stages[0].schedule.dimensions)]
+    place = random.choice(["inline", "root", "at", "slide"])
+    if place == "root":
+        p.compute_root()
+    inside, until = random.choice([f, g]), random.choice(loops)
+    if place in ("at", "slide") and not f.has_update_definition() and shared:
+        other = g if inside is f else f
+        q = p.clone_in(other)
+        q.compute_root()
+        p.compute_at(inside, random.choice(loops))
+        if place == "slide":
+            p.store_root()
+    if shared:
+        g.compute_with(f, until)
+    return h
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1 << 40))
+def test_random_stages_that_share_loops(seed: int) -> None:
+    sizes = [seed % 9, seed // 9 % 7]
+    before = expected(drawn(Random(seed), False), sizes)
+    h = drawn(Random(seed), True)
+    try:
+        after = computed(h, sizes)
+    except ScheduleError as refused:
+        if not any(reason in str(refused) for reason in ("stored outside", "another function is computed inside")):
+            raise
+        return
+    assert same(before[0], after[0]), f"{before[0]}\n{after[0]}\n{h.lowered()}"
