@@ -62,6 +62,10 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             nest = block(produce, nest)
         elif own.compute.kind == "at":
             nest = _inject(nest, function, own, produce)
+        elif own.compute.kind == "inlined" and own.store.kind == "inlined" and _bound_to_a_loop(
+            function.name, algorithm, schedule
+        ):
+            nest = _innermost(nest, function.name, lambda use: _realize(function, own.storage, block(produce, use)))
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
@@ -70,6 +74,48 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
                 )
             nest = _realize(function, own.storage, block(produce, nest))
     return Nest(nest, facts, tuple(required))
+
+
+def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> bool:
+    """Whether something that a function needs is computed in a loop of what uses the function: then it is needed there
+    itself, and not at the root."""
+    functions = {function.name: function for function in algorithm.functions}
+    needed: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one in functions and one not in needed:
+            needed.add(one)
+            waiting += called_functions(functions[one])
+    levels = (schedule.functions[one].compute for one in needed - {name})
+    return any(level.kind == "at" and level.function not in needed for level in levels)
+
+
+def called_functions(function: Function) -> set[str]:
+    """The functions that the stages of one call."""
+    return {
+        node.name
+        for stage in function.stages
+        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,)))
+        for node in walk(expr)
+        if isinstance(node, Call) and node.kind == "func"
+    }
+
+
+def _innermost(stmt: Stmt, name: str, around: Callable[[Stmt], Stmt]) -> Stmt:
+    """The nest with `around` on each innermost statement that calls `name`; on the whole of a vectorized loop."""
+    if isinstance(stmt, Block):
+        return Block(tuple(_innermost(part, name, around) for part in stmt.statements))
+    if not uses(stmt, name):
+        return stmt
+    if isinstance(stmt, For) and not (stmt.kind == "vectorized" or called(stmt.min, name) or called(stmt.extent, name)):
+        return replace(stmt, body=_innermost(stmt.body, name, around))
+    if isinstance(stmt, If) and not called(stmt.condition, name):
+        otherwise = None if stmt.otherwise is None else _innermost(stmt.otherwise, name, around)
+        return If(stmt.condition, _innermost(stmt.then, name, around), otherwise)
+    if isinstance(stmt, Produce | Realize):
+        return replace(stmt, body=_innermost(stmt.body, name, around))
+    return around(stmt)
 
 
 def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
