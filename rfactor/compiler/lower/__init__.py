@@ -17,7 +17,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
-from rfactor.compiler.lower.unroll import unroll
+from rfactor.compiler.lower.unroll import constant_extents, unroll
 from rfactor.compiler.lower.vectorize import vectorize
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
@@ -53,7 +53,7 @@ def passes(
     yield "tidy", body
     body = partition(body)
     yield "partition", body
-    body = vectorize(unroll(body))
+    body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     yield "final", records(tidy(body))
 
