@@ -54,7 +54,9 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     nest: Stmt = Block(())
     for function in reversed(algorithm.functions):
         own = schedule.functions[function.name]
-        stages = (specialized(function, k, own.stages[k], facts) for k in range(len(function.stages)))
+        stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
+        if function.pure.keeps and function.name in algorithm.outputs:
+            stages[0] = If(FALSE, stages[0])
         produce = Produce(function.name, block(*stages))
         for k in range(len(function.stages)):
             required += _required(own.stages[k], ())
@@ -62,10 +64,12 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             nest = block(produce, nest)
         elif own.compute.kind == "at":
             nest = _inject(nest, function, own, produce)
-        elif own.compute.kind == "inlined" and own.store.kind == "inlined" and _bound_to_a_loop(
-            function.name, algorithm, schedule
+        elif (
+            own.compute.kind == "inlined"
+            and own.store.kind == "inlined"
+            and _bound_to_a_loop(function.name, algorithm, schedule)
         ):
-            nest = _innermost(nest, function.name, lambda use: _realize(function, own.storage, block(produce, use)))
+            nest = _innermost(nest, function, own.storage, produce)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
@@ -102,20 +106,28 @@ def called_functions(function: Function) -> set[str]:
     }
 
 
-def _innermost(stmt: Stmt, name: str, around: Callable[[Stmt], Stmt]) -> Stmt:
-    """The nest with `around` on each innermost statement that calls `name`; on the whole of a vectorized loop."""
-    if isinstance(stmt, Block):
-        return Block(tuple(_innermost(part, name, around) for part in stmt.statements))
-    if not uses(stmt, name):
-        return stmt
-    if isinstance(stmt, For) and not (stmt.kind == "vectorized" or called(stmt.min, name) or called(stmt.extent, name)):
-        return replace(stmt, body=_innermost(stmt.body, name, around))
-    if isinstance(stmt, If) and not called(stmt.condition, name):
-        otherwise = None if stmt.otherwise is None else _innermost(stmt.otherwise, name, around)
-        return If(stmt.condition, _innermost(stmt.then, name, around), otherwise)
-    if isinstance(stmt, Produce | Realize):
-        return replace(stmt, body=_innermost(stmt.body, name, around))
-    return around(stmt)
+def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produce) -> Stmt:
+    """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop."""
+    name = function.name
+
+    def visit(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return Block(tuple(map(visit, stmt.statements)))
+        if not uses(stmt, name):
+            return stmt
+        if (
+            isinstance(stmt, For)
+            and stmt.kind != "vectorized"
+            and not (called(stmt.min, name) or called(stmt.extent, name))
+        ):
+            return replace(stmt, body=visit(stmt.body))
+        if isinstance(stmt, If) and not called(stmt.condition, name):
+            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+        if isinstance(stmt, Produce | Realize):
+            return replace(stmt, body=visit(stmt.body))
+        return _realize(function, storage, block(produce, stmt))
+
+    return visit(nest)
 
 
 def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:

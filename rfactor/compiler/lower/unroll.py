@@ -18,7 +18,6 @@ from rfactor.ir.expr import Expr, Var, apply, substitute
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Produce, Stmt, Store, block
 from rfactor.ir.types import I32
 
-
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
 
