@@ -21,6 +21,7 @@ from rfactor.compiler.lower.unroll import constant_extents, unroll
 from rfactor.compiler.lower.vectorize import vectorize
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument, Stmt, block
 from rfactor.ir.types import I32
 from rfactor.semantics.validity import validate
@@ -47,7 +48,12 @@ def passes(
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
-    body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)
+    known = promised(algorithm)
+    if known:  # holds after the checks, which ask whether it does
+        parts = define(bounded.definitions, checks), define((*known, *bounded.definitions), bounded.body)
+        body = flatten(block(*parts), algorithm, sparse)
+    else:
+        body = flatten(define(bounded.definitions, block(checks, bounded.body)), algorithm, sparse)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
@@ -56,6 +62,13 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     yield "final", records(tidy(body))
+
+
+def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:
+    """What is required to equal a constant, by name: `f.extent.2 == 3`."""
+    conditions = (asked.condition for asked in algorithm.requirements)
+    equal = (c.args for c in conditions if isinstance(c, Op) and c.op == "==")
+    return tuple((left.name, right) for left, right in equal if isinstance(left, Var) and isinstance(right, Const))
 
 
 def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:
