@@ -172,3 +172,44 @@ def test_a_dimension_has_a_variable_of_its_own() -> None:
     f = hl.Func("f")
     with pytest.raises(AlgorithmError, match=r"f.* is defined over x, x: each dimension has a Var of its own"):
         f[x, x] = 1
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_function_may_be_computed_outside_the_loops_of_each_stage(stored: bool) -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    g[x, y] = x * y
+    f[x, y] = g[x, y] + g[x + 1, y]
+    f[x, 0] += g[x, 3]
+    h[x, y] = f[x, y] - f[x, y + 1]
+    before = expected(h, [6, 5])
+    f.compute_at(h, y)
+    g.compute_at(f, hl.Var.outermost())
+    if stored:
+        g.store_at(h, y)
+    assert all(map(same, before, computed(h, [6, 5])))
+    assert "for g.s0.x" in h.lowered()
+
+
+def test_the_outermost_loop_of_a_function_that_has_none_is_refused() -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    g[x] = x
+    f[x] = g[x]
+    h[x] = f[x]
+    g.compute_at(f, hl.Var.outermost())
+    with pytest.raises(ScheduleError, match="g is computed at f, __outermost, but f has no such loop"):
+        h.realize([4])
+
+
+def test_every_use_of_an_unscheduled_reduction_has_bounds_of_its_own() -> None:
+    f, g, h, t = hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.Func("t")
+    r = hl.RDom([(0, 3)])
+    g[x] = x * x + 1
+    h[x] = 0
+    h[x] += g[x + r]
+    f[()] = h[2] + g[1]
+    f[()] += h[5] * h[7]
+    t[x] = f[()] * x
+    before = expected(t, [3])
+    g.compute_at(t, x)
+    f.compute_at(t, x)
+    assert all(map(same, before, computed(t, [3])))

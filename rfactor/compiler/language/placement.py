@@ -9,7 +9,7 @@ from typing import Any, Self
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
-from rfactor.compiler.schedule.directives import INLINED, PLAIN, ROOT, Alignment, Bound, LoopLevel, Storage
+from rfactor.compiler.schedule.directives import INLINED, OUTERMOST, PLAIN, ROOT, Alignment, Bound, LoopLevel, Storage
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
@@ -186,7 +186,7 @@ def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
         raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
     owner, name = consumer._owner(), variable_name(variable)
     held = {d for state in owner.stages for d in _loops(state)}
-    if name not in held:
+    if name not in held and name != OUTERMOST:
         raise ScheduleError(
             f"{directive}({owner.name()}, {name}): {owner.name()} has no such loop; it has "
             f"{', '.join(sorted(held)) or 'none'}"

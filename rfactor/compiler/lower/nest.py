@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.schedule.directives import (
+    OUTERMOST,
     FunctionSchedule,
     LoopLevel,
     Schedule,
@@ -108,7 +110,7 @@ def called_functions(function: Function) -> set[str]:
 
 def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produce) -> Stmt:
     """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop."""
-    name = function.name
+    name, places = function.name, count()
 
     def visit(stmt: Stmt) -> Stmt:
         if isinstance(stmt, Block):
@@ -125,7 +127,7 @@ def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produc
             return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
-        return _realize(function, storage, block(produce, stmt))
+        return _once(f"{name}.{next(places)}", _realize(function, storage, block(produce, stmt)))
 
     return visit(nest)
 
@@ -240,12 +242,24 @@ def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], 
             return Block(tuple(map(visit, stmt.statements)))
         if isinstance(stmt, If):
             return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+        if isinstance(stmt, Produce) and stmt.name == level.function and level.variable == OUTERMOST:
+            parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
+            return replace(
+                stmt, body=block(*(visit(_once(f"{stages}{k}.{OUTERMOST}", p)) for k, p in enumerate(parts)))
+            )
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
         return stmt
 
     result = visit(nest)
     return result, any(map(is_level, seen)), sorted({n.split(".", 2)[2] for n in seen if n.startswith(stages)})
+
+
+def _once(name: str, body: Stmt) -> Stmt:
+    """`body` in a loop that runs once, so that bounds of what is computed in it are its own."""
+    if isinstance(body, For) and body.name == name:
+        return body
+    return For(name, affine.integer(0), affine.integer(1), "serial", body)
 
 
 def _no_race(stmt: Stmt, name: str, around: tuple[For, ...]) -> None:
