@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import AlgorithmError, BufferError, ScheduleError
+from rfactor.errors import BufferError, ScheduleError
 from tests.compiler.pipelines import computed, expected, same
 
 x, y, c = hl.vars("x y c")
@@ -166,12 +166,6 @@ def test_promised_extents_are_constants_of_loops() -> None:
     assert list(g.realize([4])) == [0, 1, 2, 3]
     with pytest.raises(BufferError, match=r"output g.* has extent 5 in dimension 0, where 4 was promised"):
         g.realize([5])
-
-
-def test_a_dimension_has_a_variable_of_its_own() -> None:
-    f = hl.Func("f")
-    with pytest.raises(AlgorithmError, match=r"f.* is defined over x, x: each dimension has a Var of its own"):
-        f[x, x] = 1
 
 
 @pytest.mark.parametrize("stored", [False, True])

@@ -257,10 +257,6 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
                     f"as in {self.name()}[x] = …; updates may follow"
                 )
             names.append(argument.name())
-        if len(set(names)) < len(names):
-            raise AlgorithmError(
-                f"{self.name()} is defined over {', '.join(names)}: each dimension has a Var of its own"
-            )
         types = tuple(value.node.type for value in values)
         if self._required is not None and self._required != (types, len(names)):
             wanted, rank = self._required
