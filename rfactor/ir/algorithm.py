@@ -48,6 +48,8 @@ class Definition:
     values: tuple[Expr, ...]
     """One a component. All are read before any is written."""
     domain: ReductionDomain | None = None
+    keeps: bool = False
+    """Of the pure definition of an output: the array keeps what the caller put there, and the values are not stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -330,8 +330,13 @@ def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
             )
     type_ = T.Type(left.node.type.code, max(left.node.type.bits, right.node.type.bits))
     value, count = converted(type_, left).node, right.node
-    if count.type.code == type_.code or isinstance(count, ir.Const):
+    if count.type.code == type_.code:
         return Expr(ir.apply(op, value, converted(type_, right).node), joined(left, right))
+    if isinstance(count, ir.Const):  # the value's kind may not hold it: by the width or more, everything is shifted out
+        if count.value < 0:
+            op = ">>" if op == "<<" else "<<"
+        places = ir.Const(type_, min(abs(int(count.value)), type_.bits))
+        return Expr(ir.apply(op, value, places), joined(left, right))
     if not count.type.is_signed:  # an unsigned count that the signed type may not hold shifts everything out anyway
         count = ir.apply("min", count, ir.Const(count.type, min(type_.bits, count.type.max)))
         return Expr(ir.apply(op, value, ir.cast(type_, count)), joined(left, right))

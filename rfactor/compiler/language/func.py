@@ -20,7 +20,7 @@ from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
-from rfactor.compiler.language.undefined import kept
+from rfactor.compiler.language.undefined import is_undefined, kept
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
@@ -298,12 +298,14 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
     def _add(self, arguments: tuple[Expr, ...], values: list[Expr], domain: RDom | None, what: str) -> None:
         names = [a.node.name for a in arguments if isinstance(a.node, ir.Var) and a.node.name in self._variables]
         names += () if domain is None else domain.variable_names()
-        point = tuple(ir.Var(I32, name) for name in names)
+        point, keeps = tuple(ir.Var(I32, name) for name in names), False
         arguments = tuple(resolved(argument, point) for argument in arguments)
         values = [resolved(value, point) for value in values]
         if self.stages:
             at = tuple(argument.node for argument in arguments)
             values = [kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False)]
+        elif keeps := all(map(is_undefined, values)):
+            values = [Expr(ir.zero(value.node.type)) for value in values]
         else:
             values = [kept(f"{what} of {self.name()}", value, None) for value in values]
         references: dict[str, Any] = {}
@@ -317,7 +319,7 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         elif any(isinstance(one, RDom | RVar) for one in references.values()):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")
         references.pop(self.name(), None)
-        definition = Definition(tuple(a.node for a in arguments), tuple(v.node for v in values), loops)
+        definition = Definition(tuple(a.node for a in arguments), tuple(v.node for v in values), loops, keeps)
         self.references.update(references)
         self.stages.append(StageState(definition, default_stage_of(self, definition)))
 

@@ -11,6 +11,7 @@ from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
+    OUTERMOST,
     PLAIN,
     ROOT,
     SILENT,
@@ -214,7 +215,7 @@ def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
         raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
     owner, name = consumer._owner(), variable_name(variable)
     held = {d for state in owner.stages for d in _loops(state)}
-    if name not in held:
+    if name not in held and name != OUTERMOST:
         raise ScheduleError(
             f"{directive}({owner.name()}, {name}): {owner.name()} has no such loop; it has "
             f"{', '.join(sorted(held)) or 'none'}"

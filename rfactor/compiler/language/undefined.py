@@ -1,4 +1,8 @@
-"""Values that an update leaves as they are: `f[x] = select(c, v, undef(Int(32)))` keeps `f[x]` where `c` is false."""
+"""Values that a definition leaves as they are: `f[x] = select(c, v, undef(Int(32)))` keeps `f[x]` where `c` is false.
+
+A function that is first defined as `undef` keeps what the caller's array holds, for updates in place. Anywhere else it
+starts at 0.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,14 @@ class Undefined:
 
 
 def undef(type: Type) -> Expr:
-    """In an update, the value that is there: alone, or as a branch of `select`. Elsewhere it is refused."""
+    """The value that is there: in an update alone or as a branch of `select`, in a pure definition alone."""
     name = f"undef.{next(_calls)}"
     return Expr(ir.Var(type.ir, name), {name: Undefined(name)})
+
+
+def is_undefined(value: Expr) -> bool:
+    """Whether this is `undef` and nothing else."""
+    return isinstance(value.node, ir.Var) and isinstance(value.uses.get(value.node.name), Undefined)
 
 
 def kept(what: str, value: Expr, current: ir.Expr | None) -> Expr:
@@ -32,7 +41,9 @@ def kept(what: str, value: Expr, current: ir.Expr | None) -> Expr:
     if not names:
         return value
     if current is None:
-        raise NotImplementedError(f"undef in {what}: only updates leave values as they are; give it a value first")
+        raise NotImplementedError(
+            f"undef in {what}: it is undef as a whole, all components of it, or not at all; give it a value first"
+        )
 
     def keep(node: ir.Expr) -> ir.Expr:
         if isinstance(node, ir.Var) and node.name in names:

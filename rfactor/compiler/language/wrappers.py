@@ -126,6 +126,7 @@ def _calling(function: Function, names: Mapping[str, str]) -> Function:
         if domain is not None:
             domain = ReductionDomain(domain.variables, transform(domain.predicate, renamed))
         arguments = tuple(transform(argument, renamed) for argument in stage.arguments)
-        return Definition(arguments, tuple(transform(value, renamed) for value in stage.values), domain)
+        values = tuple(transform(value, renamed) for value in stage.values)
+        return replace(stage, arguments=arguments, values=values, domain=domain)
 
     return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))

@@ -21,10 +21,11 @@ from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.together import together
-from rfactor.compiler.lower.unroll import unroll
+from rfactor.compiler.lower.unroll import constant_extents, unroll
 from rfactor.compiler.lower.vectorize import vectorize
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument, Stmt, block
 from rfactor.ir.types import I32
 from rfactor.semantics.validity import validate
@@ -52,15 +53,27 @@ def passes(
     yield "bounds", define(bounded.definitions, bounded.body)
     checks = entry_checks(bounded, algorithm, sparse)
     body = together(bounded.body, algorithm, schedule, bounded.definitions)
-    body = flatten(define(bounded.definitions, block(checks, body)), algorithm, sparse, schedule.traces)
+    known = promised(algorithm)
+    if known:  # holds after the checks, which ask whether it does
+        body = block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
+    else:
+        body = define(bounded.definitions, block(checks, body))
+    body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
     body = partition(body)
     yield "partition", body
-    body = vectorize(unroll(body))
+    body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     yield "final", hoist(keep(records(tidy(body))))
+
+
+def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:
+    """What is required to equal a constant, by name: `f.extent.2 == 3`."""
+    conditions = (asked.condition for asked in algorithm.requirements)
+    equal = (c.args for c in conditions if isinstance(c, Op) and c.op == "==")
+    return tuple((left.name, right) for left, right in equal if isinstance(left, Var) and isinstance(right, Const))
 
 
 def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:

@@ -79,15 +79,34 @@ def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
     if not terms:
         return constant
     for term, factor in terms:
-        if depth and factor in (1, -1) and isinstance(term, Op) and term.op in ("min", "max"):
+        extreme = _choice(term) if depth and factor in (1, -1) else None
+        if extreme is not None:
+            op, arms = extreme
             rest = from_affine(tuple(t for t in terms if t[0] != term), constant, expr.type)
             join = add if factor == 1 else subtract
-            limits = [_limit(join(rest, arm), upper, depth - 1) for arm in term.args]
+            limits = [_limit(join(rest, arm), upper, depth - 1) for arm in arms]
             known = [limit for limit in limits if limit is not None]
             # Both arms of the extreme that can be taken must be known, one arm of the other suffices.
-            if (term.op == "max") == (upper == (factor == 1)):
+            if (op == "max") == (upper == (factor == 1)):
                 return (max if upper else min)(known) if len(known) == 2 else None
             return (min if upper else max)(known) if known else None
+    return None
+
+
+def _choice(term: Expr) -> tuple[str, tuple[Expr, Expr]] | None:
+    """A term as the minimum or maximum of two: `min(a, b)`, and `(min(a, b) + c) // n` as `min((a + c) // n, …)`."""
+    if not isinstance(term, Op):
+        return None
+    if term.op in ("min", "max"):
+        return term.op, (term.args[0], term.args[1])
+    count = constant_value(term.args[1]) if term.op == "//" else None
+    if count is None or count <= 0:
+        return None
+    terms, constant = affine(term.args[0])
+    for part, factor in terms:
+        if factor == 1 and isinstance(part, Op) and part.op in ("min", "max"):
+            rest = from_affine(tuple(t for t in terms if t[0] != part), constant, term.type)
+            return part.op, (divide(add(rest, part.args[0]), count), divide(add(rest, part.args[1]), count))
     return None
 
 

@@ -54,6 +54,11 @@ def _inlined_into(function: Function, inlined: dict[str, Function]) -> Function:
         domain = definition.domain
         if domain is not None:
             domain = ReductionDomain(domain.variables, new(domain.predicate))
-        return Definition(tuple(map(new, definition.arguments)), tuple(map(new, definition.values)), domain)
+        return replace(
+            definition,
+            arguments=tuple(map(new, definition.arguments)),
+            values=tuple(map(new, definition.values)),
+            domain=domain,
+        )
 
     return replace(function, pure=stage(function.pure), updates=tuple(map(stage, function.updates)))

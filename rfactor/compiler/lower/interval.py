@@ -154,7 +154,8 @@ class Intervals:
             low, high = self._plain(fact[0])[0], self._plain(fact[1])[1]
             known = self._structure(term)
             if known[0] is not None and known[0] == known[1]:
-                return known
+                constant = isinstance(term, Op) and isinstance(self._plain(term.args[1])[0], Const)
+                return known if constant or not self._is_outer(term) else (term, term)  # by this name it has the fact
             return _both(affine.maximum, known[0], low), _both(affine.minimum, known[1], high)
         return self._structure(term)
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.trace import around
 from rfactor.compiler.schedule.directives import (
+    OUTERMOST,
     SILENT,
     FunctionSchedule,
     LoopLevel,
@@ -56,7 +58,9 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     nest: Stmt = Block(())
     for function in reversed(algorithm.functions):
         own = schedule.functions[function.name]
-        stages = (specialized(function, k, own.stages[k], facts) for k in range(len(function.stages)))
+        stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
+        if function.pure.keeps and function.name in algorithm.outputs:
+            stages[0] = If(FALSE, stages[0])
         produce = Produce(function.name, block(*stages))
         for k in range(len(function.stages)):
             required += _required(own.stages[k], ())
@@ -65,6 +69,12 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             nest = block(_boxed("produce", function, produce) if told else produce, nest)
         elif own.compute.kind == "at":
             nest = _inject(nest, function, own, produce, told)
+        elif (
+            own.compute.kind == "inlined"
+            and own.store.kind == "inlined"
+            and _bound_to_a_loop(function.name, algorithm, schedule)
+        ):
+            nest = _innermost(nest, function, own.storage, produce, told)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
@@ -78,6 +88,58 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     if schedule.traces:
         nest = around("pipeline", "_".join(algorithm.outputs), (), nest)
     return Nest(nest, facts, tuple(required))
+
+
+def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> bool:
+    """Whether something that a function needs is computed in a loop of what uses the function: then it is needed there
+    itself, and not at the root."""
+    functions = {function.name: function for function in algorithm.functions}
+    needed: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one in functions and one not in needed:
+            needed.add(one)
+            waiting += called_functions(functions[one])
+    levels = (schedule.functions[one].compute for one in needed - {name})
+    return any(level.kind == "at" and level.function not in needed for level in levels)
+
+
+def called_functions(function: Function) -> set[str]:
+    """The functions that the stages of one call."""
+    return {
+        node.name
+        for stage in function.stages
+        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,)))
+        for node in walk(expr)
+        if isinstance(node, Call) and node.kind == "func"
+    }
+
+
+def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produce, told: bool) -> Stmt:
+    """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop."""
+    name, places = function.name, count()
+
+    def visit(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Block):
+            return Block(tuple(map(visit, stmt.statements)))
+        if not uses(stmt, name):
+            return stmt
+        if (
+            isinstance(stmt, For)
+            and stmt.kind != "vectorized"
+            and not (called(stmt.min, name) or called(stmt.extent, name))
+        ):
+            return replace(stmt, body=visit(stmt.body))
+        if isinstance(stmt, If) and not called(stmt.condition, name):
+            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+        if isinstance(stmt, Produce | Realize):
+            return replace(stmt, body=visit(stmt.body))
+        return _once(
+            f"{name}.{next(places)}", _realize(function, storage, _computed(function, produce, stmt, told), told)
+        )
+
+    return visit(nest)
 
 
 def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
@@ -208,12 +270,24 @@ def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], 
             return Block(tuple(map(visit, stmt.statements)))
         if isinstance(stmt, If):
             return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+        if isinstance(stmt, Produce) and stmt.name == level.function and level.variable == OUTERMOST:
+            parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
+            return replace(
+                stmt, body=block(*(visit(_once(f"{stages}{k}.{OUTERMOST}", p)) for k, p in enumerate(parts)))
+            )
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
         return stmt
 
     result = visit(nest)
     return result, any(map(is_level, seen)), sorted({n.split(".", 2)[2] for n in seen if n.startswith(stages)})
+
+
+def _once(name: str, body: Stmt) -> Stmt:
+    """`body` in a loop that runs once, so that bounds of what is computed in it are its own."""
+    if isinstance(body, For) and body.name == name:
+        return body
+    return For(name, affine.integer(0), affine.integer(1), "serial", body)
 
 
 def _no_race(stmt: Stmt, name: str, around: tuple[For, ...]) -> None:

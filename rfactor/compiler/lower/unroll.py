@@ -1,16 +1,52 @@
 """Unrolled loops as statements one after the other.
 
 unrolled for x in (m, 2): f[x] = …   ->   f[m] = …; f[m + 1] = …
+
+Where the extent differs at the end of another loop, but never exceeds a constant, each statement has a guard:
+unrolled for x in (m, min(n, 2)): f[x] = …   ->   if n > 0: f[m] = …; if n > 1: f[m + 1] = …
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
 from rfactor.errors import ScheduleError
-from rfactor.ir.expr import Expr, substitute
+from rfactor.ir.expr import Expr, Var, apply, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
+from rfactor.ir.types import I32
+
+_MOST_GUARDED = 64
+"""Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
+
+
+def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({})) -> Stmt:
+    """The flat nest whose unrolled and vectorized loops have constant extents, with a guard where it never exceeds one.
+
+    `values` are the definitions around the statement. Loops with no such bound are left as they are.
+    """
+    if isinstance(stmt, Block):
+        return block(*(constant_extents(part, values) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else constant_extents(stmt.otherwise, values)
+        return If(stmt.condition, constant_extents(stmt.then, values), otherwise)
+    if isinstance(stmt, Let):
+        inside = {**values, stmt.name: substitute(stmt.value, values)} if stmt.value.type == I32 else values
+        return replace(stmt, body=constant_extents(stmt.body, inside))
+    if isinstance(stmt, Produce | Allocate | Atomic):
+        return replace(stmt, body=constant_extents(stmt.body, values))
+    if isinstance(stmt, For):
+        loop = replace(stmt, body=constant_extents(stmt.body, values))
+        if stmt.kind not in ("unrolled", "vectorized") or affine.constant_value(stmt.extent) is not None:
+            return loop
+        most = affine.greatest(affine.tidy(substitute(stmt.extent, values)))
+        if most is None or most > _MOST_GUARDED:
+            return loop
+        guard = apply("<", affine.subtract(Var(I32, stmt.name), stmt.min), stmt.extent)
+        return replace(loop, extent=affine.integer(max(most, 0)), body=If(guard, loop.body))
+    return stmt
 
 
 def unroll(stmt: Stmt) -> Stmt:

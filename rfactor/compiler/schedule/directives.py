@@ -154,6 +154,8 @@ class LoopLevel:
     """and that loop."""
 
 
+OUTERMOST = "__outermost"
+"""The loop around all others of a stage, which runs once."""
 INLINED, ROOT = LoopLevel("inlined"), LoopLevel("root")
 
 
