@@ -67,15 +67,20 @@ def agrees(f: Any, sizes: list[int], schedule: Callable[[], Any]) -> None:
         assert same(a, b), f"{a}\n{b}\n{f.lowered()}"
 
 
+def scheduled(schedule: str, f: Any, r: Any) -> Callable[[], Any]:
+    """What gives the update one of the schedules."""
+    return lambda: SCHEDULES[schedule](f.update().atomic(), r)
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("update", UPDATES)
 def test_integers_keep_their_bits_where_iterations_meet(update: str, schedule: str) -> None:
     types = Random(update + schedule).sample(TYPES, 2)
     for type_ in types:
         f, r = histogram(UPDATES[update], type_)
-        agrees(f, [16], lambda f=f, r=r: SCHEDULES[schedule](f.update().atomic(), r))
+        agrees(f, [16], scheduled(schedule, f, r))
         g, q = whole(UPDATES[update], type_)
-        agrees(g, [], lambda g=g, q=q: SCHEDULES[schedule](g.update().atomic(), q))
+        agrees(g, [], scheduled(schedule, g, q))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

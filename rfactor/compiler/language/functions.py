@@ -91,11 +91,13 @@ def abs(value: ExprLike) -> Expr:
 
 
 def absd(a: ExprLike, b: ExprLike) -> Expr:
-    """The distance between two values; of integers as an unsigned type."""
+    """The distance between two values; of integers as an unsigned type, of truth values as one."""
     left, right = together(a, b)
     type_ = left.node.type
     if type_.is_float:
         return abs(left - right)
+    if type_.is_bool:
+        return left != right
     unsigned = Type(T.Type("uint", type_.bits))
     return _select(left < right, cast(unsigned, right - left), cast(unsigned, left - right))
 
