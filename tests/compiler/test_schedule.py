@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rfactor as hl
@@ -142,3 +143,10 @@ def test_updates_are_numbered_from_zero() -> None:
     f, _ = column_sums()
     with pytest.raises(ScheduleError, match=r"f has 1 updates, hence no update\(1\)"):
         f.update(1)
+
+
+def test_a_loop_may_be_unrolled_by_a_factor_again() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    f[x] = x * x
+    f.unroll(x, 2).unroll(x, 3)
+    assert np.array_equal(np.asarray(f.realize([13])), np.arange(13) ** 2)

@@ -218,7 +218,9 @@ class Directives:
         schedule = self._schedule()
         with self._named():
             if factor is not None:
-                inner = f"{name}.{directive}"
+                taken = loops.taken_names(schedule)
+                own = f"{name}.{directive}"
+                inner = next(free for n in count() if (free := f"{own}.{n}" if n else own) not in taken)
                 schedule = self._split(schedule, name, name, inner, factor, tail)
                 if kind != "parallel":
                     name = inner

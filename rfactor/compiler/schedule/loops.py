@@ -139,11 +139,16 @@ def countable(directive: str, greatest: int) -> None:
         raise ScheduleError(f"{directive} makes a loop that counts to {greatest}, beyond the range of i32")
 
 
-def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:
+def taken_names(stage: StageSchedule) -> set[str]:
+    """The names of its loops, and of those that were split or fused into them."""
     taken = {d.name for d in stage.dimensions}
     for relation in stage.relations:
         taken |= {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
-    taken -= gone
+    return taken
+
+
+def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:
+    taken = taken_names(stage) - gone
     for name in names:
         if name in taken:
             raise ScheduleError(f"{directive}: the name {name} is taken by another loop of this stage")
