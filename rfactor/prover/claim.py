@@ -142,6 +142,29 @@ class _Ledger:
         self.proofs[name] = verdict
         return verdict
 
+    def hold(self, conditions: Tuple, assumptions: Tuple) -> Verdict:
+        """Whether conditions hold where the assumptions do, also where data put infinities into operands."""
+        meaning = self.claim.update.meaning
+        verdict = _hold(conditions, meaning, assumptions, self.limits)
+        whole, letters = (*conditions, *assumptions), "xyz" if self.claim.lift is None else "yz"
+        if not self.signs or not isinstance(verdict, Proven) or extends(whole, self.signs, letters):
+            return verdict
+        placed = placings(whole, self.signs, letters)
+        if placed is None:
+            return Unknown("infinities may stand in too many places")
+        for values in placed:
+            there = substitute_all(whole, values)
+            nodes = (node for e in there for node in walk(e))
+            finite = frozenset(node for node in nodes if node.type.is_float and not has_infinity(node))
+            try:
+                exprs = tuple(without_infinities(e, finite) for e in there)
+            except Undefined as error:
+                return Unknown(str(error))
+            found = _hold(exprs[: len(conditions)], meaning, exprs[len(conditions) :], self.limits)
+            if not isinstance(found, Proven):
+                return found
+        return verdict
+
     def equal_numbers(
         self,
         name: Name,
@@ -323,7 +346,7 @@ def _keeps_invariant(ledger: _Ledger, op: Operator, on_y: Tuple) -> Failed | Non
     later = _at(claim.invariant, apply_update(claim.update, y))
     proof: Proven | None = None
     for conditions, assumptions in ((first, ()), (later, on_y)):
-        verdict = _hold(conditions, op.meaning, (*assumptions, *claim.assumes), ledger.limits)
+        verdict = ledger.hold(conditions, (*assumptions, *claim.assumes))
         if not isinstance(verdict, Proven):
             return Failed("invariant", verdict)
         proof = verdict if proof is None else Proven(verdict.method, proof.ms + verdict.ms)
@@ -460,7 +483,7 @@ def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
             (_at(claim.invariant, e), ()),
             (_at(claim.invariant, op(s, t)), on_s + on_t),
         ):
-            verdict = _hold(conditions, op.meaning, assumptions, ledger.limits)
+            verdict = ledger.hold(conditions, assumptions)
             if not isinstance(verdict, Proven):
                 return Failed("invariant", verdict)
             ledger.proofs["invariant"] = verdict
