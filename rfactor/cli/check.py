@@ -15,6 +15,7 @@ from rfactor.errors import Error
 
 if TYPE_CHECKING:
     from rfactor.ir.types import Type
+    from rfactor.ir.unknown import Signature
     from rfactor.matcher.answer import Answer
 
 EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
@@ -25,6 +26,12 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option("--type", "type_", default="i32", metavar="TYPE", help="Type of names that nothing else types.")
 @click.option("--types", default="", metavar="NAME=TYPE,…", help="Types of single names, as x0=u8,i=i32.")
 @click.option("--const", default="", metavar="NAME,…", help="Names that stay the same through the loop (k… always do).")
+@click.option(
+    "--function",
+    multiple=True,
+    metavar='"NAME: TYPE, … -> TYPE"',
+    help="Type of a function that is not known otherwise.",
+)
 @click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
 @click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -40,6 +47,7 @@ def check(
     type_: str,
     types: str,
     const: str,
+    function: tuple[str, ...],
     semantics: str,
     timeout: float,
     as_json: bool,
@@ -52,6 +60,7 @@ def check(
     """Is there an associative operator behind the serial update x := UPDATE? Prove it, or show why not.
 
     Accumulators are x (= x0), x1, …; k, k0, … are constants of the loop; every other name is data of the iteration.
+    A function of no known name may be any function: a yes holds for all of them.
 
     \b
     Examples:
@@ -77,6 +86,7 @@ def check(
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
     settings = {
         "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics, "timeout": timeout,
+        "functions": _functions(function),
     }  # fmt: skip
     if operator:
         from rfactor.cli.operators import check_operator
@@ -98,6 +108,7 @@ def _check_types(settings: dict[str, Any]) -> None:
     known_type(settings["type"])
     for name in settings["types"].values():
         known_type(name)
+    settings["functions"] = known_signatures(settings.get("functions") or {})
 
 
 def known_type(name: object) -> Type:
@@ -150,6 +161,29 @@ def _typed_names(text: str) -> dict[str, str]:
             raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {part!r}")
         result[name] = type_
     return result
+
+
+def _functions(texts: tuple[str, ...]) -> dict[str, str]:
+    """Types of functions by name. Raises `click.UsageError`."""
+    result = {}
+    for text in texts:
+        name, colon, signature = (piece.strip() for piece in text.partition(":"))
+        if not colon or not name.isidentifier():
+            raise click.UsageError(f'--function takes "h: i32, i32 -> f32", not {text!r}')
+        result[name] = signature
+    return result
+
+
+def known_signatures(functions: object) -> dict[str, Signature]:
+    """Types of functions given by name. Raises `rfactor.Error`."""
+    from rfactor.ir.unknown import parse_signature
+
+    if not isinstance(functions, dict):
+        raise Error('functions is an object of names and types, such as {"h": "i32 -> f32"}')
+    try:
+        return {name: parse_signature(str(text)) for name, text in functions.items()}
+    except ValueError as error:
+        raise Error(str(error)) from None
 
 
 def _read(path: str) -> str:
@@ -230,5 +264,6 @@ def _case(case: Any, timeout: float) -> tuple[str, dict[str, Any]]:
         raise Error(f"semantics is wrap or math, not {semantics!r}")
     settings = {
         "type": case.get("type") or "i32", "types": types, "const": const, "semantics": semantics, "timeout": timeout,
+        "functions": case.get("functions") or {},
     }  # fmt: skip
     return update, settings

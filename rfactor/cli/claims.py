@@ -13,6 +13,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show
 from rfactor.ir.types import BOOL, Type
+from rfactor.ir.unknown import Functions, signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.report import names_of, values_json
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
@@ -44,34 +45,41 @@ def read_claim(record: Any) -> Claim:
     """The claim in an object with `update`, `operator`, `identity`, `data` or `lift`. Raises `rfactor.Error`."""
     if not isinstance(record, dict) or not isinstance(record.get("update"), str):
         raise Error("a claim is a JSON object with update, operator, identity and data (or lift) as in check --json")
-    from rfactor.cli.check import known_type
+    from rfactor.cli.check import known_signatures, known_type
 
+    functions = known_signatures(record.get("functions") or {})
     types = {name: known_type(t) for name, t in (record.get("types") or {}).items()}
     meaning = record.get("semantics") or "wrap"
     if meaning not in ("wrap", "math"):
         raise Error(f"semantics is wrap or math, not {meaning!r}")
     update = parse_update(
-        record["update"], known_type(record.get("type") or "i32"), types, record.get("const") or (), Meaning(meaning)
+        record["update"],
+        known_type(record.get("type") or "i32"),
+        types,
+        record.get("const") or (),
+        Meaning(meaning),
+        functions,
     )
+    functions = functions | signatures(update.components)
     inputs = {v.name: v.type for v in names_of(update)}
     constants = {name: t for name, t in inputs.items() if name in update.constants}
     outside = {name: t for name, t in inputs.items() if name not in {x.name for x in update.accumulators}}
     invariant_types = update.types
     lift = None
     if record.get("lift") is not None:
-        lift = _lift(record["lift"], update, constants, outside)
+        lift = _lift(record["lift"], update, constants, outside, functions)
         invariant_types = lift.types
     over_y = _operands("y", invariant_types) | constants
     return Claim(
         update,
-        operator=None if lift else _exprs(record, "operator", _pair(update.types) | constants, update.types),
+        operator=None if lift else _exprs(record, "operator", _pair(update.types) | constants, update.types, functions),
         identity=None
         if lift or record.get("identity") is None
         else _identity(record["identity"], constants, update.types),
-        data=None if lift else _exprs(record, "data", outside, update.types),
+        data=None if lift else _exprs(record, "data", outside, update.types, functions),
         lift=lift,
-        invariant=tuple(parse_expr(t, over_y, BOOL) for t in _texts(record, "invariant")),
-        assumes=tuple(parse_expr(t, outside, BOOL) for t in _texts(record, "assumes")),
+        invariant=tuple(parse_expr(t, over_y, BOOL, functions) for t in _texts(record, "invariant")),
+        assumes=tuple(parse_expr(t, outside, BOOL, functions) for t in _texts(record, "assumes")),
     )
 
 
@@ -90,11 +98,13 @@ def _texts(record: dict[str, Any], key: str) -> list[str]:
     return texts
 
 
-def _exprs(record: dict[str, Any], key: str, names: dict[str, Type], types: tuple[Type, ...]) -> tuple[Expr, ...]:
+def _exprs(
+    record: dict[str, Any], key: str, names: dict[str, Type], types: tuple[Type, ...], functions: Functions
+) -> tuple[Expr, ...]:
     texts = _texts(record, key)
     if len(texts) != len(types):
         raise ParseError(f"{key} has {len(texts)} parts where {len(types)} are needed")
-    return tuple(parse_tuple(text, names, [type_])[0] for text, type_ in zip(texts, types, strict=True))
+    return tuple(parse_tuple(text, names, [type_], functions)[0] for text, type_ in zip(texts, types, strict=True))
 
 
 def _identity(texts: Any, names: dict[str, Type], types: tuple[Type, ...]) -> tuple[Expr, ...]:
@@ -111,7 +121,9 @@ def _identity(texts: Any, names: dict[str, Type], types: tuple[Type, ...]) -> tu
     return tuple(parts)
 
 
-def _lift(record: Any, update: Update, constants: dict[str, Type], outside: dict[str, Type]) -> Lift:
+def _lift(
+    record: Any, update: Update, constants: dict[str, Type], outside: dict[str, Type], functions: Functions
+) -> Lift:
     from rfactor.cli.check import known_type
 
     if not isinstance(record, dict):
@@ -120,10 +132,10 @@ def _lift(record: Any, update: Update, constants: dict[str, Type], outside: dict
     onto = _operands("x", update.types) | _operands("y", types) | constants
     return Lift(
         types,
-        _exprs(record, "data", outside, types),
-        _exprs(record, "operator", _pair(types) | constants, types),
+        _exprs(record, "data", outside, types, functions),
+        _exprs(record, "operator", _pair(types) | constants, types, functions),
         _identity(record.get("identity"), constants, types),
-        _exprs(record, "apply", onto, update.types),
+        _exprs(record, "apply", onto, update.types, functions),
     )
 
 

@@ -14,6 +14,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show
 from rfactor.ir.types import Type
+from rfactor.ir.unknown import signatures
 from rfactor.matcher.check import as_type
 from rfactor.matcher.report import values_json
 from rfactor.prover import defined
@@ -50,6 +51,10 @@ def parse_operator(text: str, settings: dict[str, Any]) -> Operator:
         for name in (f"y{i}", *(["y"] if i == 0 else [])):
             declared.setdefault(name, type_)
     update = parse_update(text, default, declared, (), Meaning(settings["semantics"]))
+    for name in signatures(update.components):
+        raise ParseError(
+            f"unknown function {name!r}: the laws of an operator that calls any function are not decided: {text}"
+        )
     renamed: dict[str, Expr] = {"y": Var(update.types[0], "y0")}
     components = tuple(substitute(e, renamed) if "y" in names(e) else e for e in update.components)
     op = Operator(components, update.types, update.meaning)

@@ -19,6 +19,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
+from rfactor.ir.unknown import sampled
 
 Array = NDArray[Any]
 Floats = Literal["ieee", "real"]
@@ -34,7 +35,7 @@ def evaluate(expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WR
     """The value of `expr` where each variable has the array in `env` (all broadcast together).
 
     Arrays have the variable's dtype, or hold Python integers, `Fraction`s and floats where the meaning is unbounded or
-    real. Calls of functions and images are not evaluated here: `KeyError`.
+    real. Unknown functions are those that samples take; calls of Funcs and images have no value: `KeyError`.
     """
     evaluator = _Evaluator(env, meaning, floats)
     with np.errstate(all="ignore"):
@@ -146,7 +147,17 @@ class _Evaluator:
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             args = [self.memo[arg] for arg in expr.args]
             return _intrinsic(expr, args, self.boxed(expr.type))
+        if isinstance(expr, Call) and expr.kind == "unknown":
+            return self.unknown(expr, [self.memo[arg] for arg in expr.args])
         raise KeyError(f"{expr} has no value by itself")
+
+    def unknown(self, expr: Call, args: list[Array]) -> Array:
+        """The function that samples take, element by element."""
+        rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
+        values = [sampled(expr.name, expr.type, self.meaning, row) for row in rows]
+        if not self.boxed(expr.type):
+            return np.array(values, dtype=dtype_of(expr.type))
+        return _objects([_real(v) for v in values] if expr.type.is_float else values)
 
     def cast(self, value: Array, old: Type, new: Type) -> Array:
         if new.is_bool:

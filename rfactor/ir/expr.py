@@ -18,6 +18,7 @@ from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.types import BOOL, Type
 
 Value = bool | int | float
+CallKind = Literal["intrinsic", "unknown", "func", "image"]
 Shape = Literal["numeric", "bits", "compare", "logic", "integer", "real"]
 
 
@@ -237,12 +238,13 @@ _OPS: dict[tuple[object, ...], Op] = {}
 
 
 class Call(Expr):
-    """Value `index` of a call: of an intrinsic, or (in algorithms) of a Func or an image at a point."""
+    """Value `index` of a call: of an intrinsic, of a function of which only its type is known (`unknown`), or (in
+    algorithms) of a Func or an image at a point."""
 
     __slots__ = ("args", "index", "kind", "name")
     name: str
     args: tuple[Expr, ...]
-    kind: Literal["intrinsic", "func", "image"]
+    kind: CallKind
     index: int
 
     def __init__(
@@ -250,7 +252,7 @@ class Call(Expr):
         type: Type,
         name: str,
         args: tuple[Expr, ...],
-        kind: Literal["intrinsic", "func", "image"] = "intrinsic",
+        kind: CallKind = "intrinsic",
         index: int = 0,
     ) -> None:
         _set(self, "type", type)

@@ -3,21 +3,28 @@
 A type is inferred for every part before anything is built: operands of one operation share a type *cell*, a name has
 one cell wherever it occurs, and literals take the type of the cell they end up in. A name that is not declared takes
 the type of the declared names it is combined with, otherwise the default; used directly as a condition, it is `bool`.
+A function of no known name has one cell for each argument and one for its value, wherever it is called; a value of
+which nothing else tells the type has that of the first argument.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import difflib
+import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from rfactor.errors import ParseError, TypeMismatch
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
 from rfactor.ir.intrinsics import INTRINSICS, REAL_FUNCTIONS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
+from rfactor.ir.unknown import Functions
 from rfactor.ir.update import Update
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -80,6 +87,17 @@ _Build = Callable[[], Expr]
 
 
 @dataclass(slots=True)
+class _Function:
+    """The types of a function of no known name."""
+
+    arguments: list[_Cell]
+    result: _Cell
+    passed: list[tuple[_Cell, _Cell]] = field(default_factory=list)
+    """The cell of an argument, and that of what is passed."""
+    is_condition: bool = False
+
+
+@dataclass(slots=True)
 class _Parser:
     text: str
     declared: Mapping[str, Type]
@@ -91,6 +109,10 @@ class _Parser:
     """Other spellings of names."""
     settled: bool = False
     names: dict[str, _Cell] = field(default_factory=dict)
+    functions: Functions = field(default_factory=dict)
+    """Declared functions."""
+    unknown: dict[str, _Function] = field(default_factory=dict)
+    """Functions of no known name, as far as their types are known."""
     conditions: list[str] = field(default_factory=list)
     """Undeclared names used directly as conditions."""
     deferred: list[tuple[_Cell, _Cell, ast.AST]] = field(default_factory=list)
@@ -133,6 +155,8 @@ class _Parser:
         if isinstance(node, ast.Name) and node.id not in _CONSTANT_NAMES:
             self.conditions.append(self.aliases.get(node.id, node.id))
         _, build = self.visit(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.unknown:
+            self.unknown[node.func.id].is_condition = True
 
         def checked() -> Expr:
             expr = build()
@@ -300,8 +324,42 @@ class _Parser:
             return cell, build
         if name in _MEANT:
             raise self.error(f"unknown function {name!r}; write {_MEANT[name]}(…)", node)
-        functions = ", ".join(["min", "max", "abs", "clamp", "select", *REAL_FUNCTIONS, *BY_NAME])
-        raise self.error(f"unknown function {name!r}; functions are {functions}", node)
+        known = ["min", "max", "abs", "clamp", "select", *REAL_FUNCTIONS, *BY_NAME]
+        if name not in self.functions:
+            if _has_a_meaning(name):
+                raise self.error(f"unknown function {name!r}; functions are {', '.join(known)}", node)
+            close = difflib.get_close_matches(name, known, 1, 0.8)
+            if close:
+                raise self.error(f"unknown function {name!r}; is {close[0]} meant? Or declare its type", node)
+        return self.unknown_call(node, name, args)
+
+    def unknown_call(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
+        """A call of a function of which only the types are known."""
+        function = self.unknown.get(name)
+        if function is None:
+            if not args:
+                raise self.error(f"{name} has no arguments; a value that stays the same is a name, as k", node)
+            declared = self.functions.get(name)
+            function = self.unknown[name] = (
+                _Function([_Cell() for _ in args], _Cell())
+                if declared is None
+                else _Function([_Cell(type=t) for t in declared.arguments], _Cell(type=declared.result))
+            )
+        count = len(function.arguments)
+        if len(args) != count:
+            raise self.error(f"{name} takes {count} argument{'s' * (count != 1)}, {len(args)} given", node)
+        builds = []
+        for arg, own in zip(args, function.arguments, strict=True):
+            cell, build = self.visit(arg)
+            self.unify(own, cell, node)
+            function.passed.append((own, cell))
+            builds.append(build)
+        result = function.result
+
+        def build_call() -> Expr:
+            return Call(self.resolve(result), name, tuple(build() for build in builds), "unknown")
+
+        return result, build_call
 
     def same_call(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
         cell, builds = self.alike(node, args)
@@ -336,10 +394,20 @@ class _Parser:
             root = self.names[name].root()
             if root.type is None and name not in self.accumulators:
                 root.type = BOOL
-        for cell in self.names.values():
+        for function in self.unknown.values():
+            for own, cell in function.passed:
+                if own.root().type is None and cell.root().produced:
+                    own.root().type = cell.root().type
+            if function.is_condition and function.result.root().type is None:
+                function.result.root().type = BOOL
+        for cell in [*self.names.values(), *(arg for f in self.unknown.values() for arg in f.arguments)]:
             root = cell.root()
             if root.type is None:
                 root.type = self.default
+        for function in self.unknown.values():
+            result = function.result.root()
+            if result.type is None:
+                result.type = function.arguments[0].root().type
         self.settled = True
         for a, b, node in self.deferred:
             self.unify(a, b, node)
@@ -347,6 +415,14 @@ class _Parser:
 
 def _produced(type: Type) -> _Cell:
     return _Cell(type=type, produced=True)
+
+
+_NO_FUNCTIONS: Functions = MappingProxyType({})
+
+
+def _has_a_meaning(name: str) -> bool:
+    """Whether people know a function of this name: it is not any function."""
+    return name.startswith("_") or hasattr(builtins, name) or hasattr(math, name) or name in INTRINSICS
 
 
 def _syntax(text: str) -> list[ast.expr]:
@@ -410,15 +486,18 @@ def _depth(root: ast.AST) -> int:
     return deepest
 
 
-def parse_tuple(text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = ()) -> tuple[Expr, ...]:
+def parse_tuple(
+    text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = (), functions: Functions = _NO_FUNCTIONS
+) -> tuple[Expr, ...]:
     """The components of `text`, over the names in `types` alone.
 
-    `expected` gives the type of each component where it is known; a literal alone needs it. Raises `ParseError`.
+    `expected` gives the type of each component where it is known; a literal alone needs it. `functions` are those of
+    which only the types are known. Raises `ParseError`.
     """
     components = _syntax(text)
     if expected and len(expected) != len(components):
         raise ParseError(f"{len(components)} components where {len(expected)} are needed: {text}")
-    parser = _Parser(text.strip(), types, I32, closed=True)
+    parser = _Parser(text.strip(), types, I32, closed=True, functions=functions)
     builds = []
     for node, type_ in zip(components, expected or [None] * len(components), strict=True):
         cell, build = parser.visit(node)
@@ -429,9 +508,11 @@ def parse_tuple(text: str, types: Mapping[str, Type], expected: Sequence[Type | 
     return tuple(build() for build in builds)
 
 
-def parse_expr(text: str, types: Mapping[str, Type], expected: Type | None = None) -> Expr:
-    """One expression over the names in `types` alone. Raises `ParseError`."""
-    components = parse_tuple(text, types, [expected])
+def parse_expr(
+    text: str, types: Mapping[str, Type], expected: Type | None = None, functions: Functions = _NO_FUNCTIONS
+) -> Expr:
+    """One expression over the names in `types` alone, as `parse_tuple` reads it. Raises `ParseError`."""
+    components = parse_tuple(text, types, [expected], functions)
     return components[0]
 
 
@@ -441,16 +522,24 @@ def parse_update(
     types: Mapping[str, Type] | None = None,
     constants: Collection[str] = (),
     meaning: Meaning = Meaning.WRAP,
+    functions: Functions = _NO_FUNCTIONS,
 ) -> Update:
     """The update `x0, x1, … := text`. `x` is `x0`; `k`, `k0`, … and `constants` stay the same; other names are data.
 
-    `default` is the type of names that `types` neither declares nor determines. Raises `ParseError`.
+    `default` is the type of names that `types` neither declares nor determines. `functions` are the types of functions
+    of which nothing else is known; those of others are inferred. Raises `ParseError`.
     """
     components = _syntax(text)
     accumulators = [f"x{i}" for i in range(len(components))]
     declared = {("x0" if name == "x" else name): type_ for name, type_ in (types or {}).items()}
     parser = _Parser(
-        text.strip(), declared, default, closed=False, aliases={"x": "x0"}, accumulators=frozenset(accumulators)
+        text.strip(),
+        declared,
+        default,
+        closed=False,
+        accumulators=frozenset(accumulators),
+        aliases={"x": "x0"},
+        functions=functions,
     )
     parts = [parser.visit(node) for node in components]
     for name, node, (cell, _) in zip(accumulators, components, parts, strict=True):

@@ -63,6 +63,8 @@ def _show(expr: Expr, known: bool) -> tuple[str, int]:
         return text, _PRECEDENCE["neg"] if text.startswith("-") else _ATOM
     if isinstance(expr, Var):
         return expr.name, _ATOM
+    if isinstance(expr, Call) and expr.kind == "unknown":
+        return f"{expr.name}({', '.join(show(arg, False) for arg in expr.args)})", _ATOM
     if isinstance(expr, Call):
         settled = known or _evident(expr)
         text = ", ".join(show(arg, settled or expr.kind != "intrinsic") for arg in expr.args)

@@ -8,7 +8,9 @@ from dataclasses import replace
 from rfactor.ir.expr import Expr, Op, Var, substitute, variables, walk
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.unknown import unknown_calls
 from rfactor.ir.update import Update
+from rfactor.matcher import instances
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.instance import Refutation, of_whole
@@ -82,9 +84,7 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
     lifted = Lifter(solver).lift(update)
     if lifted is not None:
         return _lifted(update, lifted)
-    refuted = None
-    for part in _apart(update, solver):
-        refuted = refuted or _refuted_part(update, part, limits)
+    refuted = _refuted(update, _apart(update, solver), limits)
     if refuted is not None:
         return Answer(
             update,
@@ -166,6 +166,15 @@ def _apart(update: Update, solver: Solver) -> list[Subgraph]:
     failing = [group for group in groups if solver.solve(restrict(update, group), thorough=True) is None]
     others = [group for group in groups if group not in failing]
     return list(joined(update, failing, others)[-1])
+
+
+def _refuted(update: Update, parts: list[Subgraph], limits: Limits) -> Refutation | None:
+    """The first refutation of a part; of unknown functions, where they are plain ones."""
+
+    def tried(one: Update) -> Refutation | None:
+        return next(filter(None, (_refuted_part(one, part, limits) for part in parts)), None)
+
+    return instances.refuted(update, tried) if unknown_calls(update.components) else tried(update)
 
 
 def _refuted_part(update: Update, part: Subgraph, limits: Limits) -> Refutation | None:

@@ -9,6 +9,7 @@ from typing import Any
 from rfactor.ir.expr import Expr, Value, Var, variables
 from rfactor.ir.graph import closures
 from rfactor.ir.printer import show, show_tuple
+from rfactor.ir.unknown import signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
 
@@ -19,6 +20,7 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
     """The object of `rfactor check --json`; expressions are text in the syntax that the parser reads."""
     update = answer.update
     lift = answer.lift
+    functions = {name: str(signature) for name, signature in signatures(update.components).items()}
     return {
         "update": text if text is not None else show_tuple(update.components),
         "types": {var.name: str(var.type) for var in names_of(update)},
@@ -42,7 +44,7 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
             for proof in answer.proofs
         ],
         "ms": round(answer.ms, 3),
-    }
+    } | ({"functions": functions} if functions else {})
 
 
 def names_of(update: Update) -> tuple[Var, ...]:
@@ -111,6 +113,8 @@ def to_text(answer: Answer, text: str) -> str:
         lines.append(f"where       {show_tuple(answer.invariant)}")
     if answer.assumes:
         lines.append(f"assuming    {show_tuple(answer.assumes)}")
+    for name, signature in signatures(update.components).items():
+        lines.append(f"function    {name}: {signature}, which may be any function")
     if answer.reason:
         lines.append(f"because     {answer.reason}")
     if names_of(update)[len(update.types) :] and not _reads_itself(update):

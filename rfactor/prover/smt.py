@@ -144,6 +144,9 @@ class Terms:
             return variable
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             return self.uninterpreted(expr.type, ("call", expr.name), expr.args)
+        if isinstance(expr, Call) and expr.kind == "unknown":
+            signature = (expr.type, *(arg.type for arg in expr.args))
+            return self.uninterpreted(expr.type, ("unknown", expr.name, signature), expr.args)
         if not isinstance(expr, Op):
             raise _NoTerm(f"{expr} is not an expression of its arguments alone")
         args = [self.term(arg) for arg in expr.args]

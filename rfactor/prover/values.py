@@ -77,7 +77,7 @@ class Values(Comparisons):
                 return self.boolean(("var", expr.name), state)
             return self.opaque("var", expr.name, expr.type)
         if isinstance(expr, Call):
-            return self.call(expr, state)
+            return self.unknown(expr, state) if expr.kind == "unknown" else self.call(expr, state)
         raise Unsupported
 
     def boolean(self, description: Hashable, state: State) -> bool:
@@ -251,6 +251,21 @@ class Values(Comparisons):
                     self.asking.remove(expr)
         order, low, high = self.place(type_, value, {}, state)
         return "strict" in (order.path(low, high), order.path(high, low))
+
+    def unknown(self, expr: Call, state: State) -> SymbolicValue:
+        """A function of which only congruence is known: one atom for equal arguments."""
+        parts: list[Hashable] = []
+        for arg in expr.args:
+            if arg.type.is_bool:
+                parts.append(self.condition(arg, state))
+                continue
+            value = self.number(arg, state)
+            if self.infinite and self.meets_infinity(value):
+                raise Unsupported
+            parts.append(key(value))
+        if expr.type.is_bool:
+            return self.boolean(("unknown", expr.name, *parts), state)
+        return self.opaque("unknown", expr.name, expr.type, *parts)
 
     def call(self, expr: Call, state: State) -> Polynomial:
         if expr.kind != "intrinsic":

@@ -16,6 +16,7 @@ from rfactor.ir.expr import Const, Expr, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import BOOL, Type, parse_type
+from rfactor.ir.unknown import parse_signature
 from rfactor.ir.update import Update
 
 Row = list[Any]
@@ -33,13 +34,14 @@ class Judge:
         self.random = np.random.default_rng(seed)
         types = {name: parse_type(t) for name, t in answer["types"].items()}
         self.meaning = Meaning(answer["semantics"])
-        self.update: Update = parse_update(answer["update"], types["x0"], types, const, self.meaning)
+        self.functions = {name: parse_signature(text) for name, text in answer.get("functions", {}).items()}
+        self.update: Update = parse_update(answer["update"], types["x0"], types, const, self.meaning, self.functions)
         nodes = {node for component in self.update.components for node in walk(component)}
         self.literals = sorted({int(n.value) for n in nodes if isinstance(n, Const) and n.type.is_int})
         own = {x.name for x in self.update.accumulators}
         self.constants = {n: t for n, t in types.items() if n in self.update.constants}
         self.outside = {n: t for n, t in types.items() if n not in own}
-        self.assumes = [parse_expr(t, self.outside, BOOL) for t in answer["assumes"]]
+        self.assumes = [parse_expr(t, self.outside, BOOL, self.functions) for t in answer["assumes"]]
 
     def check(self) -> None:
         """Raises `Wrong` at the first false claim."""
@@ -141,7 +143,7 @@ class Judge:
     def parse(self, texts: Sequence[str], names: Mapping[str, Type], types: Sequence[Type]) -> list[Expr]:
         result = []
         for text, type_ in zip(texts, types, strict=True):
-            expr = parse_expr(text, names, type_)
+            expr = parse_expr(text, names, type_, self.functions)
             if expr.type != type_:
                 raise Wrong(f"{text} has type {expr.type}, not {type_}")
             result.append(expr)

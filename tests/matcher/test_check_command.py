@@ -71,7 +71,7 @@ def test_a_no_shows_values_and_says_where_overflow_is_to_blame() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["x + "], ["x +; a"], ["x + a", "--type", "i33"], ["x0, x2"], ["x + f(a)"], ["x + 300", "--type", "u8"],
+    [["x + "], ["x +; a"], ["x + a", "--type", "i33"], ["x0, x2"], ["x + gcd(a)"], ["x + 300", "--type", "u8"],
      ["x + a", "--types", "a"], [], ["x + a", "--timeout", "0"], ["--batch", "/nowhere.jsonl"], ["--claim", "/nowhere"],
      ["__import__('os').getcwd()"]],
 )  # fmt: skip
@@ -163,6 +163,27 @@ def test_a_claim_is_proved_again_from_its_own_object(update: str, tmp_path: Path
         record["data"] = [*record["data"][:-1], "1 + a"]
         file.write_text(json.dumps(record))
         assert run("--claim", str(file))[0] == 1
+
+
+def test_functions_of_no_known_name_are_any_function(tmp_path: Path) -> None:
+    update = "select(h(a, b) > h(x0, x1), a, x0), select(h(a, b) > h(x0, x1), b, x1)"
+    answer = run_json(update, "--types", "b=u8", "--function", "h: i32, u8 -> f32")
+    assert (answer["verdict"], answer["functions"]) == ("associative", {"h": "i32, u8 -> f32"})
+    assert answer["types"]["x1"] == "u8"
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps(answer))
+    assert run("--claim", str(path))[0] == 0
+    path.write_text(json.dumps(answer | {"operator": [text.replace(">", "<") for text in answer["operator"]]}))
+    assert run("--claim", str(path))[0] == 1
+    line, read = batch_line(json.dumps({"update": update, "functions": {"h": "i32, u8 -> f32"}}), 3.0)
+    assert read
+    assert line["operator"] == answer["operator"]
+    no = run_json("select(p(a, x), a, x)")
+    assert no["verdict"] == "not_associative"
+    assert "where p(u0, u1) = " in no["reason"]
+    _, text = run(update)
+    assert "h: i32, i32 -> i32, which may be any function" in text
+    assert batch_line('{"update": "x", "functions": ["h"]}', 3.0)[0]["error"].startswith("functions is an object")
 
 
 def test_explanations_and_drawings(tmp_path: Path) -> None:
