@@ -64,3 +64,10 @@ class Answer:
     reason: str | None = None
     proofs: tuple[ProofRecord, ...] = field(default=())
     ms: float = 0.0
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the proof over the reals leaves open on floats, one sentence each."""
+        from rfactor.matcher.caveats import of_lifting
+
+        return () if self.lift is None else of_lifting(self.update, self.lift)

@@ -44,7 +44,7 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
             for proof in answer.proofs
         ],
         "ms": round(answer.ms, 3),
-    } | ({"functions": functions} if functions else {})
+    } | {key: value for key, value in (("functions", functions), ("caveats", list(answer.caveats))) if value}
 
 
 def names_of(update: Update) -> tuple[Var, ...]:
@@ -113,6 +113,7 @@ def to_text(answer: Answer, text: str) -> str:
         lines.append(f"where       {show_tuple(answer.invariant)}")
     if answer.assumes:
         lines.append(f"assuming    {show_tuple(answer.assumes)}")
+    lines += [f"caveat      {sentence}" for sentence in answer.caveats]
     for name, signature in signatures(update.components).items():
         lines.append(f"function    {name}: {signature}, which may be any function")
     if answer.reason:
