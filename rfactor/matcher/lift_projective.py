@@ -1,8 +1,9 @@
 """Liftings to projective maps: quotients of sums of the state by one another, as (a*x + b)/(c*x + d).
 
-x -> N(x)/D(x), with N and D linear, is a matrix up to a factor, and matrices are closed under composition; a run divides
-once, at its end. Where the loop divides by no zero, neither does that: its divisor is the product of the loop's. Continued
-fractions, sums of velocities and of tangents, resistors in parallel and in series, odds by Bayes' rule.
+x -> N(x)/D(x), with N and D linear, is a matrix up to a factor, and matrices are closed under composition; a run
+divides once, at its end. Where the loop divides by no zero, neither does that: its divisor is the product of the
+loop's. Continued fractions, sums of velocities and of tangents, resistors in parallel and in series, odds by Bayes'
+rule.
 """
 
 from __future__ import annotations
