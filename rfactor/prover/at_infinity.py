@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute_all, variables
+from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute_all, variables, walk
 from rfactor.prover.infinity import Undefined, has_infinity, is_infinite, may_be_infinite, without_infinities
 
 _PLACINGS = 64
@@ -33,7 +33,7 @@ def infinite_components(data: Sequence[Expr], operator: Sequence[Expr]) -> Signs
             before = dict(found)
             placed = placings(operator, before, "xy")
             if placed is None:
-                return anything
+                return _of_one_sign(found, operator) or anything
             for values in placed:
                 for i, part in zip(floats, substitute_all([operator[i] for i in floats], values), strict=True):
                     _note(found, i, without_infinities(part))
@@ -42,6 +42,20 @@ def infinite_components(data: Sequence[Expr], operator: Sequence[Expr]) -> Signs
     except Undefined:
         return anything
     return found
+
+
+def _of_one_sign(found: Signs, operator: Sequence[Expr]) -> Signs | None:
+    """The components that infinities of one sign reach by minima, maxima and sums: there they stay of that sign."""
+    ends = frozenset[float]().union(*found.values(), _literal_ends(operator))
+    reached = set(found)
+    while True:
+        infinite = frozenset(f"{letter}{i}" for letter in "xy" for i in reached)
+        held = [i for i in range(len(operator)) if has_infinity(operator[i]) or names(operator[i]) & infinite]
+        if len(ends) != 1 or not all(_extends(operator[i], infinite, True) for i in held):
+            return None
+        if reached.issuperset(i for i in held if operator[i].type.is_float):
+            return dict.fromkeys(sorted(reached), ends)
+        reached.update(i for i in held if operator[i].type.is_float)
 
 
 def _note(found: dict[int, frozenset[float]], component: int, value: Expr) -> None:
@@ -54,10 +68,21 @@ def _note(found: dict[int, frozenset[float]], component: int, value: Expr) -> No
 
 
 def extends(sides: Sequence[Expr], signs: Signs, letters: str) -> bool:
-    """Whether an equation between finite operands called by the letters, and conditions on them, hold at infinity."""
+    """Whether an equation between finite operands called by the letters, and conditions on them, hold at infinity.
+
+    Infinite literals of the same one sign are values at infinity already.
+    """
     infinite = frozenset(f"{letter}{i}" for letter in letters for i in signs)
-    one_sign = len(frozenset[float]().union(*signs.values())) == 1
-    return all(_extends(side, infinite, one_sign) and not has_infinity(side) for side in sides)
+    found = frozenset[float]().union(*signs.values(), _literal_ends(sides))
+    return (len(found) == 1 or not any(map(has_infinity, sides))) and all(
+        _extends(side, infinite, len(found) == 1) for side in sides
+    )
+
+
+def _literal_ends(sides: Sequence[Expr]) -> frozenset[float]:
+    """The infinities that stand in expressions as literals."""
+    held = (node for side in sides if has_infinity(side) for node in walk(side))
+    return frozenset(float(node.value) for node in held if isinstance(node, Const) and is_infinite(node))
 
 
 def _extends(expr: Expr, infinite: frozenset[str], one_sign: bool) -> bool:
@@ -68,7 +93,9 @@ def _extends(expr: Expr, infinite: frozenset[str], one_sign: bool) -> bool:
     if expr.type.is_bool:
         return _decided(expr, infinite)
     if expr.op == "-":
-        return names(expr.args[1]).isdisjoint(infinite) and _extends(expr.args[0], infinite, one_sign)
+        subtracted = expr.args[1]
+        free = names(subtracted).isdisjoint(infinite) and not has_infinity(subtracted)
+        return free and _extends(expr.args[0], infinite, one_sign)
     parts = expr.args[1:] if expr.op == "select" else expr.args
     if expr.op == "select" and not _decided(expr.args[0], infinite):
         return False
@@ -81,7 +108,7 @@ def _decided(condition: Expr, infinite: frozenset[str]) -> bool:
     """Whether a condition is decided at infinity as it is at large numbers."""
     if names(condition).isdisjoint(infinite) or isinstance(condition, Var):
         return True
-    if not isinstance(condition, Op):
+    if not isinstance(condition, Op) or has_infinity(condition):
         return False
     if all(arg.type.is_bool for arg in condition.args):
         return all(_decided(arg, infinite) for arg in condition.args)

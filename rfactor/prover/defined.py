@@ -6,11 +6,13 @@ none either is an obligation of its own.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from rfactor.ir.expr import Const, Expr, Op, apply, const, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, names, walk
+from rfactor.prover.infinity import has_infinity
 
 _STATE = re.compile(r"[xyz]\d+")
 
@@ -47,6 +49,41 @@ def _of(node: Expr, found: dict[Expr, dict[Expr, None]], everywhere: bool) -> di
     if isinstance(node, Op) and node.op == "/":
         divisor = node.args[1]
         depends = not isinstance(divisor, Const) and any(map(_STATE.fullmatch, names(divisor)))
+        if _is_positive(divisor):
+            return own
         if depends or (everywhere and not (isinstance(divisor, Const) and divisor.value)):
             own[apply("!=", divisor, const(divisor.type, 0))] = None
     return own
+
+
+def _is_positive(expr: Expr) -> bool:
+    """Whether the value is evidently above zero, over the reals."""
+    if isinstance(expr, Const):
+        return 0 < expr.value < math.inf
+    if isinstance(expr, Call):
+        if expr.name == "pow" and isinstance(expr.args[0], Const):
+            return 0 < expr.args[0].value < math.inf
+        return expr.name == "exp" or (expr.name == "sqrt" and _is_positive(expr.args[0]))
+    if not isinstance(expr, Op) or not expr.type.is_float:
+        return False
+    if expr.op == "+":
+        one, other = expr.args
+        return (_is_positive(one) and _is_nonnegative(other)) or (_is_nonnegative(one) and _is_positive(other))
+    if expr.op == "max":
+        return any(map(_is_positive, expr.args)) and not any(map(has_infinity, expr.args))
+    if expr.op == "select":
+        return all(map(_is_positive, expr.args[1:]))
+    return expr.op in ("*", "/", "min") and all(map(_is_positive, expr.args))
+
+
+def _is_nonnegative(expr: Expr) -> bool:
+    """Whether the value is evidently not below zero, over the reals."""
+    if isinstance(expr, Const):
+        return 0 <= expr.value < math.inf
+    if isinstance(expr, Op) and expr.op == "abs":
+        return True
+    if isinstance(expr, Op) and expr.op == "*" and expr.args[0] == expr.args[1]:
+        return True
+    if isinstance(expr, Op) and expr.op in ("+", "*") and expr.type.is_float:
+        return all(map(_is_nonnegative, expr.args))
+    return (isinstance(expr, Call) and expr.name == "sqrt") or _is_positive(expr)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import F64
 from rfactor.matcher.check import check
+from rfactor.prover.at_infinity import extends, infinite_components
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.defined import conditions
 
 TYPES = {f"{letter}{i}": F64 for letter in "xy" for i in range(2)} | {"a": F64}
 
@@ -32,3 +36,58 @@ def test_sums_and_extrema_of_infinities_are_proved() -> None:
     assert check("select(c, max(x + a, b), x + a)", type=F64, types={"c": "bool"}).verdict == "lifted"
     masked = "select(b > 0, max(x0, a), x0), select(b > 0, x1*exp(x0 - max(x0, a)) + exp(a - max(x0, a)), x1)"
     assert check(masked, type=F64).verdict == "associative"
+
+
+def test_equations_with_infinite_literals_extend_where_all_infinities_have_one_sign() -> None:
+    names = {"y0": F64, "y1": F64, "a": F64}
+    down = {0: frozenset({-math.inf})}
+
+    def holds(text: str) -> bool:
+        return extends([parse_expr(text, names, F64)], down, "y")
+
+    assert holds("max(max(-inf + y1, y0), a)")
+    assert holds("select(y1 > a, -inf + y0, y0)")
+    assert not holds("max(inf, y0)")
+    assert not holds("select(y0 > -inf, y0, 1.0)")
+    assert not holds("y0 - (-inf)")
+    assert not holds("y1 - y0")
+
+
+def test_infinities_of_one_sign_are_followed_through_many_components() -> None:
+    update = "max(-p, x0), max(x0 + p, x1), max(x1 - p, x2), max(x2 + p, x3)"
+    answer = check(update, type=F64)
+    assert answer.verdict == "lifted"
+    names = {f"{letter}{i}": F64 for letter in "xy" for i in range(8)}
+    operator = [parse_expr(f"x{(i + 1) % 8} + y{(i + 1) % 8}", names, F64) for i in range(8)]
+    data = [parse_expr("-inf", names, F64), *(parse_expr("1.0", names, F64) for _ in range(7))]
+    assert infinite_components(data, operator) == dict.fromkeys(range(8), frozenset({-math.inf}))
+    mixed = [*operator[:7], parse_expr("max(x0 + y0, inf + y7)", names, F64)]
+    assert infinite_components(data, mixed)[0] == frozenset({math.inf, -math.inf})
+
+
+def test_a_divisor_that_is_evidently_positive_is_no_condition() -> None:
+    names = {"x0": F64, "y0": F64}
+
+    def asked(text: str) -> bool:
+        return bool(conditions([parse_expr(f"1.0 / ({text})", names, F64)]))
+
+    for positive in (
+        "exp(x0)",
+        "exp(x0) + exp(y0)",
+        "x0*x0 + 1.0",
+        "sqrt(abs(x0) + 2.0)",
+        "max(x0, 1.0)",
+        "pow(2.0, x0)",
+    ):
+        assert not asked(positive)
+    for other in (
+        "x0",
+        "x0*x0",
+        "abs(x0)",
+        "exp(x0) - 1.0",
+        "x0*y0 + 1.0",
+        "min(x0, 1.0)",
+        "pow(x0, 2.0)",
+        "exp(x0) + y0",
+    ):
+        assert asked(other)
