@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.freeze import freeze, parts
+from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
     """The nest that code is generated from, for dense arrays."""
-    frozen = freeze(*outputs)
-    return lower(frozen.algorithm, frozen.schedule)
+    pipeline = frozen(outputs)
+    return lower(pipeline.algorithm, pipeline.schedule)
 
 
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, without bounds."""
-    frozen = freeze(*outputs)
-    _, nest = next(passes(frozen.algorithm, replace(frozen.schedule, traces={})))
+    pipeline = frozen(outputs)
+    _, nest = next(passes(pipeline.algorithm, replace(pipeline.schedule, traces={})))
     return show_loops(nest)
 
 
@@ -92,18 +92,20 @@ def prepare(owner: Owner) -> Prepared:
         now = parts(known.producers) + (parts((owner,)) if isinstance(owner, Func) else [])
         if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
             return known
-    frozen = freeze(*owner.results())
-    producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
-    schedule = frozen.schedule
-    key = frozen.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
+    pipeline = frozen(owner.results())
+    producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
+    schedule = pipeline.schedule
+    key = pipeline.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
     found = Prepared(
-        frozen.algorithm,
-        frozen.schedule,
-        frozen.images,
-        frozen.parameters,
+        pipeline.algorithm,
+        pipeline.schedule,
+        pipeline.images,
+        pipeline.parameters,
         producers,
-        parts(frozen.functions),
-        tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
+        parts(pipeline.functions),
+        tuple(
+            output for name in pipeline.algorithm.outputs for output in _outputs_of(pipeline.algorithm.function(name))
+        ),
         owner.executables.setdefault(key, {}),
     )
     owner.prepared = found

@@ -142,8 +142,9 @@ def test_what_is_given_is_checked() -> None:
     f, g = pair()
     with pytest.raises(ScheduleError, match="two functions, not of two stages of one"):
         f.compute_with(f, y)
-    with pytest.raises(NotImplementedError, match="alignment"):
-        f.compute_with(g, y, "start")
+    with pytest.raises(NotImplementedError, match=r"AlignStart.* are not aligned"):
+        f.compute_with(g, y, hl.LoopAlignStrategy.AlignStart)
+    f.compute_with(g, y, hl.LoopAlignStrategy.Auto)
     h = both(f, g)
     g.compute_with(f, "z")
     with pytest.raises(ScheduleError, match=r"no such loop; it has y, x \(outermost first\)"):
