@@ -17,11 +17,11 @@ from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
-from rfactor.compiler.lower import arguments, lower, passes
+from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.runtime.arguments import Placed
-from rfactor.compiler.schedule.directives import Schedule
+from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
@@ -163,10 +163,38 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         run(prepared, plain)
         return None
     outputs, fresh = outputs_for(prepared, given)
-    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in outputs])
+    held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
+    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     if not fresh:
         return None
+    outputs = [
+        large
+        if large is asked
+        else large.cropped([(one.min(), one.extent()) for one in map(asked.dim, range(asked.dimensions()))])
+        for large, asked in zip(held, outputs, strict=True)
+    ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
+    """A new array, larger than what is asked for where `bound` has more computed: constant bounds that hold it."""
+    directives = prepared.schedule.functions[output.function.name].bounds
+    if not directives:
+        return asked
+    sizes, mins = list(reversed(asked.array.shape)), list(asked.mins)
+    for directive in directives:
+        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
+        if not isinstance(directive, Bound) or extent is None:
+            continue
+        d = output.function.variables.index(directive.variable)
+        low = mins[d] if directive.min is None else affine.constant_value(directive.min)
+        if low is not None and low <= mins[d] and mins[d] + sizes[d] <= low + extent:
+            mins[d], sizes[d] = low, extent
+    if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
+        return asked
+    large = Buffer(asked.type(), sizes)
+    large.set_min(mins)
+    return large
 
 
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:
