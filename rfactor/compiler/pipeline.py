@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.freeze import freeze, parts
+from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
-from rfactor.compiler.lower import arguments, lower, passes
+from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.runtime.arguments import Placed
-from rfactor.compiler.schedule.directives import Schedule
+from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
     """The nest that code is generated from, for dense arrays."""
-    frozen = freeze(*outputs)
-    return lower(frozen.algorithm, frozen.schedule)
+    pipeline = frozen(outputs)
+    return lower(pipeline.algorithm, pipeline.schedule)
 
 
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, without bounds."""
-    frozen = freeze(*outputs)
-    _, nest = next(passes(frozen.algorithm, replace(frozen.schedule, traces={})))
+    pipeline = frozen(outputs)
+    _, nest = next(passes(pipeline.algorithm, replace(pipeline.schedule, traces={})))
     return show_loops(nest)
 
 
@@ -92,18 +92,20 @@ def prepare(owner: Owner) -> Prepared:
         now = parts(known.producers) + (parts((owner,)) if isinstance(owner, Func) else [])
         if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
             return known
-    frozen = freeze(*owner.results())
-    producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
-    schedule = frozen.schedule
-    key = frozen.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
+    pipeline = frozen(owner.results())
+    producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
+    schedule = pipeline.schedule
+    key = pipeline.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
     found = Prepared(
-        frozen.algorithm,
-        frozen.schedule,
-        frozen.images,
-        frozen.parameters,
+        pipeline.algorithm,
+        pipeline.schedule,
+        pipeline.images,
+        pipeline.parameters,
         producers,
-        parts(frozen.functions),
-        tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
+        parts(pipeline.functions),
+        tuple(
+            output for name in pipeline.algorithm.outputs for output in _outputs_of(pipeline.algorithm.function(name))
+        ),
         owner.executables.setdefault(key, {}),
     )
     owner.prepared = found
@@ -161,10 +163,38 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         run(prepared, plain)
         return None
     outputs, fresh = outputs_for(prepared, given)
-    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in outputs])
+    held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
+    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     if not fresh:
         return None
+    outputs = [
+        large
+        if large is asked
+        else large.cropped([(one.min(), one.extent()) for one in map(asked.dim, range(asked.dimensions()))])
+        for large, asked in zip(held, outputs, strict=True)
+    ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
+    """A new array, larger than what is asked for where `bound` has more computed: constant bounds that hold it."""
+    directives = prepared.schedule.functions[output.function.name].bounds
+    if not directives:
+        return asked
+    sizes, mins = list(reversed(asked.array.shape)), list(asked.mins)
+    for directive in directives:
+        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
+        if not isinstance(directive, Bound) or extent is None:
+            continue
+        d = output.function.variables.index(directive.variable)
+        low = mins[d] if directive.min is None else affine.constant_value(directive.min)
+        if low is not None and low <= mins[d] and mins[d] + sizes[d] <= low + extent:
+            mins[d], sizes[d] = low, extent
+    if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
+        return asked
+    large = Buffer(asked.type(), sizes)
+    large.set_min(mins)
+    return large
 
 
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:

@@ -7,7 +7,7 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.region import Region
-from rfactor.compiler.language.types import Type, dtype_of, type_of_dtype
+from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.compiler.schedule.directives import SILENT, Trace
 from rfactor.errors import BufferError, TypeMismatch
@@ -227,6 +227,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None) -> None:
+        meant("ImageParam", type)
+        if not isinstance(dimensions, SupportsIndex):
+            raise TypeMismatch(f"ImageParam takes a type, a number of dimensions and a name, not {dimensions!r} second")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
         self._buffer: Buffer | None = None

@@ -256,6 +256,11 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
                     f"{self.name()} is first defined at {argument}: the first definition is over Vars alone, "
                     f"as in {self.name()}[x] = …; updates may follow"
                 )
+            if argument.name() in names:
+                raise AlgorithmError(
+                    f"the variables that {self.name()} is first defined over must be distinct; "
+                    f"{argument.name()} is there twice"
+                )
             names.append(argument.name())
         types = tuple(value.node.type for value in values)
         if self._required is not None and self._required != (types, len(names)):

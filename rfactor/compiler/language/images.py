@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
+from rfactor.compiler.language.policies import MemoryType, checked_memory
 from rfactor.compiler.language.types import Type
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -162,6 +163,11 @@ class OutputImageParam:
         """The greatest coordinate in dimension 0."""
         return self.dim(0).max()
 
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Where it is kept: where the caller put it. Checked, and of no effect."""
+        checked_memory(self.name(), memory_type)
+        return self
+
     def top(self) -> Expr:
         """The least coordinate in dimension 1."""
         return self.dim(1).min()
@@ -171,6 +177,6 @@ class OutputImageParam:
         return self.dim(1).max()
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("store_in", "parameter", "trace_loads"):
+        if name in ("parameter", "trace_loads"):
             raise NotImplementedError(f"{type(self).__name__}.{name} is not there yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

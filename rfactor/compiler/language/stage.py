@@ -12,6 +12,7 @@ import numpy as np
 
 from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.policies import LoopAlignStrategy
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
@@ -57,7 +58,7 @@ _NOT_YET = frozenset(
     """
     add_trace_tag allow_race_conditions async_ bound_storage compile_to_module copy_to_device
     copy_to_host debug_to_file define_extern dump_argument_list extern_function_name gpu gpu_blocks gpu_lanes
-    gpu_single_thread gpu_threads gpu_tile hexagon memoize rename ring_buffer store_in
+    gpu_single_thread gpu_threads gpu_tile hexagon rename ring_buffer
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Methods of Halide's `Func` and `Stage` that have no meaning here yet."""
@@ -175,8 +176,8 @@ class Directives:
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         """
-        if align is not None:
-            raise NotImplementedError("compute_with with an alignment of the loops is not there yet")
+        if align not in (None, LoopAlignStrategy.Auto, LoopAlignStrategy.NoAlign):
+            raise NotImplementedError(f"compute_with(…, {align}): loops of different lengths are not aligned")
         if isinstance(stage, Directives):
             other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
         elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
