@@ -38,6 +38,17 @@ def lanes_alone(hl: Any, lanes: int) -> Schedule:
     return schedule
 
 
+def copies_alone(hl: Any, copies: int) -> Schedule:
+    """Neighbours count into `copies` in turn, on one core."""
+
+    def schedule(f: Any, r: Any) -> None:
+        v, xo, xi = hl.Var("v"), hl.RVar("xo"), hl.RVar("xi")
+        f.update(0).split(r.x, xo, xi, copies)
+        f.update(0).rfactor([(xi, v)]).compute_root().update(0).unroll(v)
+
+    return schedule
+
+
 def strips_and_copies(hl: Any, height: int, copies: int, columns: int) -> Schedule:
     """Strips of `height` rows in parallel; in each, `columns` columns are written out, counting into `copies` in turn.
 

@@ -153,6 +153,12 @@ def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
     return found
 
 
+def forget() -> None:
+    """Compile afresh what has been compiled for other functions of the same structure: so that it can be timed."""
+    with _lock:
+        _compiled.clear()
+
+
 def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
     """See `Func.realize`."""
     prepared = prepare(owner)

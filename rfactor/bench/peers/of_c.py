@@ -32,9 +32,7 @@ def contenders(case: Case) -> list[Contender]:
     given = [*(array.ctypes.data_as(ctypes.c_void_p) for array in flat), ctypes.c_int64(flat[0].size)]
     results, answer = _results(case)
     call = getattr(library(), case.function)
-    return [
-        Contender(NAMES[0], partial(call, *given, *(r.ctypes.data_as(ctypes.c_void_p) for r in results)), answer)
-    ]
+    return [Contender(NAMES[0], partial(call, *given, *(r.ctypes.data_as(ctypes.c_void_p) for r in results)), answer)]
 
 
 def _results(case: Case) -> tuple[list[Array], Callable[[], tuple[Array, ...]]]:
