@@ -1,7 +1,7 @@
 """The reductions of Table 1 factored by hand: what a program is without `rfactor`, for Table 2.
 
-Each has the intermediates and loops that the schedules of `schedules.py` make. The programmer writes the operator of the
-merge, its identity and the places of the elements; nobody checks them.
+Each has the intermediates and loops that the schedules of `schedules.py` make. The programmer writes the operator
+of the merge, its identity and the places of the elements; nobody checks them.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rfactor.bench.scaling import Scaling
 
 _COLOURS = {
-    "rfactor": "#c0392b", "rfactor, one core": "#e67e22", "serial": "#95a5a6", "Halide": "#2c6fbb", "OpenMP C": "#27824a",
-    "NumPy": "#8e44ad", "Numba": "#b7950b", "reading": "#bbbbbb",
+    "rfactor": "#c0392b", "rfactor, one core": "#e67e22", "serial": "#95a5a6", "Halide": "#2c6fbb",
+    "OpenMP C": "#27824a", "NumPy": "#8e44ad", "Numba": "#b7950b", "reading": "#bbbbbb",
 }  # fmt: skip
 """One colour a contender, in all pictures."""
 
@@ -46,7 +46,7 @@ def bars(comparison: Comparison, path: Path) -> None:
 
 
 def curves(scaling: Scaling, path: Path) -> None:
-    """Nanoseconds an element against elements, one panel a reduction; dashed on one thread; where threads begin to pay."""
+    """Nanoseconds an element against elements, a panel a reduction; one thread is dashed, the crossover dotted."""
     reductions = list(dict.fromkeys(curve.reduction for curve in scaling.curves))
     columns = min(3, len(reductions))
     rows = -(-len(reductions) // columns)
@@ -59,7 +59,8 @@ def curves(scaling: Scaling, path: Path) -> None:
                 alone = curve.threads < most
                 panel.plot(
                     sizes, [curve.points[size] * 1e6 / size for size in sizes], color=_COLOURS[curve.name],
-                    linestyle="--" if alone else "-", linewidth=0.9 if alone else 1.5, label=None if alone else curve.name,
+                    linestyle="--" if alone else "-", linewidth=0.9 if alone else 1.5,
+                    label=None if alone else curve.name,
                 )  # fmt: skip
         at = scaling.crossover(reduction)
         if at is not None:

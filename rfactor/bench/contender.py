@@ -27,7 +27,7 @@ class Absent(Exception):
 
 
 def remembered(name: str, program: Program, call: Callable[[], object]) -> Contender:
-    """A contender that returns its answer: one number, or a tuple of them, or an array, converted to the case's types."""
+    """A contender that returns its answer: a number, an array, or a tuple of them, converted to the case's types."""
     last: list[object] = []
 
     def run() -> None:

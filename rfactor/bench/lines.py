@@ -1,7 +1,7 @@
 """Table 2: lines of code of each reduction and its schedule, with `rfactor` and factored by hand.
 
-Counted are the lines of code of the function that builds the program, without blank lines, docstrings, comments, and the
-lines that only open and close it. Both have the directives that place loops, which the paper leaves out.
+Counted are the lines of code of the function that builds the program, without its head, its `return`, blank lines,
+docstrings and comments. Both have the directives that place loops, which the paper leaves out.
 """
 
 from __future__ import annotations

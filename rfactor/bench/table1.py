@@ -35,7 +35,7 @@ class Bar:
     """`reading` or the name of a contender."""
 
     def __str__(self) -> str:
-        return f"<= {self.limit:g}x {self.of}"
+        return f"{self.limit:g}x {self.of}"
 
 
 @dataclass(frozen=True, slots=True)

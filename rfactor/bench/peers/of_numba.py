@@ -78,7 +78,7 @@ def _loops() -> dict[str, Callable[..., Any]]:
             for i in range(len(a) * c // chunks, len(a) * (c + 1) // chunks):
                 re, im = np.int32(re * a[i] - im * b[i]), np.int32(re * b[i] + im * a[i])
             parts[c, 0], parts[c, 1] = re, im
-        re, im = 1, 0
+        re, im = np.int32(1), np.int32(0)
         for c in range(chunks):
             re, im = np.int32(re * parts[c, 0] - im * parts[c, 1]), np.int32(re * parts[c, 1] + im * parts[c, 0])
         return re, im
