@@ -135,7 +135,8 @@ def argmin(hl: Any, last: bool, volume: Array) -> Program:
         at = np.unravel_index(volume.argmin(), volume.shape)
         return (volume[at], *at[::-1])
 
-    schedule = slabs_and_lanes(hl, max(1, extents[3] // 16), 64)
+    lanes = min(64, 1 << (extents[0].bit_length() - 1))
+    schedule = slabs_and_lanes(hl, max(1, extents[3] // 16), lanes)
     return Program("4-D argmin, u8", algorithm, schedule, outputs(np.uint8, *[np.int32] * 4), peer, (volume,))
 
 

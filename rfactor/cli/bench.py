@@ -1,4 +1,4 @@
-"""`rfactor bench`: the tables of the paper on this machine, beside the peers that are installed, and time against size."""
+"""`rfactor bench`: the paper's tables on this machine, beside the peers that are installed; time against size."""
 
 from __future__ import annotations
 

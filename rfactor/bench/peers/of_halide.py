@@ -1,7 +1,7 @@
 """Halide: the same programs under the same schedules, and without a schedule.
 
-Its table of operators has only the argmin and argmax in which the last of equal elements wins, so these are written that
-way for it; and under vector lanes it gives any of the equal elements.
+Its table of operators has only the argmin and argmax in which the last of equal elements wins, so these are written
+that way for it; and under vector lanes it gives any of the equal elements.
 """
 
 from __future__ import annotations

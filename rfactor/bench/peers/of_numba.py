@@ -1,4 +1,4 @@
-"""Numba: plain loops, parallel (`prange` over the elements, or over chunks where it has no such reduction) and serial."""
+"""Numba: plain loops, serial and parallel: `prange` over the elements, over chunks where it has no such reduction."""
 
 from __future__ import annotations
 
