@@ -99,18 +99,19 @@ def compare(
     size: int = SIZE,
     trials: int = 11,
     peers: Sequence[str] = tuple(PEERS),
+    keys: Sequence[str] = (*KEYS, *HARD),
     *,
     seed: int = 1,
     told: Callable[[str], None] = lambda title: None,
 ) -> Comparison:
     """Run Table 1 over `size` elements a reduction. `told` hears the title of each case before it runs.
 
-    Raises `KeyError` for a peer that is not one of `PEERS`.
+    Raises `KeyError` for a peer that is not one of `PEERS` and a case that is not one of `KEYS` and `HARD`.
     """
     runtime_name()  # ours is the first to load an OpenMP runtime, and says how long its threads spin
     versions, absent = present(peers)
     rows = []
-    for key in (*KEYS, *HARD):
+    for key in keys:
         made = case(key, size, seed)
         told(made.title)
         rows.append(measure(made, trials, tuple(versions)))

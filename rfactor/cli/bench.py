@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from rfactor.bench.compare import AGAINST_HALIDE, OURS, READING, SERIAL, Comparison, Row, compare
 from rfactor.bench.peers import PEERS
-from rfactor.bench.table1 import SIZE
+from rfactor.bench.table1 import HARD, KEYS, SIZE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,17 +25,20 @@ COLUMNS = (SERIAL, OURS, "Halide", "Halide serial", "OpenMP C", "NumPy", "Numba"
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
-    """Some of the peers, separated by commas; `none` for none."""
+    """Some of the names that there are, separated by commas; `none` for none."""
 
     name = "names"
+
+    def __init__(self, there: Sequence[str]) -> None:
+        self.there = there
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if not isinstance(value, str):
             return tuple(value)
         names = () if value == "none" else tuple(part.strip() for part in value.split(","))
         for name in names:
-            if name not in PEERS:
-                self.fail(f"{name!r} is none of {', '.join(PEERS)}", param, ctx)
+            if name not in self.there:
+                self.fail(f"{name!r} is none of {', '.join(self.there)}", param, ctx)
         return names
 
 
@@ -48,9 +51,8 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--trials", type=click.IntRange(1), default=11, show_default=True, help="Rounds, in which all take turns."
 )
-@click.option(
-    "--peers", type=Names(), default=",".join(PEERS), show_default=True, help="Compare with these, or `none`."
-)
+@click.option("--peers", type=Names(list(PEERS)), default=",".join(PEERS), show_default=True, help="Or `none`.")
+@click.option("--only", type=Names((*KEYS, *HARD)), help=f"Some of {', '.join((*KEYS, *HARD))}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one object for machines.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write that object to a file too.")
 @click.option("--chart", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: a file .svg or .png.")
@@ -60,6 +62,7 @@ def bench(
     size: int | None,
     trials: int,
     peers: tuple[str, ...],
+    only: tuple[str, ...] | None,
     as_json: bool,
     out: Path | None,
     chart: Path | None,
@@ -74,9 +77,9 @@ def bench(
     _check_paths(out, chart)
     told = _teller(as_json)
     if scaling:
-        said, wrong, draw = _scaling(size, trials, peers, as_json, told)
+        said, wrong, draw = _scaling(size, trials, peers, only, as_json, told)
     else:
-        said, wrong, draw = _tables(table, size or SIZE, trials, peers, as_json, told)
+        said, wrong, draw = _tables(table, size or SIZE, trials, peers, only, as_json, told)
     if as_json:
         click.echo(json.dumps(said))
     if out is not None:
@@ -114,13 +117,19 @@ Result = tuple[dict[str, Any], list[str], Callable[[Path], None]]
 
 
 def _tables(
-    which: str, size: int, trials: int, peers: tuple[str, ...], as_json: bool, told: Callable[[str], None]
+    which: str,
+    size: int,
+    trials: int,
+    peers: tuple[str, ...],
+    only: tuple[str, ...] | None,
+    as_json: bool,
+    told: Callable[[str], None],
 ) -> Result:
     said: dict[str, Any] = {}
     wrong: list[str] = []
     comparison: Comparison | None = None
     if which in ("1", "all"):
-        comparison = compare(size, trials, peers, told=told)
+        comparison = compare(size, trials, peers, only or (*KEYS, *HARD), told=told)
         said["table1"], wrong = comparison.as_dict(), comparison.wrong
         if not as_json:
             _show(comparison)
@@ -153,12 +162,18 @@ def _tables(
 
 
 def _scaling(
-    size: int | None, trials: int, peers: tuple[str, ...], as_json: bool, told: Callable[[str], None]
+    size: int | None,
+    trials: int,
+    peers: tuple[str, ...],
+    only: tuple[str, ...] | None,
+    as_json: bool,
+    told: Callable[[str], None],
 ) -> Result:
     from rfactor.bench.charts import curves
     from rfactor.bench.scaling import scale
 
-    scaled = scale(size, trials, peers, told=told)
+    reductions = KEYS if only is None else [key for key in only if key in KEYS]
+    scaled = scale(size, trials, peers, reductions, told=told)
     if not as_json:
         for line in scaled.lines():
             click.echo(line)
