@@ -114,7 +114,7 @@ def histogram(hl: Any, last: bool, image: Array) -> Program:
     def peer() -> tuple[Any, ...]:
         return (np.bincount(image.ravel(), minlength=256),)
 
-    schedule = strips_and_copies(hl, max(1, height // 16), 4, 16)
+    schedule = strips_and_copies(hl, max(1, height // 16), 4, 8)
     return Program("histogram, u8", algorithm, schedule, lambda: (np.zeros(256, np.int32),), peer, (image,))
 
 
