@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
 
 
@@ -19,12 +20,15 @@ class Time:
 def in_turn(calls: Sequence[Callable[[], object]], trials: int, batch_ms: float = 0.0) -> list[Time]:
     """Each call's time over `trials` rounds after one that does not count; in a round each call runs once.
 
+    The order is another in each round: what ran before leaves threads awake or asleep, and caches full of its data.
     With `batch_ms`, a call that is shorter runs as often in a row as takes about so long, and the mean counts.
     """
     number = [1] * len(calls)
     taken: list[list[float]] = [[] for _ in calls]
     for trial in range(trials + 1):
-        for i in range(len(calls)):
+        order = list(range(len(calls)))
+        Random(trial).shuffle(order)
+        for i in order:
             ms = _run(calls[i], number[i])
             if trial:
                 taken[i].append(ms)
