@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import is_
 from threading import Lock
@@ -20,7 +21,7 @@ from rfactor.compiler.language.variables import Param
 from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
-from rfactor.compiler.runtime.arguments import Placed
+from rfactor.compiler.runtime.arguments import HasPlace, Placed, scalar, seen
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
@@ -83,6 +84,11 @@ class Prepared:
     outputs: tuple[Output, ...]
     executables: dict[frozenset[str], Executable]
     """By the arrays whose dimension 0 is not dense."""
+    images_by_name: tuple[tuple[str, Any], ...]
+    numbers_by_name: tuple[tuple[str, Any], ...]
+    """The images and parameters with their names."""
+    recent: dict[Hashable, tuple[Executable, ctypes.Array[ctypes.c_int64]]] = field(default_factory=dict)
+    """What ran, and the slots of its arguments, by what was seen of the arrays."""
 
 
 def prepare(owner: Owner) -> Prepared:
@@ -107,6 +113,8 @@ def prepare(owner: Owner) -> Prepared:
             output for name in pipeline.algorithm.outputs for output in _outputs_of(pipeline.algorithm.function(name))
         ),
         owner.executables.setdefault(key, {}),
+        tuple((image.name(), image) for image in pipeline.images),
+        tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
     )
     owner.prepared = found
     return found
@@ -123,6 +131,9 @@ def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable
     """The compiled pipeline of `owner`. `sparse` names arrays whose dimension 0 is not dense."""
     return _executable(prepare(owner), sparse)
 
+
+_MOST_RECENT = 64
+"""Arrays of as many calls are kept laid out; beyond, all are forgotten."""
 
 _MOST_KEPT = 256
 """Compiled pipelines that are kept for others of their structure; beyond, the one unused for longest goes."""
@@ -153,6 +164,12 @@ def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
                 _compiled.popitem(last=False)
         prepared.executables[sparse] = found
     return found
+
+
+def forget() -> None:
+    """Compile afresh what has been compiled for other functions of the same structure: so that it can be timed."""
+    with _lock:
+        _compiled.clear()
 
 
 def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
@@ -198,16 +215,47 @@ def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
 
 
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:
-    """Compute into arrays, one an output. `given` has the images and parameters by name, in place of what is set."""
+    """Compute into arrays, one an output. `given` has the images and parameters by name, in place of what is set.
+
+    How arrays are checked and laid out depends on nothing but what `seen` says of them; it is kept for some of those
+    that came last.
+    """
+    places: list[HasPlace] = [
+        image if type(image) is Buffer else given[name] if given and name in given else image.get()
+        for name, image in prepared.images_by_name
+    ]
+    inputs = len(places)
+    places += placed
+    numbers = [
+        given[name] if given and name in given else parameter.get() for name, parameter in prepared.numbers_by_name
+    ]
+    key = tuple([seen(place.array, place.mins) for place in places])
+    known = prepared.recent.get(key)
+    if known is None:
+        executable, filled = _bound(prepared, places[:inputs], placed, numbers)
+        if len(prepared.recent) >= _MOST_RECENT:
+            prepared.recent.clear()
+        prepared.recent[key] = executable, filled
+    else:
+        executable, filled = known
+        if numbers:
+            filled = type(filled).from_buffer_copy(filled)
+            for (name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
+                position, argument = executable.bind.scalars[name]
+                filled[position] = scalar(argument, number)
+    executable.start(filled)
+
+
+def _bound(
+    prepared: Prepared, inputs: Sequence[HasPlace], placed: Sequence[Placed], numbers: Sequence[Any]
+) -> tuple[Executable, ctypes.Array[ctypes.c_int64]]:
+    """What computes from and into these, and their slots."""
     values: dict[str, Any] = {}
     sparse: list[str] = []
-    for image in prepared.images:
-        name = image.name()
-        buffer = image if isinstance(image, Buffer) else given[name] if given and name in given else image.get()
-        _place(name, Placed(buffer.array, buffer.mins), values, sparse)
-    for parameter in prepared.parameters:
-        name = parameter.name()
-        values[name] = given[name] if given and name in given else parameter.get()
+    for (name, _), input_ in zip(prepared.images_by_name, inputs, strict=True):
+        _place(name, Placed(input_.array, input_.mins), values, sparse)
+    for (name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
+        values[name] = number
     for output, place in zip(prepared.outputs, placed, strict=True):
         _place(output.name, place, values, sparse)
         if output.component == 0:
@@ -215,7 +263,8 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
             for d, (low, extent) in zip(count(), output.box, strict=False):
                 values[low] = mins[d]
                 values[extent] = shape[-1 - d]
-    _executable(prepared, frozenset(sparse))(values)
+    found = _executable(prepared, frozenset(sparse))
+    return found, found.bind(values)[0]
 
 
 def _place(name: str, place: Placed, values: dict[str, Any], sparse: list[str]) -> None:

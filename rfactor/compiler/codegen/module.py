@@ -45,7 +45,8 @@ class Executable:
     _lower: Callable[[], LoweredPipeline]
     _function: Any
     _report: type[ctypes.Array[ctypes.c_int64]]
-    _bind: Binding
+    bind: Binding
+    """Checks arguments and lays them out for `start`."""
 
     def __call__(self, values: Mapping[str, Argument]) -> None:
         """Run it on `values` by name of argument; the outputs are written in place.
@@ -54,7 +55,11 @@ class Executable:
         array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had.
         """
         # The arrays are held until the code is done with them.
-        given, _arrays = self._bind(values)
+        given, _arrays = self.bind(values)
+        self.start(given)
+
+    def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
+        """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
         report = self._report()
         status = self._function(given, cell(), report)
         if status == OUT_OF_MEMORY:
@@ -115,7 +120,7 @@ def renamed(
     known: Executable, expected: Sequence[BufferArgument | ScalarArgument], lowered: Callable[[], LoweredPipeline]
 ) -> Executable:
     """The code of `known` for a pipeline of the same structure, with arguments of its own names."""
-    return replace(known, _lower=lowered, _bind=Binding(expected))
+    return replace(known, _lower=lowered, bind=Binding(expected))
 
 
 def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target:
