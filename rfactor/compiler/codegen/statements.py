@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
+from rfactor.compiler.codegen.places import Places
 from rfactor.ir.expr import Const, Expr
 from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write
 from rfactor.ir.types import F64, I64, Type
@@ -64,7 +65,8 @@ class Statements:
         """`parallel` emits parallel loops; `asserts` collects the checks, None where none may be."""
         self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
         self.variables, self.arrays = dict(variables), dict(arrays)
-        self.memory = Memory(builder, self.arrays)
+        self.places = Places()
+        self.memory = Memory(builder, self.arrays, self.places)
         self._known: dict[Expr, LLVMValue] = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
         self._frame = 0
@@ -72,7 +74,7 @@ class Statements:
 
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
-        return Emitter(self.builder, self.variables, self.memory.load, known=self._known)
+        return Emitter(self.builder, self.variables, self.memory.load, known=self._known, outside=self.places.outside)
 
     def value(self, expr: Expr) -> LLVMValue:
         return self.emitter().emit(expr)
@@ -122,6 +124,7 @@ class Statements:
     def _bound(self, name: str, value: LLVMValue) -> Iterator[None]:
         outer = self.variables.get(name)
         self.variables[name] = value
+        self.places.bind(name)
         with self._scope(shadowed=outer is not None):
             yield
         if outer is None:
@@ -137,15 +140,17 @@ class Statements:
     def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt) -> None:
         """`body` for `first <= name < end` (signed)."""
         builder = self.builder
-        before = builder.block
+        before = builder.append_basic_block(f"{name}.before")
         inside = builder.append_basic_block(f"{name}.loop")
         after = builder.append_basic_block(f"{name}.end")
-        builder.cbranch(builder.icmp_signed("<", first, end), inside, after)
+        builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
         counter = builder.phi(first.type, name=name)
         counter.add_incoming(first, before)
-        with self._bound(name, counter):
+        with self.places.loop(before, self._known), self._bound(name, counter):
             self.emit(body)
+        with builder.goto_block(before):
+            builder.branch(inside)
         # The counter is below `end`, so that one more does not overflow.
         following = builder.add(counter, first.type(1), flags=("nsw",))
         counter.add_incoming(following, builder.block)

@@ -1,0 +1,75 @@
+"""How far out of the loops around it a value can be computed.
+
+    for y in (0, h):                  s = y*stride          computed before the loop over x
+      for x in (0, w):           ->   a = x + s             computed in it
+        f[x + y*stride] = …
+
+What is left to LLVM it finds as well, but only after it has been through every copy of it in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.expr import Const, Expr, Op, Var
+from rfactor.ir.loopnest import Broadcast, Ramp
+from rfactor.ir.types import I64
+from rfactor.native.emit import Place
+from rfactor.native.literal import LLVMValue
+
+
+class Places:
+    """The loops around what is emitted in one function, and the variables that they bind."""
+
+    def __init__(self) -> None:
+        self._loops: list[Place] = []
+        self._bound: dict[str, int] = {}
+        self._depths: dict[Expr, int] = {}
+
+    @contextmanager
+    def loop(self, block: LLVMValue, known: Mapping[Expr, LLVMValue]) -> Iterator[None]:
+        """Inside a loop, `block` before it."""
+        self._loops.append(Place(block, dict(known)))
+        yield
+        self._loops.pop()
+
+    def bind(self, name: str) -> None:
+        """`name` changes with the innermost loop from here on."""
+        depth = len(self._loops)
+        if self._bound.get(name, depth) != depth:
+            self._depths.clear()
+        self._bound[name] = depth
+
+    def outside(self, expr: Expr) -> Place | None:
+        """Where to compute `expr` once for many iterations; None for here."""
+        if not self._loops or not isinstance(expr, Op | Broadcast | Ramp):
+            return None
+        return self._place(self._depth(expr))
+
+    def _place(self, depth: int) -> Place | None:
+        return self._loops[depth] if depth < len(self._loops) else None
+
+    def _depth(self, expr: Expr) -> int:
+        """The number of loops that `expr` has to be in. What reads data or calls stays where it is."""
+        found = self._depths.get(expr)
+        if found is None:
+            if isinstance(expr, Const):
+                return 0
+            if isinstance(expr, Var):
+                return self._bound.get(expr.name, 0)
+            if not isinstance(expr, Op | Broadcast | Ramp):
+                return len(self._loops)
+            found = max(map(self._depth, expr.children), default=0)
+            self._depths[expr] = found
+        return found
+
+    def parts(self, index: Expr) -> tuple[list[tuple[Expr, Place | None]], int]:
+        """A scalar index (i64) as what each loop contributes to it and where, outer loops first, and a constant."""
+        terms, constant = affine.affine(index)
+        groups: dict[int, list[tuple[Expr, int]]] = {}
+        for term, factor in terms:
+            groups.setdefault(self._depth(term), []).append((term, factor))
+        sums = [(affine.from_affine(tuple(groups[depth]), 0, I64), self._place(depth)) for depth in sorted(groups)]
+        return sums, constant
