@@ -317,7 +317,7 @@ class Place:
     block: LLVMValue
     known: dict[Expr, LLVMValue]
     """Values of expressions without loads that dominate what comes after `block`."""
-    bases: dict[Expr, LLVMValue] = field(default_factory=dict)
+    frozen: dict[Expr, LLVMValue] = field(default_factory=dict)
     """Addresses' parts that LLVM is to take as they are."""
 
 
@@ -369,13 +369,12 @@ class Emitter:
             (known if pure else memo)[node] = value
         return known[expr] if expr in known else memo[expr]
 
-    def recall(self, expr: Expr) -> LLVMValue | None:
-        """The value of `expr` where it was emitted before."""
-        return self._known.get(expr, self._memo.get(expr))
-
-    def note(self, expr: Expr, value: LLVMValue) -> None:
-        """`value` is that of `expr`, here."""
-        self._memo[expr] = value
+    def once(self, expr: Expr, compute: Callable[[], LLVMValue]) -> LLVMValue:
+        """The value of `expr`, which `compute` emits where it was not emitted before."""
+        known = self._known.get(expr, self._memo.get(expr))
+        if known is None:
+            known = self._memo[expr] = compute()
+        return known
 
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""

@@ -6,8 +6,8 @@ A lane whose predicate is false touches no memory. Lanes of one address are stor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
@@ -278,23 +278,28 @@ class Memory:
     def _sum(self, parts: Sequence[tuple[Expr, Place | None]], emitter: Emitter) -> LLVMValue:
         """The sum of `parts`, what belongs to outer loops before what belongs to inner ones.
 
-        Sums of outer loops are frozen: LLVM's strength reduction tries the addends that it sees in all combinations.
+        What outer loops contribute is frozen: LLVM's strength reduction would try the addends in all combinations.
         """
         total: LLVMValue | None = None
         whole: Expr | None = None
-        for part, place in parts:
+        for index, (part, place) in enumerate(parts):
             whole = part if whole is None else Op(I64, "+", (whole, part))
-            known = emitter.recall(whole) if place is None else place.bases.get(whole)
-            if known is None:
-                with nullcontext() if place is None else self.builder.goto_block(place.block):
-                    value = emitter.emit(part)
-                    known = value if total is None else self.builder.add(total, value)
-                    if place is None:
-                        emitter.note(whole, known)
-                    else:
-                        known = place.bases[whole] = freeze(self.builder, known)
-            total = known
+            if place is None:
+                total = emitter.once(whole, partial(self._plus, total, part, emitter))
+                continue
+            with self.builder.goto_block(place.block):
+                if whole not in place.known:
+                    place.known[whole] = self._plus(total, part, emitter)
+                total = place.known[whole]
+                if index + 1 == len(parts) or parts[index + 1][1] is None:
+                    if whole not in place.frozen:
+                        place.frozen[whole] = freeze(self.builder, total)
+                    total = place.frozen[whole]
         return ir.IntType(64)(0) if total is None else total
+
+    def _plus(self, total: LLVMValue | None, part: Expr, emitter: Emitter) -> LLVMValue:
+        value = emitter.emit(part)
+        return value if total is None else self.builder.add(total, value)
 
     def _address(self, array: Array, index: LLVMValue) -> LLVMValue:
         """The address of the element at `index`; a vector of addresses for a vector of indices."""
