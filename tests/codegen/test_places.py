@@ -8,7 +8,7 @@ import numpy as np
 
 from rfactor.compiler.codegen.module import generate
 from rfactor.ir.expr import apply, cast
-from rfactor.ir.loopnest import Let, LoweredPipeline, block
+from rfactor.ir.loopnest import Let, LoweredPipeline, ScalarArgument, block
 from rfactor.ir.types import I32, I64
 from rfactor.native.engine import host
 from tests.codegen.reference import add, check, i32, i64, load, pipeline, sink, source, store, times, var, wide
@@ -69,3 +69,18 @@ def test_an_index_that_is_loaded_is_loaded_in_every_iteration() -> None:
     check(
         pipeline(serial("x", i32(4), body), sink("b", I32), sink("c", I32)), {n: np.zeros(12, np.int32) for n in "bc"}
     )
+
+
+def test_a_value_that_was_loaded_outside_is_loaded_again_inside() -> None:
+    more = add(load(I32, "c", i64(0)), i32(1))
+    inner = serial("x", i32(4), block(store("c", i64(0), more), store("b", add(wide("x"), times(wide("y"), 4)), more)))
+    nest = serial("y", i32(3), block(store("d", wide("y"), more), inner))
+    check(pipeline(nest, *[sink(name, I32) for name in "bcd"]), {name: np.zeros(12, np.int32) for name in "bcd"})
+
+
+def test_an_argument_that_a_loop_hides_is_not_what_it_was() -> None:
+    twice = times(var("n"), 3)
+    inner = serial("n", i32(4), serial("y", i32(2), store("b", add(wide("n"), wide("y")), twice)))
+    nest = serial("x", i32(2), block(store("c", wide("x"), twice), inner))
+    arguments = [ScalarArgument("n", I32), sink("b", I32), sink("c", I32)]
+    check(pipeline(nest, *arguments), {"n": 5, "b": np.zeros(8, np.int32), "c": np.zeros(8, np.int32)})

@@ -273,7 +273,9 @@ class Memory:
             parts, constant = self.places.parts(index)
             offset += constant
             address = self._address(array, self._sum(parts, emitter))
-        return address if offset == 0 else self._address(Array(address, array.type), ir.IntType(64)(offset))
+        if offset == 0:
+            return address
+        return self._address(Array(address, array.type), ir.IntType(64)(I64.wrap(offset)))
 
     def _sum(self, parts: Sequence[tuple[Expr, Place | None]], emitter: Emitter) -> LLVMValue:
         """The sum of `parts`, what belongs to outer loops before what belongs to inner ones.

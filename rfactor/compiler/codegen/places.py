@@ -9,23 +9,27 @@ What is left to LLVM it finds as well, but only after it has been through every 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rfactor.compiler.lower import affine
-from rfactor.ir.expr import Const, Expr, Op, Var
+from rfactor.ir.expr import Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import I64
 from rfactor.native.emit import Place
 from rfactor.native.literal import LLVMValue
 
+_HERE = 1 << 30
+"""More loops than there are."""
+
 
 class Places:
     """The loops around what is emitted in one function, and the variables that they bind."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are known outside of all loops."""
         self._loops: list[Place] = []
-        self._bound: dict[str, int] = {}
+        self._bound = dict.fromkeys(names, 0)
         self._depths: dict[Expr, int] = {}
 
     @contextmanager
@@ -53,17 +57,16 @@ class Places:
 
     def _depth(self, expr: Expr) -> int:
         """The number of loops that `expr` has to be in. What reads data or calls stays where it is."""
-        found = self._depths.get(expr)
-        if found is None:
-            if isinstance(expr, Const):
-                return 0
-            if isinstance(expr, Var):
-                return self._bound.get(expr.name, 0)
-            if not isinstance(expr, Op | Broadcast | Ramp):
-                return len(self._loops)
-            found = max(map(self._depth, expr.children), default=0)
-            self._depths[expr] = found
-        return found
+        depths = self._depths
+        if expr not in depths:
+            for node in walk(expr):
+                if isinstance(node, Var):
+                    depths[node] = self._bound[node.name]
+                elif isinstance(node, Const | Op | Broadcast | Ramp):
+                    depths[node] = max([depths[child] for child in node.children], default=0)
+                else:
+                    depths[node] = _HERE
+        return depths[expr]
 
     def parts(self, index: Expr) -> tuple[list[tuple[Expr, Place | None]], int]:
         """A scalar index (i64) as what each loop contributes to it and where, outer loops first, and a constant."""

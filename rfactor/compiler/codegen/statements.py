@@ -80,7 +80,7 @@ class Statements:
         """`parallel` emits parallel loops; `asserts` collects the checks, None where none may be."""
         self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
         self.variables, self.arrays = dict(variables), dict(arrays)
-        self.places = Places()
+        self.places = Places(self.variables)
         self.memory = Memory(builder, self.arrays, self.places)
         self._known: dict[Expr, LLVMValue] = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
