@@ -82,5 +82,7 @@ def test_an_argument_that_a_loop_hides_is_not_what_it_was() -> None:
     twice = times(var("n"), 3)
     inner = serial("n", i32(4), serial("y", i32(2), store("b", add(wide("n"), wide("y")), twice)))
     nest = serial("x", i32(2), block(store("c", wide("x"), twice), inner))
-    arguments = [ScalarArgument("n", I32), sink("b", I32), sink("c", I32)]
-    check(pipeline(nest, *arguments), {"n": 5, "b": np.zeros(8, np.int32), "c": np.zeros(8, np.int32)})
+    check(
+        pipeline(nest, ScalarArgument("n", I32), sink("b", I32), sink("c", I32)),
+        {"n": 5, "b": np.zeros(8, np.int32), "c": np.zeros(8, np.int32)},
+    )
