@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rfactor.compiler.lower import affine
-from rfactor.ir.expr import Const, Expr, Op, Var, walk
+from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import I64
 from rfactor.native.emit import Place
@@ -57,15 +57,19 @@ class Places:
 
     def _depth(self, expr: Expr) -> int:
         """The number of loops that `expr` has to be in. What reads data or calls stays where it is."""
-        depths = self._depths
-        if expr not in depths:
-            for node in walk(expr):
-                if isinstance(node, Var):
-                    depths[node] = self._bound[node.name]
-                elif isinstance(node, Const | Op | Broadcast | Ramp):
-                    depths[node] = max([depths[child] for child in node.children], default=0)
-                else:
-                    depths[node] = _HERE
+        depths, pending = self._depths, [expr]
+        while expr not in depths:
+            node = pending[-1]
+            summed = isinstance(node, Const | Op | Broadcast | Ramp)
+            missing = [child for child in node.children if child not in depths] if summed else []
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if isinstance(node, Var):
+                depths[node] = self._bound[node.name]
+            else:
+                depths[node] = max([depths[child] for child in node.children], default=0) if summed else _HERE
         return depths[expr]
 
     def parts(self, index: Expr) -> tuple[list[tuple[Expr, Place | None]], int]:
