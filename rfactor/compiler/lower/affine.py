@@ -8,7 +8,7 @@ too, and their arithmetic wraps: `tidy` leaves quotients, minima and maxima of d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from rfactor.ir.expr import Call, Const, Expr, Op, rebuild, walk
@@ -182,26 +182,44 @@ def divide_up(a: Expr, divisor: int) -> Expr:
 
 def minimum(a: Expr, b: Expr) -> Expr:
     """`min(a, b)`."""
-    return _extreme("min", a, b, lambda difference: difference <= 0)
+    return _extreme("min", a, b)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
     """`max(a, b)`."""
-    return _extreme("max", a, b, lambda difference: difference >= 0)
+    return _extreme("max", a, b)
 
 
-def _extreme(op: str, a: Expr, b: Expr, keeps_first: Callable[[int], bool]) -> Expr:
-    difference = constant_value(subtract(a, b))
-    if difference is not None:
-        return a if keeps_first(difference) else b
-    for one, other in ((a, b), (b, a)):
-        # min(min(p, q), r) where r is comparable with p or q needs no further level.
-        if isinstance(one, Op) and one.op == op:
-            for kept, tried in (one.args, one.args[::-1]):
-                difference = constant_value(subtract(tried, other))
-                if difference is not None:
-                    return one if keeps_first(difference) else _extreme(op, kept, other, keeps_first)
-    return Op(a.type, op, (a, b))
+def _extreme(op: str, a: Expr, b: Expr) -> Expr:
+    """Of arms that differ by constants one stays, and what all are moved by is added once: equal extremes look equal.
+
+    max(max(a, b), a + 1) = max(a + 1, b);  max(a + 1, b + 2) = max(a, b + 1) + 1
+    """
+    better = min if op == "min" else max
+    kept: dict[frozenset[tuple[Expr, int]], Terms] = {}
+    best: dict[frozenset[tuple[Expr, int]], int] = {}
+    for terms, constant in (*_arms(op, a), *_arms(op, b)):
+        key = frozenset(terms)
+        kept.setdefault(key, terms)
+        best[key] = better(best.get(key, constant), constant)
+    shift = 0 if len(best) == 1 or frozenset() in best else min(best.values())
+    result: Expr | None = None
+    for key, terms in kept.items():
+        arm = from_affine(terms, best[key] - shift, a.type)
+        result = arm if result is None else Op(a.type, op, (result, arm))
+    assert result is not None
+    return from_affine(((result, 1),), shift, a.type) if shift else result
+
+
+def _arms(op: str, expr: Expr) -> Iterator[tuple[Terms, int]]:
+    """What `expr` is the minimum or maximum of, in affine form."""
+    terms, constant = affine(expr)
+    if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Op) and terms[0][0].op == op:
+        for arg in terms[0][0].args:
+            for inner, own in _arms(op, arg):
+                yield inner, own + constant
+    else:
+        yield terms, constant
 
 
 def tidy(expr: Expr) -> Expr:
