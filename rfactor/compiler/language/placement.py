@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
@@ -25,7 +26,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
 
-class Placement(Directives):
+class Placement(FunctionHints, Directives):
     """The part of a `Func` that says where and how it is computed and kept."""
 
     stages: list[StageState]
@@ -71,10 +72,7 @@ class Placement(Directives):
         return self
 
     def compute_inline(self) -> Self:
-        """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
-        owner = self._owner()
-        if owner.has_update_definition():
-            raise ScheduleError(f"{owner.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
+        """As if nothing had been said of it: its calls are replaced by its value, if it has no updates."""
         self.level, self.store_level = INLINED, None
         return self
 
@@ -132,18 +130,6 @@ class Placement(Directives):
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         self.bounds = (*self.bounds, bound)
-        return self
-
-    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
-        """What the box will be like: for schedulers, none of which is there. Checked, and of no effect."""
-        self._dimension("set_estimate", variable)
-        return self
-
-    def set_estimates(self, estimates: Any) -> Self:
-        """`set_estimate` of every dimension: a (min, extent) each."""
-        given = list(estimates)
-        if len(given) != len(self._owner().function.variables):
-            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
         return self
 
     # How it is kept
