@@ -45,7 +45,7 @@ _HOME = {
     ),
     **dict.fromkeys(("Argument", "ArgumentKind", "OutputFileType", "StmtOutputFormat"), _LANGUAGE + "arguments"),
     **dict.fromkeys(
-        ("MemoryType", "Partition", "PrefetchBoundStrategy", "LoopAlignStrategy"), _LANGUAGE + "policies"
+        ("MemoryType", "Partition", "PrefetchBoundStrategy", "LoopAlignStrategy", "EvictionKey"), _LANGUAGE + "hints"
     ),
     "TargetFeature": _LANGUAGE + "target_features",
     "Pipeline": _LANGUAGE + "pipeline",
@@ -88,7 +88,7 @@ _NOT_YET = frozenset(
     """
     active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
     AutoSchedulerResults BFloat compile_standalone_runtime create_callable_from_generator Derivative
-    deserialize_parameters deserialize_pipeline DeviceAPI Dimension EvictionKey ExternFuncArgument gather
+    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument gather
     Generator generator GeneratorContext GeneratorParam Handle host_supports_target_device InputBuffer InputScalar
     install_dir link_modules LinkageType load_plugin main Module NameMangling
     OutputBuffer OutputScalar Parameter propagate_adjoints scatter

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.arguments import Argument, OutputFileType
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import Frozen, frozen
@@ -36,6 +37,7 @@ def infer_arguments(outputs: Sequence[Func]) -> list[Argument]:
     return sorted((Argument(one) for one in (*images, *pipeline.parameters)), key=lambda argument: argument.name)
 
 
+@deep
 def compile_to(
     outputs: Sequence[Func], files: Mapping[OutputFileType, str], given: Sequence[Any], fn_name: str, target: Any
 ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
 
 
+@deep
 def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
     """The nest that code is generated from, for dense arrays."""
     pipeline = frozen(outputs)
     return lower(pipeline.algorithm, pipeline.schedule)
 
 
+@deep
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, without bounds."""
     pipeline = frozen(outputs)
@@ -98,11 +101,18 @@ def prepare(owner: Owner) -> Prepared:
         now = parts(known.producers) + (parts((owner,)) if isinstance(owner, Func) else [])
         if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
             return known
+    owner.prepared = found = _frozen(owner)
+    return found
+
+
+@deep
+def _frozen(owner: Owner) -> Prepared:
+    """`owner`, frozen."""
     pipeline = frozen(owner.results())
     producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
     schedule = pipeline.schedule
     key = pipeline.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
-    found = Prepared(
+    return Prepared(
         pipeline.algorithm,
         pipeline.schedule,
         pipeline.images,
@@ -116,8 +126,6 @@ def prepare(owner: Owner) -> Prepared:
         tuple((image.name(), image) for image in pipeline.images),
         tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
     )
-    owner.prepared = found
-    return found
 
 
 def _outputs_of(function: Function) -> Iterator[Output]:
@@ -145,24 +153,29 @@ _lock = Lock()
 def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
     found = prepared.executables.get(sparse)
     if found is None:
-        from rfactor.compiler.codegen.module import compile_pipeline, renamed
+        found = prepared.executables[sparse] = _compile(prepared.algorithm, prepared.schedule, sparse)
+    return found
 
-        algorithm, schedule = prepared.algorithm, prepared.schedule
-        given = arguments(algorithm, sparse)
-        told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
-        key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
-        with _lock:
-            same = _compiled.get(key)
-        if same is None:
-            found = compile_pipeline(lower(algorithm, schedule, sparse))
-        else:
-            found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
-        with _lock:
-            _compiled[key] = found
-            _compiled.move_to_end(key)
-            if len(_compiled) > _MOST_KEPT:
-                _compiled.popitem(last=False)
-        prepared.executables[sparse] = found
+
+@deep
+def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -> Executable:
+    """Compiled now, or for another pipeline of the same structure before."""
+    from rfactor.compiler.codegen.module import compile_pipeline, renamed
+
+    given = arguments(algorithm, sparse)
+    told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
+    key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
+    with _lock:
+        same = _compiled.get(key)
+    if same is None:
+        found = compile_pipeline(lower(algorithm, schedule, sparse))
+    else:
+        found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
+    with _lock:
+        _compiled[key] = found
+        _compiled.move_to_end(key)
+        if len(_compiled) > _MOST_KEPT:
+            _compiled.popitem(last=False)
     return found
 
 

@@ -144,10 +144,13 @@ def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
 
 
 def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Two values to choose between, of one type: a constant takes the other's where that can hold it."""
+    """Two values to choose between, of one type: a constant takes the other's where that can hold it, and first one of
+    a signed integer type."""
     left, right = a.node.type, b.node.type
     if left == right:
         return a, b
+    if isinstance(b.node, ir.Const) and right.code == "int" and left.code != "int":
+        return a, converted(left, b)
     if isinstance(a.node, ir.Const) and (right.is_float or not left.is_float):
         return converted(right, a), b
     if isinstance(b.node, ir.Const) and (left.is_float or not right.is_float):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
-from rfactor.compiler.language.policies import MemoryType, checked_memory
+from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
@@ -26,7 +26,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
 
-class Placement(Directives):
+class Placement(FunctionHints, Directives):
     """The part of a `Func` that says where and how it is computed and kept."""
 
     stages: list[StageState]
@@ -82,10 +82,7 @@ class Placement(Directives):
         return self
 
     def compute_inline(self) -> Self:
-        """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
-        owner = self._owner()
-        if owner.has_update_definition():
-            raise ScheduleError(f"{owner.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
+        """As if nothing had been said of it: its calls are replaced by its value, if it has no updates."""
         self._computed, self._kept = INLINED, None
         return self
 
@@ -145,18 +142,6 @@ class Placement(Directives):
         self.bounds = (*self.bounds, bound)
         return self
 
-    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
-        """What the box will be like: for schedulers, none of which is there. Checked, and of no effect."""
-        self._dimension("set_estimate", variable)
-        return self
-
-    def set_estimates(self, estimates: Any) -> Self:
-        """`set_estimate` of every dimension: a (min, extent) each."""
-        given = list(estimates)
-        if len(given) != len(self._owner().function.variables):
-            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
-        return self
-
     # How it is kept
 
     def reorder_storage(self, *dimensions: Any) -> Self:
@@ -177,18 +162,6 @@ class Placement(Directives):
     def align_storage(self, variable: Any, alignment: Any) -> Self:
         """Round its extent in storage up to a multiple. The caller's arrays have the strides they have."""
         return self._padded("align_storage", variable, alignment)
-
-    def store_in(self, memory_type: MemoryType) -> Self:
-        """Where it is kept. Checked, and of no effect: what is small is kept on the stack and in registers anyway.
-
-        Raises `NotImplementedError` for memory of devices.
-        """
-        checked_memory(self._owner().name(), memory_type)
-        return self
-
-    def memoize(self, eviction_key: Any = None) -> Self:
-        """Keep what was computed for the next `realize`. Of no effect: values are the same."""
-        return self
 
     def fold_storage(self, variable: Any, extent: Any, fold_forward: bool = True) -> Self:
         """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves."""
