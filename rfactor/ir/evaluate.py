@@ -114,6 +114,7 @@ def _constant(expr: Const, boxed: bool) -> Array:
 class _Evaluator:
     def __init__(self, env: Mapping[str, Array], meaning: Meaning, floats: Floats) -> None:
         self.env, self.meaning, self.floats = env, meaning, floats
+        self.boxes = meaning is Meaning.MATH or floats == "real"
         self.memo: dict[Expr, Array] = {}
 
     def boxed(self, type: Type) -> bool:
@@ -129,18 +130,21 @@ class _Evaluator:
 
     def compute(self, expr: Expr) -> Array:
         """The value of a node whose operands have theirs."""
-        if isinstance(expr, Op):
-            args = [self.memo[arg] for arg in expr.args]
-            if expr.op == "select":
-                return np.where(args[0].astype(bool), args[1], args[2])
-            if expr.op == "cast":
-                return self.cast(args[0], expr.args[0].type, expr.type)
-            operand = expr.args[0].type
-            if self.boxed(operand):
-                return _boxed(expr.op, operand, args)
-            return NATIVE[expr.op](operand, *args)
-        if isinstance(expr, Var):
-            return self.env[expr.name]
+        kind = type(expr)
+        if kind is Op:
+            memo, op, operands = self.memo, expr.op, expr.args  # type: ignore[attr-defined]
+            args = [memo[arg] for arg in operands]
+            if op == "select":
+                condition = args[0]
+                return np.where(condition if condition.dtype == bool else condition.astype(bool), args[1], args[2])
+            if op == "cast":
+                return self.cast(args[0], operands[0].type, expr.type)
+            operand = operands[0].type
+            if self.boxes and self.boxed(operand):
+                return _boxed(op, operand, args)
+            return NATIVE[op](operand, *args)
+        if kind is Var:
+            return self.env[expr.name]  # type: ignore[attr-defined]
         if isinstance(expr, Const):
             return _constant(expr, self.boxed(expr.type))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
