@@ -176,7 +176,7 @@ def _numbers(state: Sequence[sampling.Array], types: Sequence[Type]) -> sampling
     number: sampling.Array | None = None
     for part, type_ in zip(reversed(state), reversed(types), strict=True):
         own = part.astype(dtype_of(type_), copy=False).view(f"u{max(1, type_.bits // 8)}").astype(dtype, copy=False)
-        number = own if number is None else (number << dtype(type_.bits)) | own
+        number = own if number is None else np.bitwise_or(np.left_shift(number, type_.bits), own)
     assert number is not None
     return number
 
