@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--shrink", type=int, default=400, help="tries to make a failing program smaller")
     parser.add_argument("--failures", type=Path, help="a directory to write failing scripts to")
+    parser.add_argument("--nests", action="store_true", help="interpret loop nests alone: no machine code")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
@@ -41,7 +42,8 @@ def main() -> int:
             bar = f"[{'#' * full}{' ' * (30 - full)}] {done}/{given.programs}, {len(summary.failures)} failing"
             print(f"{bar}, {time.monotonic() - begun:.0f} s", end=ending, file=sys.stderr, flush=True)
 
-    found = campaign(range(given.seed, given.seed + given.programs), given.jobs, progress, failed, given.shrink)
+    seeds = range(given.seed, given.seed + given.programs)
+    found = campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests)
     print("\n" + "\n".join(found.lines()))
     return 1 if found.failures else 0
 

@@ -23,7 +23,7 @@ from tests.fuzz.expressions import (
 
 AXES = ("x", "y", "z")
 VARIABLES = ("x", "y", "c")
-EXTENTS = (0, 1, 1, 2, 3, 4, 5, 5, 7, 8, 9, 11, 13, 16)
+EXTENTS = (0, 1, 1, 2, 3, 4, 5, 5, 7, 8, 9, 11, 13, 17)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def domain(random: Random, name: str, scope: Scope, images: list[Source]) -> tup
         whole = [text for text, t in scope.given if t == "i32" and "[" not in text]
         ends = []
         for _ in range(random.choice([1, 1, 2, 2, 3])):
-            extent = str(random.choice(EXTENTS[:12] if not ends else EXTENTS[:6]))
+            extent = str(random.choice(EXTENTS[:12] if not ends else EXTENTS[:5]))
             if whole and random.random() < 0.25:
                 extent = f"{random.choice(whole)} + {random.randint(-1, 3)}"
             ends.append((str(random.choice([0, 0, 0, 1, -2, 3])), extent))
@@ -164,7 +164,7 @@ def domain(random: Random, name: str, scope: Scope, images: list[Source]) -> tup
         elif form == "some":
             condition = f"{random.choice(variables)} % 3 != {random.randint(0, 2)}"
         else:
-            condition = expression(random, "bool", inside, 2)
+            condition = expression(random, "bool", inside, 1)
         lines.append(f"{name}.where({condition})")
     return lines, len(ends), over
 
@@ -209,6 +209,11 @@ def update(
         ]
         given += tuple(zip(f.at(other), f.types, strict=True))
     here = replace(scope, variables=everywhere, given=given)
+    if f.box is None and variables and family is not None and f.variables and random.random() < 0.25:
+        along = random.randrange(len(point))
+        point[along] = variables[0]
+        own_values = f.at([*point[:along], f"{variables[0]} - 1", *point[along + 1 :]])
+        here = replace(here, given=scope.given)
     values = _values(random, f, here, own_values, variables, over, family)
     lines.append(f"{f.name}[{', '.join(point) or '()'}] = {tupled(values)}")
     return lines
@@ -227,7 +232,7 @@ def _values(
     if family is None:
         made = []
         for value, type in zip(own, f.types, strict=True):
-            new = expression(random, type, scope, 2)
+            new = expression(random, type, scope, random.choice([1, 1, 2]))
             op = random.choice(["+", "^", "max", "new", "new"])
             if op == "^" and type not in FLOATS:
                 made.append(f"{value} ^ ({new})")
@@ -248,7 +253,7 @@ def _values(
         v = read if over.types[0] == of else cast(of, read)
         w = f"({v} + {cast(of, variables[0])})"
     else:
-        v, w = (f"({expression(random, of, exact, 2)})" for _ in "vw")
+        v, w = (f"({expression(random, of, exact, random.choice([1, 1, 2]))})" for _ in "vw")
     k = f"hl.{of}({random.randint(0, 3)})"
     at = random.choice(variables) if variables else "hl.i32(7)"
     return FAMILIES[family][1](own, v, w, k, at)
@@ -276,10 +281,10 @@ def function(random: Random, f: Writing, scope: Scope, images: list[Source], fam
     if family is not None and random.random() < 0.6:
         values = [cast(t, f"hl.i32({random.randint(0, 3)})") for t in f.types]
     else:
-        values = [stencil(random, t, here) or expression(random, t, here, random.choice([1, 2, 2, 3])) for t in f.types]
+        values = [stencil(random, t, here) or expression(random, t, here, random.choice([1, 1, 2, 2, 3])) for t in f.types]
     left = ", ".join(f.variables) or "()"
     lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
-    count = random.choice([1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2, 3])
+    count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])
     for number in range(count):
         lines += update(random, f, number, scope, images, family if number == 0 or random.random() < 0.3 else None)
     return lines
@@ -312,10 +317,10 @@ def algorithm(random: Random) -> list[str]:
         made, value = parameter(random, f"p{i}")
         lines += made
         given.append(value)
-    count = random.choice([1, 1, 2, 2, 3, 3, 4, 5])
+    count = random.choice([1, 1, 2, 2, 2, 3, 3, 4])
     results = min(count, random.choice([1, 1, 1, 1, 2]))
     rank = random.choice([0, 1, 1, 2, 2, 2, 3])
-    sizes = [random.choice(EXTENTS if rank < 3 else EXTENTS[:8]) for _ in range(rank)]
+    sizes = [random.choice(EXTENTS[: (14, 14, 11, 7)[rank]]) for _ in range(rank)]
     mins = [random.choice([0, 0, 0, -4, 3]) for _ in range(rank)]
     functions: list[Source] = []
     for i in range(count):

@@ -62,9 +62,15 @@ def _general(message: str) -> str:
 
 
 def campaign(
-    seeds: range, jobs: int, progress: Callable[[Summary], None], failed: Callable[[Failure], None], shrinks: int = 600
+    seeds: range,
+    jobs: int,
+    progress: Callable[[Summary], None],
+    failed: Callable[[Failure], None],
+    *,
+    shrinks: int = 400,
+    code: bool = True,
 ) -> Summary:
-    """Run every seed. `progress` is called after each program, `failed` for each failure, in this thread."""
+    """Run every seed, without machine code unless `code`. `progress` is called after each program, `failed` for each failure, in this thread."""
     summary = Summary()
     free: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker() for _ in range(jobs)]
@@ -74,7 +80,7 @@ def campaign(
     def one(seed: int) -> tuple[Answer, Failure | None]:
         worker = free.get()
         try:
-            answer = worker.run({"seed": seed})
+            answer = worker.run({"seed": seed, "code": code})
             return answer, failure(seed, answer, worker, shrinks) if is_defect(answer["kind"]) else None
         finally:
             free.put(worker)
@@ -107,19 +113,19 @@ def failure(seed: int, answer: Answer, worker: Worker, tries: int) -> Failure:
     kind = answer["kind"]
     if not answer["text"]:
         return Failure(seed, kind, "", answer["detail"])
-    best = answer
-
-    code = "nest" not in kind  # what is wrong before machine code is made is found without making it
-    wanted = kind.replace("compiled, ", "")
+    original = parsed(answer["text"])
+    best, small, code = answer, original, False
 
     def fails(program: Program) -> bool:
         nonlocal best
         found = worker.run({"text": program.text(), "code": code})
-        if found["kind"] != wanted:
+        if found["kind"] not in (kind, kind.replace("compiled, ", "")):
             return False
         best = found
         return True
 
-    original = parsed(answer["text"])
-    small = shrunk(original, fails, tries) if fails(original) else original
+    for code in (False, True):  # what is wrong before machine code is made is found without making it
+        if fails(original):
+            small = shrunk(original, fails, tries)
+            break
     return Failure(seed, kind, pasteable(small, best.get("expected", "")), best["detail"])

@@ -17,6 +17,7 @@ from rfactor.compiler.language.freeze import Frozen
 from rfactor.compiler.lower import passes
 from rfactor.errors import BufferError, Error
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
+from rfactor.semantics.memory import Fault
 from rfactor.semantics.nest import TooLong, interpret_nest
 from tests.fuzz.algorithms import algorithm
 from tests.fuzz.program import Program
@@ -24,8 +25,11 @@ from tests.fuzz.schedules import schedule
 from tests.fuzz.session import Refused, Session, made
 
 Arrays = Mapping[str, tuple[np.ndarray[Any, Any], ...]]
-NESTS = {"bounds": False, "final": True}
-"""The passes after which the nest is interpreted, and whether its storage is flat then."""
+NESTS = {"final": True, "bounds": False}
+"""The passes after which the nest is interpreted, and whether its storage is flat then. The first has the checks."""
+
+STEPS = 100_000
+"""Expressions that a nest may compute: what takes more is not interpreted."""
 
 
 @dataclass
@@ -51,10 +55,10 @@ def generate(seed: int) -> tuple[Program, Random]:
     return Program(tuple(algorithm(random)), ()), random
 
 
-def run_seed(seed: int, told: Any = None) -> Outcome:
-    """Generate and run. `told` is called with the program before it is compiled."""
+def run_seed(seed: int, told: Any = None, code: bool = True) -> Outcome:
+    """Generate and run, without machine code unless `code`. `told` is called with the program before it is compiled."""
     program, random = generate(seed)
-    return _guarded(program, lambda: _run(program, random, told))
+    return _guarded(program, lambda: _run(program, random, told, code))
 
 
 def run_program(program: Program, told: Any = None, code: bool = True) -> Outcome:
@@ -135,11 +139,16 @@ def _compared(
     for name, flat in NESTS.items():
         try:
             with np.errstate(all="ignore"):
-                found = interpret_nest(nests[name], algorithm_, inputs, parameters, boxes, flat=flat, steps=400_000)
+                found = interpret_nest(nests[name], algorithm_, inputs, parameters, boxes, flat=flat, steps=STEPS)
         except TooLong:
             outcome.used["(nest not interpreted: too long)"] += 1
-        except Error as fault:
-            problems.append((f"nest {name}: {type(fault).__name__}", str(fault)))
+        except BufferError as refused:
+            if not code:
+                outcome.kind, outcome.detail = "refused", f"{type(refused).__name__}: {refused}"
+                return outcome
+            problems.append((f"nest {name}: refused", str(refused)))
+        except Fault as fault:
+            problems.append((f"nest {name}: fault", str(fault)))
         else:
             problems += differences(f"nest {name}", found, reference, near)
     if problems:

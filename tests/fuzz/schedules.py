@@ -225,7 +225,10 @@ class Scheduling:
 
     def compute_with(self) -> list[str]:
         found, other = self.stage(), self.stage()
-        if found is None or other is None or not (loops := self.loops(found[1])):
+        if found is None or other is None:
+            return []
+        loops = [loop for loop in self.loops(found[1]) if loop in self.loops(other[1])]
+        if not loops or found[0].split(".")[0] == other[0].split(".")[0]:
             return []
         return [f"{found[0]}.compute_with({other[0]}, {self.random.choice(loops)})"]
 
@@ -257,8 +260,9 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
     writing = Scheduling(random, session, rounding)
     session.begin()
     kinds = [
-        *[writing.on_loops] * 9, *[writing.placed] * 5, *[writing.rfactor] * 4, writing.atomic, writing.specialize,
-        writing.parallel_scan, writing.compute_with, writing.wrapped, writing.prefetch, writing.bounded,
+        *[writing.on_loops] * 8, *[writing.placed] * 4, *[writing.rfactor] * 3, *[writing.atomic] * 3,
+        *[writing.parallel_scan] * 2, *[writing.compute_with] * 2, *[writing.specialize] * 2, *[writing.bounded] * 2,
+        writing.wrapped, writing.prefetch,
     ]  # fmt: skip
     for name, func in session.funcs().items():
         if func.has_update_definition() and random.random() < 0.6:
@@ -266,7 +270,7 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
         elif random.random() < 0.5:
             for line in writing.placed(name):
                 session.direct(line)
-    for _ in range(random.randint(1, 12)):
+    for _ in range(random.randint(1, 9)):
         for line in random.choice(kinds)():
             session.direct(line)
     session.repaired()

@@ -19,6 +19,11 @@ from tests.fuzz.program import Program
 
 Refused = (Error, NotImplementedError)
 """What a directive that is not legal, or not there, raises. Anything else is a defect."""
+_PLACING = frozenset(
+    """compute_at compute_root compute_inline store_at store_root hoist_storage hoist_storage_root fold_storage bound
+    bound_extent compute_with in_ clone_in parallel_scan""".split()  # noqa: SIM905 - a list this long is read as text
+)
+"""Directives that are seen to be legal only when the pipeline is lowered."""
 _KEPT = ("level", "store_level", "bounds", "storage", "trace")
 
 
@@ -76,19 +81,23 @@ class Session:
 
     def repaired(self) -> None:
         """Leave out the directives for which the whole is refused. Each is tried on top of those before it."""
-        if self.lowers() is None:
-            return
-        lines, self.directives = self.directives, []
-        self.back()
-        for line in lines:
-            before = snapshot(self.names)
-            count = len(self.directives)
+        for doubtful in (_PLACING, None):
+            if self.lowers() is None:
+                return
+            lines, self.directives = self.directives, []
+            self.back()
+            for line in lines:
+                self._tried(line, doubtful is None or directive(line) in doubtful)
+
+    def _tried(self, line: str, doubtful: bool) -> None:
+        """The directive once more, unless the whole is refused for it."""
+        before = snapshot(self.names) if doubtful else None
+        self.used[directive(line)] -= 1
+        if self.direct(line) and before is not None and self.lowers() is not None:
             self.used[directive(line)] -= 1
-            if self.direct(line) and self.lowers() is not None:
-                self.used[directive(line)] -= 1
-                self.refused[directive(line)] += 1
-                del self.directives[count:]
-                restore(self.names, before)
+            self.refused[directive(line)] += 1
+            self.directives.pop()
+            restore(self.names, before)
 
     start: Any = None
 

@@ -5,6 +5,7 @@ A child reads jobs as lines of JSON and writes what becomes of them as lines of 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -35,6 +36,8 @@ def serve() -> None:
     """The child: run jobs until there are none."""
     from tests.fuzz.execute import run_program, run_seed
 
+    gc.freeze()
+
     answers, sys.stdout = sys.stdout, sys.stderr
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGPROF, _time_up)
@@ -45,15 +48,16 @@ def serve() -> None:
 
     for line in sys.stdin:
         job = json.loads(line)
-        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        seconds = job.get("seconds", CPU_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            outcome = run_seed(job["seed"], told) if "seed" in job else run_program(parsed(job["text"]), told, job["code"])
+            outcome = run_seed(job["seed"], told, job["code"]) if "seed" in job else run_program(parsed(job["text"]), told, job["code"])
             answer = {
                 "kind": outcome.kind, "text": outcome.program.text(), "detail": outcome.detail,
                 "expected": outcome.expected, "used": outcome.used, "refused": outcome.refused,
             }  # fmt: skip
         except TimeUp:
-            answer = {"kind": "skipped", "detail": f"more than {CPU_SECONDS:.0f} seconds of CPU", "text": ""}
+            answer = {"kind": "skipped", "detail": f"more than {seconds:.0f} seconds of CPU", "text": ""}
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answer), file=answers, flush=True)
 
