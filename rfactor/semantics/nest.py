@@ -97,7 +97,7 @@ def interpret_nest(
             memory |= {buffer: Cells(buffer, boxed(((0, size),))) for buffer in buffers}
         else:
             memory[name] = Cells(name, boxed(box))
-    machine = _Machine(values, memory, flat, steps)
+    machine = _Machine(dict(values), memory, flat, steps)
     machine.run(body)
     return {name: _array(algorithm, name, box, memory, flat) for name, box in boxes.items()}
 
@@ -266,9 +266,11 @@ def _step(node: Expr) -> Step:
     """How a node's value comes from those of its operands."""
     lanes = node.type.lanes
     match node:
-        case Const(value=value):
-            return lambda machine: value
-        case Var(name=name):
+        case Const():
+            constant = node.value
+            return lambda machine: constant
+        case Var():
+            name = node.name
             return lambda machine: machine.values[name]
         case Op(op="cast") if node.type.element == node.args[0].type.element:
             return lambda machine, value: value
@@ -289,8 +291,8 @@ def _step(node: Expr) -> Step:
             return lambda machine, value: _lanes(value, lanes)
         case AnyLane():
             return lambda machine, value: any(value)
-        case LaneReduction(op=op, value=value):
-            return _joining(op, value.type.element)
+        case LaneReduction():
+            return _joining(node.op, node.value.type.element)
     raise TypeError(f"{type(node).__name__} is no expression of a loop nest")
 
 

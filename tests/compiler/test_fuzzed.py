@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import rfactor as hl
 from tests.compiler.pipelines import computed, expected, same
 

@@ -26,6 +26,7 @@ def main() -> int:
         serve()
         return 0
     begun = time.monotonic()
+    found = Summary()
 
     def failed(one: Failure) -> None:
         print(f"\n# seed {one.seed}: {one.kind}\n{one.script}\n{_commented(one.detail)}", flush=True)
@@ -35,6 +36,8 @@ def main() -> int:
             (given.failures / f"{one.seed}.py").write_text(text)
 
     def progress(summary: Summary) -> None:
+        nonlocal found
+        found = summary
         done = summary.kinds.total()
         if sys.stderr.isatty() or done % 100 == 0:
             full = 30 * done // given.programs
@@ -43,7 +46,10 @@ def main() -> int:
             print(f"{bar}, {time.monotonic() - begun:.0f} s", end=ending, file=sys.stderr, flush=True)
 
     seeds = range(given.seed, given.seed + given.programs)
-    found = campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests)
+    try:
+        campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
     print("\n" + "\n".join(found.lines()))
     return 1 if found.failures else 0
 

@@ -200,6 +200,11 @@ def update(
         else:
             point.append(clamped(random, inside, low, min(high, low + 7)))
     everywhere = (*variables, *pure)
+    stepping = f.box is None and bool(variables) and family is not None and bool(f.variables) and random.random() < 0.25
+    if variables and pure and not stepping and random.random() < 0.3:
+        relation = random.choice(["<", "<=", ">", ">=", "!=", "=="])
+        scaled = random.choice(["{v}", "{v}", "{v} * 2", "{v} // 2", "{v} % 3", "-{v}"]).format(v=random.choice(pure))
+        lines.append(f"{name}.where({random.choice(variables)} {relation} {scaled} + {random.randint(-2, 4)})")
     own_values = f.at(point)
     given = (*scope.given, *zip(own_values, f.types, strict=True))
     if f.box is None and variables and random.random() < 0.3:
@@ -209,11 +214,11 @@ def update(
         ]
         given += tuple(zip(f.at(other), f.types, strict=True))
     here = replace(scope, variables=everywhere, given=given)
-    if f.box is None and variables and family is not None and f.variables and random.random() < 0.25:
+    if stepping:
         along = random.randrange(len(point))
         point[along] = variables[0]
         own_values = f.at([*point[:along], f"{variables[0]} - 1", *point[along + 1 :]])
-        here = replace(here, given=scope.given)
+        here = replace(here, given=scope.given, variables=tuple(v for v in everywhere if v != f.variables[along]))
     values = _values(random, f, here, own_values, variables, over, family)
     lines.append(f"{f.name}[{', '.join(point) or '()'}] = {tupled(values)}")
     return lines
@@ -281,7 +286,9 @@ def function(random: Random, f: Writing, scope: Scope, images: list[Source], fam
     if family is not None and random.random() < 0.6:
         values = [cast(t, f"hl.i32({random.randint(0, 3)})") for t in f.types]
     else:
-        values = [stencil(random, t, here) or expression(random, t, here, random.choice([1, 1, 2, 2, 3])) for t in f.types]
+        values = [
+            stencil(random, t, here) or expression(random, t, here, random.choice([1, 1, 2, 2, 3])) for t in f.types
+        ]
     left = ", ".join(f.variables) or "()"
     lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
     count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])

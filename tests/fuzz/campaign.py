@@ -70,7 +70,10 @@ def campaign(
     shrinks: int = 400,
     code: bool = True,
 ) -> Summary:
-    """Run every seed, without machine code unless `code`. `progress` is called after each program, `failed` for each failure, in this thread."""
+    """Run every seed, without machine code unless `code`.
+
+    `progress` is called after each program, `failed` for each failure, in this thread.
+    """
     summary = Summary()
     free: SimpleQueue[Worker] = SimpleQueue()
     workers = [Worker() for _ in range(jobs)]
@@ -114,7 +117,7 @@ def failure(seed: int, answer: Answer, worker: Worker, tries: int) -> Failure:
     if not answer["text"]:
         return Failure(seed, kind, "", answer["detail"])
     original = parsed(answer["text"])
-    best, small, code = answer, original, False
+    best, code = answer, False
 
     def fails(program: Program) -> bool:
         nonlocal best
@@ -124,8 +127,10 @@ def failure(seed: int, answer: Answer, worker: Worker, tries: int) -> Failure:
         best = found
         return True
 
-    for code in (False, True):  # what is wrong before machine code is made is found without making it
-        if fails(original):
-            small = shrunk(original, fails, tries)
-            break
+    # What is wrong before machine code is made is found without making it.
+    again = fails(original)
+    if not again:
+        code = True
+        again = fails(original)
+    small = shrunk(original, fails, tries) if again else original
     return Failure(seed, kind, pasteable(small, best.get("expected", "")), best["detail"])

@@ -19,6 +19,7 @@ from rfactor.errors import BufferError, Error
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
 from rfactor.semantics.memory import Fault
 from rfactor.semantics.nest import TooLong, interpret_nest
+from rfactor.semantics.validity import validate
 from tests.fuzz.algorithms import algorithm
 from tests.fuzz.program import Program
 from tests.fuzz.schedules import schedule
@@ -79,9 +80,10 @@ def _guarded(program: Program, run: Any) -> Outcome:
 def _run(program: Program, random: Random | None, told: Any, code: bool = True) -> Outcome:
     try:
         session = Session.of(program.definitions)
+        frozen = session.frozen()
+        validate(frozen.algorithm)
     except Error as error:
         return Outcome("invalid", program, f"{type(error).__name__}: {error}")
-    frozen = session.frozen()
     box: Box = tuple(zip(session.names["mins"], session.names["sizes"], strict=True))
     boxes = {f.name(): box for f in session.outputs()}
     inputs, parameters = given(frozen)

@@ -136,7 +136,7 @@ class Scheduling:
             return []
         text, stage = found
         given = "override_associativity_test=True" if self.random.random() < 0.5 else ""
-        loops = self.loops(stage)
+        loops = [f'"{d.name}"' for d in stage._schedule().dimensions if d.reduction] or self.loops(stage)
         if not loops:
             return []
         lines = [f"{text}.atomic({given})"]
@@ -171,12 +171,16 @@ class Scheduling:
         return lines
 
     def parallel_scan(self) -> list[str]:
-        found = self.stage(updates=True)
-        if found is None or not self.exact(found[1]._owner()):
-            return []
-        text, stage = found
-        own = [f'"{d.name}"' for d in stage._schedule().dimensions if d.reduction]
-        return [f"{text}.parallel_scan({self.random.choice(own)}, {self.random.choice([2, 3, 4, 8])})"] if own else []
+        """A scan of every update that steps along a variable of its domain: those that are none are refused."""
+        lines = []
+        for name, func in self.funcs().items():
+            for i, state in enumerate(func.stages[1:]):
+                own = [d.name for d in state.schedule.dimensions if d.reduction]
+                stepping = [str(a) for a in state.definition.arguments if str(a) in own]
+                if stepping and self.exact(func):
+                    block = self.random.choice([2, 3, 4, 8])
+                    lines.append(f'{name}.update({i}).parallel_scan("{stepping[0]}", {block})')
+        return lines
 
     # -- where -------------------------------------------------------------------------------------------------------
 
@@ -194,7 +198,9 @@ class Scheduling:
         users = [n for n in later if funcs[name].name() in funcs[n].references]
         consumer = self.random.choice(users or later)
         state = self.random.choice(funcs[consumer].stages)
-        loops = [f'"{d.name}"' for d in state.schedule.dimensions] + ["hl.Var.outermost()"] * (self.random.random() < 0.2)
+        loops = [f'"{d.name}"' for d in state.schedule.dimensions] + ["hl.Var.outermost()"] * (
+            self.random.random() < 0.2
+        )
         if not loops:
             return [f"{name}.compute_root()"]
         at = self.random.randrange(len(loops))
@@ -212,9 +218,11 @@ class Scheduling:
         if not variables or self.random.random() < 0.6:
             return []
         v, k = self.random.choice(variables), self.random.choice([2, 3, 4, 8])
-        forms = [f"align_storage({v}, {k})", f"align_bounds({v}, {k}, {self.random.randint(0, 3)})",
-                 f"align_bounds({v}, {k})", f"align_extent({v}, {k})", f"bound_extent({v}, {self.random.choice([5, 8, 30])})",
-                 f"bound({v}, -20, 60)", f"fold_storage({v}, {k})", f"fold_storage({v}, 16)"]  # fmt: skip
+        forms = [
+            f"align_storage({v}, {k})", f"align_bounds({v}, {k}, {self.random.randint(0, 3)})",
+            f"align_bounds({v}, {k})", f"align_extent({v}, {k})", f"bound({v}, -20, 60)",
+            f"bound_extent({v}, {self.random.choice([5, 8, 30])})", f"fold_storage({v}, {k})", f"fold_storage({v}, 16)",
+        ]  # fmt: skip
         if name in [n for n, f in self.funcs().items() if f in self.session.outputs()]:
             mins, sizes = self.session.names["mins"], self.session.names["sizes"]
             d = variables.index(v)
@@ -270,7 +278,7 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
         elif random.random() < 0.5:
             for line in writing.placed(name):
                 session.direct(line)
-    for _ in range(random.randint(1, 9)):
+    for _ in range(random.randint(2, 14)):
         for line in random.choice(kinds)():
             session.direct(line)
     session.repaired()

@@ -76,7 +76,7 @@ class Session:
             frozen = self.frozen()
             lower(frozen.algorithm, frozen.schedule)
         except Refused as refused:
-            return refused  # type: ignore[return-value]
+            return refused
         return None
 
     def repaired(self) -> None:

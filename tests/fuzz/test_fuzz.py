@@ -60,7 +60,9 @@ def test_a_wrong_value_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_program(SMALL).kind == "agree"
 
     def wrong(session: Any, boxes: Any) -> Any:
-        return {name: tuple(part + part.dtype.type(1) for part in parts) for name, parts in computed(session, boxes).items()}
+        return {
+            name: tuple(part + part.dtype.type(1) for part in parts) for name, parts in computed(session, boxes).items()
+        }
 
     computed = execute.computed
     monkeypatch.setattr(execute, "computed", wrong)
@@ -79,7 +81,9 @@ def test_an_exception_that_is_no_refusal_is_seen(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_refused_is_left_out() -> None:
-    program = Program(SMALL.definitions, ('f.vectorize("y", 4)', 'm = f.update(0).rfactor([("r", "u")])', "m.parallel()"))
+    program = Program(
+        SMALL.definitions, ('f.vectorize("y", 4)', 'm = f.update(0).rfactor([("r", "u")])', "m.parallel()")
+    )
     outcome = run_program(program)
     assert outcome.kind == "agree"
     assert not outcome.program.directives
@@ -112,9 +116,9 @@ def test_a_crash_and_a_hang_are_of_one_program() -> None:
     worker = Worker()
     try:
         crash = Program(("import os; os.abort()",), ())
-        assert worker.run({"text": crash.text().replace("import os", "os = __import__('os')"), "code": True})["kind"] == (
-            "crash SIGABRT"
-        )
+        assert worker.run({"text": crash.text().replace("import os", "os = __import__('os')"), "code": True})[
+            "kind"
+        ] == ("crash SIGABRT")
         hang = Program(("exec('while True: pass')",), ())
         assert worker.run({"text": hang.text(), "code": True, "seconds": 0.2})["kind"] == "skipped"
         assert worker.run({"text": SMALL.text(), "code": True})["kind"] == "agree"

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from tests.fuzz.program import Program, parsed
@@ -51,7 +52,11 @@ def serve() -> None:
         seconds = job.get("seconds", CPU_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            outcome = run_seed(job["seed"], told, job["code"]) if "seed" in job else run_program(parsed(job["text"]), told, job["code"])
+            outcome = (
+                run_seed(job["seed"], told, job["code"])
+                if "seed" in job
+                else run_program(parsed(job["text"]), told, job["code"])
+            )
             answer = {
                 "kind": outcome.kind, "text": outcome.program.text(), "detail": outcome.detail,
                 "expected": outcome.expected, "used": outcome.used, "refused": outcome.refused,
@@ -93,14 +98,13 @@ class Worker:
         assert self.child.stdin is not None
         self.jobs += 1
         self.last = job.get("text", "")
-        try:
+        with suppress(BrokenPipeError):
             print(json.dumps(job), file=self.child.stdin, flush=True)
-        except BrokenPipeError:
-            pass
 
     def finish(self) -> Answer:
         """Wait for its answer."""
-        assert self.child is not None and self.child.stdout is not None
+        assert self.child is not None
+        assert self.child.stdout is not None
         while True:
             ready, _, _ = select.select([self.child.stdout], [], [], WALL_SECONDS)
             if not ready:

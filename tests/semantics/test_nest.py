@@ -57,7 +57,9 @@ def plus(a: Expr, value: int) -> Expr:
 
 
 def run(body: Stmt, extent: int = 4, *, flat: bool = False, steps: int = 10**5) -> list[int]:
-    found: list[int] = interpret_nest(body, LINE, {}, {}, {"f": ((0, extent),)}, flat=flat, steps=steps)["f"][0].tolist()
+    found: list[int] = interpret_nest(body, LINE, {}, {}, {"f": ((0, extent),)}, flat=flat, steps=steps)["f"][
+        0
+    ].tolist()
     return found
 
 
@@ -188,6 +190,4 @@ def test_a_nest_with_storage_that_is_too_small_is_caught() -> None:
         return replace(stmt, body=smaller(stmt.body)) if hasattr(stmt, "body") else stmt
 
     with pytest.raises(Fault, match="outside of its storage"):
-        interpret_nest(
-            smaller(nests(f)["bounds"]), frozen.algorithm, inputs, parameters, {f.name(): box}, flat=False
-        )
+        interpret_nest(smaller(nests(f)["bounds"]), frozen.algorithm, inputs, parameters, {f.name(): box}, flat=False)
