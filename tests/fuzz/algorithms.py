@@ -237,7 +237,7 @@ def _values(
     if family is None:
         made = []
         for value, type in zip(own, f.types, strict=True):
-            new = expression(random, type, scope, random.choice([1, 1, 2]))
+            new = expression(random, type, scope, min(scope.depth, 2))
             op = random.choice(["+", "^", "max", "new", "new"])
             if op == "^" and type not in FLOATS:
                 made.append(f"{value} ^ ({new})")
@@ -258,7 +258,7 @@ def _values(
         v = read if over.types[0] == of else cast(of, read)
         w = f"({v} + {cast(of, variables[0])})"
     else:
-        v, w = (f"({expression(random, of, exact, random.choice([1, 1, 2]))})" for _ in "vw")
+        v, w = (f"({expression(random, of, exact, min(scope.depth, 2))})" for _ in "vw")
     k = f"hl.{of}({random.randint(0, 3)})"
     at = random.choice(variables) if variables else "hl.i32(7)"
     return FAMILIES[family][1](own, v, w, k, at)
@@ -286,9 +286,7 @@ def function(random: Random, f: Writing, scope: Scope, images: list[Source], fam
     if family is not None and random.random() < 0.6:
         values = [cast(t, f"hl.i32({random.randint(0, 3)})") for t in f.types]
     else:
-        values = [
-            stencil(random, t, here) or expression(random, t, here, random.choice([1, 1, 2, 2, 3])) for t in f.types
-        ]
+        values = [stencil(random, t, here) or expression(random, t, here, scope.depth) for t in f.types]
     left = ", ".join(f.variables) or "()"
     lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
     count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])
@@ -307,7 +305,7 @@ def component_types(random: Random, family: str | None) -> tuple[str, ...]:
 
 def algorithm(random: Random) -> list[str]:
     """The definitions of a whole program."""
-    awkward = random.random() < 0.3
+    awkward, depth = random.random() < 0.3, random.choice([1, 1, 1, 2, 2, 3])
     lines = ['x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")']
     images: list[Source] = []
     empty: list[Source] = []
@@ -324,7 +322,7 @@ def algorithm(random: Random) -> list[str]:
         made, value = parameter(random, f"p{i}")
         lines += made
         given.append(value)
-    count = random.choice([1, 1, 2, 2, 2, 3, 3, 4])
+    count = random.choice([1, 1, 2, 2, 2, 3] if depth < 2 else [1, 2, 2, 3, 3, 4])
     results = min(count, random.choice([1, 1, 1, 1, 2]))
     rank = random.choice([0, 1, 1, 2, 2, 2, 3])
     sizes = [random.choice(EXTENTS[: (14, 14, 11, 7)[rank]]) for _ in range(rank)]
@@ -336,7 +334,7 @@ def algorithm(random: Random) -> list[str]:
         output = i >= count - results
         own_rank = rank if output else random.choice([0, 1, 1, 2, 2, 2, 3])
         box = tuple(zip(mins, sizes, strict=True)) if output else None
-        scope = Scope((), (*images, *functions, *functions), tuple(given), awkward)
+        scope = Scope((), (*images, *functions, *functions), tuple(given), awkward, depth)
         f = Writing(f"f{i}", types, VARIABLES[:own_rank], box)
         lines += function(random, f, scope, [*images, *empty], family)
         functions.append(Source(f.name, types, own_rank))

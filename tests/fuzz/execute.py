@@ -14,7 +14,6 @@ import numpy as np
 import rfactor as hl
 from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.freeze import Frozen
-from rfactor.compiler.lower import passes
 from rfactor.errors import BufferError, Error
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
 from rfactor.semantics.memory import Fault
@@ -101,6 +100,7 @@ def _run(program: Program, random: Random | None, told: Any, code: bool = True) 
             session.begin()
             for line in program.directives:
                 session.direct(line)
+            session.lowers()
         program = Program(program.definitions, tuple(session.directives))
         return _compared(session, program, reference, boxes, told if code else None, code)
     except Exception as error:
@@ -125,12 +125,10 @@ def _compared(
     near = any(word in line for line in program.directives for word in ("rfactor", "override", "parallel_scan"))
     frozen = session.frozen()
     inputs, parameters = given(frozen)
-    try:
-        nests = {name: body for name, body in passes(frozen.algorithm, frozen.schedule) if name in NESTS}
-    except Refused as refused:
-        outcome.kind, outcome.detail = "refused", f"{type(refused).__name__}: {refused}"
+    why = session.why
+    if why is not None:
+        outcome.kind, outcome.detail = "refused", f"{type(why).__name__}: {why}"
         return outcome
-    algorithm_ = frozen.algorithm
     if told is not None:
         told(program)
     try:
@@ -141,7 +139,8 @@ def _compared(
     for name, flat in NESTS.items():
         try:
             with np.errstate(all="ignore"):
-                found = interpret_nest(nests[name], algorithm_, inputs, parameters, boxes, flat=flat, steps=STEPS)
+                nest = session.nests[name]
+                found = interpret_nest(nest, frozen.algorithm, inputs, parameters, boxes, flat=flat, steps=STEPS)
         except TooLong:
             outcome.used["(nest not interpreted: too long)"] += 1
         except BufferError as refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 
 INTEGERS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64")
@@ -53,8 +53,10 @@ class Scope:
     sources: tuple[Source, ...] = ()
     given: tuple[tuple[str, str], ...] = ()
     """Values as they stand, with their types: parameters, and accesses of the function itself."""
-    wild: bool = field(default=True)
+    wild: bool = True
     """Whether floats may be divided and rooted: what is not exact."""
+    depth: int = 2
+    """Of expressions, at most."""
 
     def only(self, *variables: str) -> Scope:
         """With these variables alone and nothing that varies besides."""

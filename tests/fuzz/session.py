@@ -13,8 +13,9 @@ import rfactor as hl
 from rfactor.compiler.language.freeze import Frozen, freeze
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.stage import StageState
-from rfactor.compiler.lower import lower
+from rfactor.compiler.lower import passes
 from rfactor.errors import Error
+from rfactor.ir.loopnest import Stmt
 from tests.fuzz.program import Program
 
 Refused = (Error, NotImplementedError)
@@ -71,13 +72,14 @@ class Session:
         return {name: value for name, value in self.names.items() if isinstance(value, Func)}
 
     def lowers(self) -> Error | NotImplementedError | None:
-        """Why the whole is refused; None if it is not."""
+        """Why the whole is refused; None if it is not, and `nests` has its nest after each pass."""
         try:
             frozen = self.frozen()
-            lower(frozen.algorithm, frozen.schedule)
+            self.nests = dict(passes(frozen.algorithm, frozen.schedule))
+            self.why = None
         except Refused as refused:
-            return refused
-        return None
+            self.why = refused
+        return self.why
 
     def repaired(self) -> None:
         """Leave out the directives for which the whole is refused. Each is tried on top of those before it."""
@@ -88,6 +90,7 @@ class Session:
             self.back()
             for line in lines:
                 self._tried(line, doubtful is None or directive(line) in doubtful)
+        self.lowers()
 
     def _tried(self, line: str, doubtful: bool) -> None:
         """The directive once more, unless the whole is refused for it."""
@@ -100,6 +103,8 @@ class Session:
             restore(self.names, before)
 
     start: Any = None
+    why: Any = None
+    nests: dict[str, Stmt] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Remember the state without a schedule."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import execute
+from tests.fuzz import execute, session
 from tests.fuzz.campaign import campaign
 from tests.fuzz.execute import Outcome, alike, run_program, run_seed
 from tests.fuzz.program import Program, parsed, pasteable
@@ -59,9 +59,9 @@ def test_a_seed_is_one_program() -> None:
 def test_a_wrong_value_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_program(SMALL).kind == "agree"
 
-    def wrong(session: Any, boxes: Any) -> Any:
+    def wrong(own: Any, boxes: Any) -> Any:
         return {
-            name: tuple(part + part.dtype.type(1) for part in parts) for name, parts in computed(session, boxes).items()
+            name: tuple(part + part.dtype.type(1) for part in parts) for name, parts in computed(own, boxes).items()
         }
 
     computed = execute.computed
@@ -76,7 +76,7 @@ def test_an_exception_that_is_no_refusal_is_seen(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> Any:
         raise KeyError("x")
 
-    monkeypatch.setattr(execute, "passes", broken)
+    monkeypatch.setattr(session, "passes", broken)
     assert run_program(SMALL).kind == "internal KeyError in broken"
 
 
