@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -39,12 +40,14 @@ def main() -> int:
         nonlocal found
         found = summary
         done = summary.kinds.total()
-        if sys.stderr.isatty() or done % 100 == 0:
+        if sys.stderr.isatty() or done % 20 == 0:
             full = 30 * done // given.programs
             ending = "\r" if sys.stderr.isatty() else "\n"
             bar = f"[{'#' * full}{' ' * (30 - full)}] {done}/{given.programs}, {len(summary.failures)} failing"
             print(f"{bar}, {time.monotonic() - begun:.0f} s", end=ending, file=sys.stderr, flush=True)
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     seeds = range(given.seed, given.seed + given.programs)
     try:
         campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests)
