@@ -138,9 +138,14 @@ def tupled(values: list[str]) -> str:
     return values[0] if len(values) == 1 else f"({', '.join(values)})"
 
 
-def domain(random: Random, name: str, scope: Scope, images: list[Source]) -> tuple[list[str], int, Source | None]:
-    """A reduction domain with its conditions: lines, dimensions, and the image that it is over, if it is."""
-    over = random.choice(images) if images and random.random() < 0.4 else None
+def domain(
+    random: Random, name: str, scope: Scope, images: list[Source], plain: bool
+) -> tuple[list[str], int, Source | None]:
+    """A reduction domain with its conditions: lines, dimensions, and the image that it is over, if it is.
+
+    A `plain` one is a line, whole.
+    """
+    over = random.choice(images) if images and not plain and random.random() < 0.4 else None
     if over is not None and over.box is not None:
         ends = [(str(low), str(extent)) for low, extent in over.box]
         if random.random() < 0.5:
@@ -148,7 +153,7 @@ def domain(random: Random, name: str, scope: Scope, images: list[Source]) -> tup
     else:
         whole = [text for text, t in scope.given if t == "i32" and "[" not in text]
         ends = []
-        for _ in range(random.choice([1, 1, 2, 2, 3])):
+        for _ in range(1 if plain else random.choice([1, 1, 2, 2, 3])):
             extent = str(random.choice(EXTENTS[:12] if not ends else EXTENTS[:5]))
             if whole and random.random() < 0.25:
                 extent = f"{random.choice(whole)} + {random.randint(-1, 3)}"
@@ -156,7 +161,7 @@ def domain(random: Random, name: str, scope: Scope, images: list[Source]) -> tup
     lines = [f'{name} = hl.RDom([{", ".join(f"({low}, {extent})" for low, extent in ends)}], "{name}")']
     variables = tuple(f"{name}.{AXES[d]}" for d in range(len(ends)))
     inside = replace(scope, variables=variables)
-    for _ in range(random.choice([0, 0, 0, 1, 1, 2])):
+    for _ in range(0 if plain else random.choice([0, 0, 0, 1, 1, 2])):
         form = random.choice(["affine", "affine", "data", "some"])
         if form == "affine":
             total = " + ".join(f"{v} * {random.choice([1, 1, 2, -1])}" for v in variables)
@@ -176,13 +181,14 @@ def update(
     lines: list[str] = []
     variables: tuple[str, ...] = ()
     over: Source | None = None
-    if random.random() < (0.9 if family else 0.65):
+    stepping = f.box is None and family is not None and bool(f.variables) and random.random() < 0.25
+    if stepping or random.random() < (0.9 if family else 0.65):
         name = f"r{f.name[1:]}{'abc'[number % 3]}"
-        lines, rank, over = domain(random, name, scope, images)
+        lines, rank, over = domain(random, name, scope, images, stepping)
         variables = tuple(f"{name}.{AXES[d]}" for d in range(rank))
     point, pure = [], []
     for d, own in enumerate(f.variables):
-        if f.box is not None and f.box[d][1] == 0:
+        if stepping or (f.box is not None and f.box[d][1] == 0):
             form = "own"
         else:
             form = random.choice(["own", "own", *(["reduced", "scatter", "moved"] if variables else []), "fixed"])
@@ -200,7 +206,6 @@ def update(
         else:
             point.append(clamped(random, inside, low, min(high, low + 7)))
     everywhere = (*variables, *pure)
-    stepping = f.box is None and bool(variables) and family is not None and bool(f.variables) and random.random() < 0.25
     if variables and pure and not stepping and random.random() < 0.3:
         relation = random.choice(["<", "<=", ">", ">=", "!=", "=="])
         scaled = random.choice(["{v}", "{v}", "{v} * 2", "{v} // 2", "{v} % 3", "-{v}"]).format(v=random.choice(pure))

@@ -1,4 +1,4 @@
-"""A hundred random programs (`make fuzz` runs any number), and the machinery that runs them: it sees what is wrong, and makes it small."""
+"""A hundred random programs, and the machinery that runs any number: it sees what is wrong, and makes it small."""
 
 from __future__ import annotations
 
