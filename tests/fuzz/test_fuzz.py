@@ -38,13 +38,13 @@ def passed(outcome: Outcome) -> None:
     assert outcome.kind != "invalid", f"{outcome.detail}\n{outcome.program.text()}"
 
 
-@settings(SOME, max_examples=80)
+@settings(SOME, max_examples=60)
 @given(SEEDS)
 def test_loop_nests_say_what_the_definitions_say(seed: int) -> None:
     passed(run_seed(seed, code=False))
 
 
-@settings(SOME, max_examples=20)
+@settings(SOME, max_examples=12)
 @given(SEEDS)
 def test_machine_code_says_what_the_definitions_say(seed: int) -> None:
     passed(run_seed(seed))
