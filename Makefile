@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PACKAGES := rfactor tests benchmarks examples
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rfactor demo
@@ -19,6 +19,13 @@ lint: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/rfactor bench
+
+# Random programs, executed three ways: `make fuzz PROGRAMS=10000 SEED=7`.
+PROGRAMS ?= 1000
+SEED ?= 0
+JOBS ?= 2
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS)
 
 # One environment, one stamp an extra: `demo`, `test`, `bench`.
 $(VENV)/%.stamp: pyproject.toml
