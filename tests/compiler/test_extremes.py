@@ -34,6 +34,16 @@ def test_arms_are_merged_however_deep_they_stand() -> None:
     assert affine.maximum(affine.minimum(A, B), A) != A  # a maximum is no minimum
 
 
+def test_arms_are_compared_moved_and_computed_where_they_are() -> None:
+    far = affine.maximum(A, moved(B, -(2**31 - 1)))
+    values = {"a": np.array([5, 2**31 - 1], np.int32), "b": np.array([7, 0], np.int32)}
+    assert evaluate(far, values).tolist() == [5, 2**31 - 1]
+    assert affine.constant_value(affine.subtract(moved(far, 3), far)) == 3
+    said = Op(I32, "max", (Op(I32, "max", (moved(A, 4), moved(A, 1))), B))  # as a user wrote it
+    assert affine.constant_value(affine.subtract(said, affine.maximum(moved(A, 1), B))) is None
+    assert affine.constant_value(affine.subtract(said, affine.maximum(moved(A, 4), B))) == 0
+
+
 def test_merged_extremes_have_the_values_of_what_was_merged() -> None:
     rng = random.Random(0)
 

@@ -9,7 +9,7 @@ too, and their arithmetic wraps: `tidy` leaves quotients, minima and maxima of d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from rfactor.ir.expr import Call, Const, Expr, Op, rebuild, walk
 from rfactor.ir.loopnest import Load
@@ -122,7 +122,13 @@ def add(a: Expr, b: Expr) -> Expr:
 
 def subtract(a: Expr, b: Expr) -> Expr:
     """`a - b`."""
-    return _combined(a, b, -1)
+    difference = _combined(a, b, -1)
+    terms, constant = affine(difference)
+    if sum(isinstance(term, Op) and term.op in ("min", "max") for term, _ in terms) > 1:
+        moved, by = _from_zero(terms)
+        if not moved:
+            return _literal(a.type, constant + by)
+    return difference
 
 
 def _combined(a: Expr, b: Expr, sign: int) -> Expr:
@@ -191,24 +197,52 @@ def maximum(a: Expr, b: Expr) -> Expr:
 
 
 def _extreme(op: str, a: Expr, b: Expr) -> Expr:
-    """Of arms that differ by constants one stays, and what all are moved by is added once: equal extremes look equal.
-
-    max(max(a, b), a + 1) = max(a + 1, b);  max(a + 1, b + 2) = max(a, b + 1) + 1
-    """
+    """Of arms that differ by constants one stays, as it was: max(max(a, b), a + 1) = max(a + 1, b)."""
     better = min if op == "min" else max
-    kept: dict[frozenset[tuple[Expr, int]], Terms] = {}
-    best: dict[frozenset[tuple[Expr, int]], int] = {}
+    best: dict[frozenset[tuple[Expr, int]], tuple[int, Terms, int]] = {}
     for terms, constant in (*_arms(op, a), *_arms(op, b)):
-        key = frozenset(terms)
-        kept.setdefault(key, terms)
-        best[key] = better(best.get(key, constant), constant)
-    shift = 0 if len(best) == 1 or frozenset() in best else min(best.values())
+        moved, by = _from_zero(terms)
+        arm = constant + by, terms, constant
+        key = frozenset(moved)
+        best[key] = better(best.get(key, arm), arm, key=lambda each: each[0])
     result: Expr | None = None
-    for key, terms in kept.items():
-        arm = from_affine(terms, best[key] - shift, a.type)
-        result = arm if result is None else Op(a.type, op, (result, arm))
+    for _, terms, constant in best.values():
+        arm_ = from_affine(terms, constant, a.type)
+        result = arm_ if result is None else Op(a.type, op, (result, arm_))
     assert result is not None
-    return from_affine(((result, 1),), shift, a.type) if shift else result
+    return result
+
+
+def _from_zero(terms: Terms) -> tuple[Terms, int]:
+    """The same sum with its extremes moved so that their least constant is 0, and by how much in all.
+
+    max(a + 1, b + 2) is max(a, b + 1) + 1. Equal extremes look equal so; they are compared so and not computed so, as
+    what is moved might leave the type.
+    """
+    if not any(isinstance(term, Op) and term.op in ("min", "max") for term, _ in terms):
+        return terms, 0
+    merged: dict[Expr, int] = {}
+    total = 0
+    for term, factor in terms:
+        moved, by = _at_zero(term)
+        merged[moved] = merged.get(moved, 0) + factor
+        total += factor * by
+    return tuple((term, factor) for term, factor in merged.items() if factor), total
+
+
+@lru_cache(maxsize=1 << 15)
+def _at_zero(term: Expr) -> tuple[Expr, int]:
+    if not (isinstance(term, Op) and term.op in ("min", "max")):
+        return term, 0
+    arms: dict[frozenset[tuple[Expr, int]], tuple[Terms, int]] = {}
+    for terms, constant in _arms(term.op, term):
+        moved, by = _from_zero(terms)
+        known = arms.get(frozenset(moved))
+        if known is None or (constant + by > known[1]) == (term.op == "max"):
+            arms[frozenset(moved)] = moved, constant + by
+    shift = 0 if frozenset() in arms else min(constant for _, constant in arms.values())
+    ordered = sorted((from_affine(terms, constant - shift, term.type) for terms, constant in arms.values()), key=repr)
+    return reduce(lambda a, b: Op(term.type, term.op, (a, b)), ordered), shift
 
 
 def _arms(op: str, expr: Expr) -> Iterator[tuple[Terms, int]]:
