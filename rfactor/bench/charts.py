@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {
     "rfactor": "#c0392b", "rfactor, one core": "#e67e22", "serial": "#95a5a6", "Halide": "#2c6fbb",
+    "Halide alike": "#7fb3d5",
     "OpenMP C": "#27824a", "NumPy": "#8e44ad", "Numba": "#b7950b", "reading": "#bbbbbb",
 }  # fmt: skip
 """One colour a contender, in all pictures."""

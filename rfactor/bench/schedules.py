@@ -68,6 +68,18 @@ def strips_and_copies(hl: Any, height: int, copies: int, columns: int) -> Schedu
     return schedule
 
 
+def strips(hl: Any, height: int, lanes: int) -> Schedule:
+    """Strips of `height` rows in parallel, a count at a time; counters are set and merged `lanes` at once."""
+
+    def schedule(f: Any, r: Any) -> None:
+        u, i, yo, yi = hl.Var("u"), hl.Var("i"), hl.RVar("yo"), hl.RVar("yi")
+        f.update(0).split(r.y, yo, yi, height)
+        f.update(0).rfactor([(yo, u)]).compute_root().vectorize(i, lanes).update(0).parallel(u)
+        f.update(0).vectorize(i, lanes)
+
+    return schedule
+
+
 def slabs_and_lanes(hl: Any, slab: int, lanes: int) -> Schedule:
     """Slabs of the outermost of four dimensions in parallel, `lanes` neighbours in the innermost at once."""
 

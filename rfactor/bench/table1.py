@@ -16,7 +16,7 @@ import numpy as np
 
 import rfactor
 from rfactor.bench.program import Array, Program
-from rfactor.bench.schedules import chunks_and_lanes, slabs_and_lanes, strips_and_copies
+from rfactor.bench.schedules import chunks_and_lanes, slabs_and_lanes, strips, strips_and_copies
 
 SIZE = 1 << 24
 CHUNK = 1 << 16
@@ -71,7 +71,8 @@ def maximum(hl: Any, last: bool, a: Array) -> Program:
         return f, r
 
     schedule = chunks_and_lanes(hl, CHUNK, 64)
-    return Program("maximum, i32", algorithm, schedule, outputs(np.int32), lambda: (a.max(),), (a,))
+    published = chunks_and_lanes(hl, 4 * 8192, 8)
+    return Program("maximum, i32", algorithm, schedule, outputs(np.int32), lambda: (a.max(),), (a,), published)
 
 
 def dot(hl: Any, last: bool, a: Array, b: Array) -> Program:
@@ -84,7 +85,8 @@ def dot(hl: Any, last: bool, a: Array, b: Array) -> Program:
         return f, r
 
     schedule = chunks_and_lanes(hl, CHUNK, 64)
-    return Program("dot product, f32", algorithm, schedule, outputs(np.float32), lambda: (a @ b,), (a, b))
+    published = chunks_and_lanes(hl, 4 * 8192, 8)
+    return Program("dot product, f32", algorithm, schedule, outputs(np.float32), lambda: (a @ b,), (a, b), published)
 
 
 def complex_product(hl: Any, last: bool, a: Array, b: Array) -> Program:
@@ -98,7 +100,8 @@ def complex_product(hl: Any, last: bool, a: Array, b: Array) -> Program:
         return f, r
 
     schedule = chunks_and_lanes(hl, CHUNK, 64)
-    return Program("complex product, i32", algorithm, schedule, outputs(np.int32, np.int32), None, (a, b))
+    published = chunks_and_lanes(hl, 2 * 8192, 8)
+    return Program("complex product, i32", algorithm, schedule, outputs(np.int32, np.int32), None, (a, b), published)
 
 
 def histogram(hl: Any, last: bool, image: Array) -> Program:
@@ -115,7 +118,8 @@ def histogram(hl: Any, last: bool, image: Array) -> Program:
         return (np.bincount(image.ravel(), minlength=256),)
 
     schedule = strips_and_copies(hl, max(1, height // 16), 4, 8)
-    return Program("histogram, u8", algorithm, schedule, lambda: (np.zeros(256, np.int32),), peer, (image,))
+    made = (lambda: (np.zeros(256, np.int32),), peer, (image,))
+    return Program("histogram, u8", algorithm, schedule, *made, strips(hl, 16, 8))
 
 
 def argmin(hl: Any, last: bool, volume: Array) -> Program:
@@ -137,7 +141,9 @@ def argmin(hl: Any, last: bool, volume: Array) -> Program:
 
     lanes = min(64, 1 << (extents[0].bit_length() - 1))
     schedule = slabs_and_lanes(hl, max(1, extents[3] // 16), lanes)
-    return Program("4-D argmin, u8", algorithm, schedule, outputs(np.uint8, *[np.int32] * 4), peer, (volume,))
+    published = slabs_and_lanes(hl, 1, 16)
+    made = (outputs(np.uint8, *[np.int32] * 4), peer, (volume,))
+    return Program("4-D argmin, u8", algorithm, schedule, *made, published)
 
 
 def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
@@ -161,7 +167,8 @@ def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
         return f, r
 
     schedule = chunks_and_lanes(hl, CHUNK, 32)
-    return Program("kitchen sink, i32", algorithm, schedule, outputs(*[np.int32] * 8), None, (a,))
+    published = chunks_and_lanes(hl, 8192, 8)
+    return Program("kitchen sink, i32", algorithm, schedule, outputs(*[np.int32] * 8), None, (a,), published)
 
 
 def reading(*arrays: Array) -> Callable[[], object]:
