@@ -27,10 +27,12 @@ JOBS ?= 2
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS)
 
-# One environment, one stamp an extra: `demo`, `test`, `bench`.
+# One environment, one stamp an extra: `demo`, `test`, `bench`. An editable install compiles nothing by itself, and where
+# Python is told not to write bytecode every start would read the source again, half a second of it.
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m compileall -q rfactor
 	touch $@
 
 clean:
