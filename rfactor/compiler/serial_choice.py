@@ -23,7 +23,8 @@ from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven
 
-_LIMITS = Limits(rlimit=4_000_000, seconds=2.0)
+_LIMITS = Limits(rlimit=4_000_000, seconds=30.0)
+"""The clock is for products of reals, on which the solver may not count what it takes."""
 _TRUE, _FALSE = Const(BOOL, True), Const(BOOL, False)
 PLACE = ".place"
 """What names of places in the serial order begin with: i32 values that are never negative."""

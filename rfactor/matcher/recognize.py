@@ -32,6 +32,10 @@ _ANSWERED: dict[tuple[Update, Table | None], Answer] = {}
 """Answers that hold for good, the oldest forgotten first: a compiler asks about the same update again and again."""
 
 
+_HINT = 5_000_000
+"""Resource units for the search for what unbounded integers would make of the update: about half a second."""
+
+
 _MEMORY = Memory()
 """What the shipped table and the other tiers found, by the shape of updates."""
 
@@ -149,7 +153,7 @@ def _may_overflow(update: Update) -> bool:
 def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None) -> Answer:
     """Say so where unbounded integers would make the difference."""
     unbounded = replace(update, meaning=Meaning.MATH)
-    limits = limits.at_most(seconds=0.5).starting_now()
+    limits = limits.with_purse(_HINT)
     solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
     if decompose(unbounded, solver) is not None:
         hint = "it is associative if nothing overflows (--semantics math)"

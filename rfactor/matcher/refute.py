@@ -45,9 +45,9 @@ _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_PROOF = 500_000, 1.0, 200
-"""Resource units, seconds and cases for the proof that a list of pairs covers every e."""
-_LATER_PROOF = 150_000, 0.3, 200
+_PROOF = 500_000, 200
+"""Resource units and cases for the proof that a list of pairs covers every e."""
+_LATER_PROOF = 150_000, 200
 """The same once one was given up: the next are as hard as a rule."""
 
 
@@ -198,10 +198,10 @@ class _Search:
         self.seen: _Table | None = None
         """The table at the points of e that were looked at."""
 
-    def search(self, limits: Limits, proof: tuple[int, float, int]) -> Refutation | None:
+    def search(self, limits: Limits, proof: tuple[int, int]) -> Refutation | None:
         """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not.
 
-        A `proof` may take so many resource units, seconds and cases.
+        A `proof` may take so many resource units and cases.
         """
         if len(self.runs) < 2:
             return None

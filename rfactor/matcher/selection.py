@@ -127,7 +127,7 @@ def _at_end(key: Expr, type_: Type, lower: bool, update: Update) -> State | None
     from rfactor.prover.smt import Sat, solve
 
     end = Const(type_, type_.min if lower else type_.max)
-    outcome = solve([apply("==", key, end)], update.meaning, Limits(rlimit=3_000_000, seconds=0.5))
+    outcome = solve([apply("==", key, end)], update.meaning, Limits(rlimit=3_000_000))
     if not isinstance(outcome, Sat):
         return None
     values: list[Expr] = []

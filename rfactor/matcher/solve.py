@@ -38,6 +38,9 @@ from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted, Unknown
 from rfactor.table.store import Table
 
+_SHARE = 15_000_000
+"""Resource units for one query, so that a hard one leaves time for other candidates."""
+
 _RECALLED = 1_000_000
 """Resource units for one query about a recalled claim."""
 
@@ -151,15 +154,13 @@ class Solver:
 
     @property
     def share(self) -> Limits:
-        """What one query may take, so that a hard one leaves time for other candidates."""
-        seconds = self.limits.seconds
-        return self.limits if seconds is None else self.limits.at_most(seconds=max(1.0, seconds / 6))
+        """What one query may take."""
+        return self.limits.at_most(rlimit=_SHARE)
 
     @property
     def for_recalled(self) -> Limits:
         """What the proof of a recalled claim may take: where it takes more than it did, a search may find another."""
-        seconds = self.share.seconds
-        return self.limits.at_most(rlimit=_RECALLED, seconds=seconds)
+        return self.limits.at_most(rlimit=_RECALLED)
 
     def better(self, one: Solution | None, other: Solution | None) -> Solution | None:
         """The solution whose identity serves more schedules; the earlier of equals."""

@@ -18,7 +18,7 @@ from rfactor.ir.types import Type
 from rfactor.prover import functions
 from rfactor.prover.comparisons import Split, State, Unsupported
 from rfactor.prover.contradiction import contradict
-from rfactor.prover.limits import Limits
+from rfactor.prover.limits import SPLIT, Limits
 from rfactor.prover.polynomial import Polynomial, Ring, TooLarge, single_atom
 from rfactor.prover.values import Values
 from rfactor.prover.verdict import Method
@@ -124,6 +124,7 @@ class Cases(Values):
                 pending.pop()
             except Split as split:
                 self.splits += 1
+                self.limits.spend(SPLIT)
                 if self.splits > most or (self.splits % 64 == 0 and self.limits.expired):
                     raise _OutOfCases from None
                 pending[-1:] = self.branches(split, state)

@@ -444,7 +444,7 @@ def _commuting(ledger: Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool |
         return False
     if found is None:
         x, y = map(op.operands, "xy")
-        few = Ledger(claim, ledger.limits.at_most(rlimit=3_000_000, seconds=1.0), ledger.proofs)
+        few = Ledger(claim, ledger.limits.at_most(rlimit=3_000_000), ledger.proofs)
         return True if isinstance(few.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
     if ledger.signs:
         x, y = map(op.operands, "xy")

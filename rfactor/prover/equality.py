@@ -24,7 +24,7 @@ from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
-from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.limits import DEFAULT, SETUP, Limits
 from rfactor.prover.ordered_sums import without_equal_sums
 from rfactor.prover.products import without_products
 from rfactor.prover.shifts import equal_under_shifts
@@ -88,6 +88,7 @@ def prove_equal(
     known = _SETTLED.answers.get(question)
     if known is not None:
         return known
+    limits.spend(SETUP)
     return _SETTLED.keep(question, _prove_equal(left, right, meaning, assumptions, limits))
 
 

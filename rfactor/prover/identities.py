@@ -32,8 +32,8 @@ _TRIED = 4096
 """Most combinations of candidates that are sampled as an identity."""
 _ROUNDS = 12
 """Most values of e that are solved for on one side."""
-_QUERY = 2_000_000, 2.0
-"""Resource units and seconds for one of them."""
+_QUERY = 2_000_000
+"""Resource units for one of them."""
 _BEFORE_TERMS = 4
 """Rounds before operands near e are looked at."""
 _HELD = (0, 1, 5)
@@ -235,7 +235,7 @@ def _solved_for(op: Operator, side: Side, e: Tuple, limits: Limits) -> tuple[Tup
         if limits.expired:
             return Unknown("the time limit was reached")
         seen = [*operands, *_shifted(op, e)] if number == _BEFORE_TERMS else operands
-        verdict = holds(_is_none(op, side, e, seen), meaning=op.meaning, limits=limits.at_most(*_QUERY))
+        verdict = holds(_is_none(op, side, e, seen), meaning=op.meaning, limits=limits.at_most(_QUERY))
         if isinstance(verdict, Proven):
             return None
         if number == _BEFORE_TERMS:

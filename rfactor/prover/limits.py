@@ -1,9 +1,29 @@
-"""How much work a proof may take: deterministic solver resources, and a clock where someone is waiting."""
+"""How much work a proof may take: deterministic resources, and a clock where someone is waiting.
+
+Resources are counted, so that answers are the same on a busy machine; the clock is the user's alone.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+
+SETUP = 10_000
+"""Resource units that are counted for a query beside what the solver takes: about a millisecond."""
+SPLIT = 1_000
+"""Resource units that are counted for a split into cases."""
+
+
+@dataclass(slots=True, eq=False)
+class Purse:
+    """Resource units that a whole run of queries may take."""
+
+    left: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +38,8 @@ class Limits:
     """A `time.monotonic()` value after which nothing more is begun."""
     cases: int = 4000
     """Branches that one proof by cases may visit."""
+    purse: Purse | None = None
+    """What all queries together may take; None where that is not bounded."""
 
     def starting_now(self) -> Limits:
         """These limits with `seconds` turned into a point in time: the budget of a whole run of queries."""
@@ -25,9 +47,20 @@ class Limits:
             return self
         return replace(self, until=time.monotonic() + self.seconds)
 
+    def with_purse(self, units: int) -> Limits:
+        """These limits, and so many resource units for a whole run of queries."""
+        return replace(self, purse=Purse(units))
+
+    def spend(self, units: int) -> None:
+        """Count resource units towards those of the whole run."""
+        if self.purse is not None:
+            self.purse.left -= units
+
     @property
     def expired(self) -> bool:
-        """Whether the point in time has passed."""
+        """Whether the point in time has passed, or nothing is left for the whole run."""
+        if self.purse is not None and self.purse.empty:
+            return True
         return self.until is not None and time.monotonic() >= self.until
 
     def remaining(self) -> float | None:
@@ -37,12 +70,11 @@ class Limits:
         left = max(0.0, self.until - time.monotonic())
         return left if self.seconds is None else min(left, self.seconds)
 
-    def at_most(self, rlimit: int | None = None, seconds: float | None = None, cases: int | None = None) -> Limits:
+    def at_most(self, rlimit: int | None = None, cases: int | None = None) -> Limits:
         """These limits, none larger than the ones given."""
         return replace(
             self,
             rlimit=self.rlimit if rlimit is None else min(self.rlimit, rlimit),
-            seconds=self.seconds if seconds is None else min(seconds, self.seconds or seconds),
             cases=self.cases if cases is None else min(self.cases, cases),
         )
 

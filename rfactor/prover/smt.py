@@ -19,7 +19,7 @@ import z3
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
-from rfactor.prover.limits import Limits
+from rfactor.prover.limits import SETUP, Limits
 from rfactor.prover.sums import Sum, plus
 
 
@@ -73,6 +73,7 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
             answer = _checked(solver, [*claims, *terms.ranges], limits, rlimit)
             if answer != z3.unknown:
                 break
+        limits.spend(SETUP + _units(solver))
     except _NoTerm as error:
         return GaveUp(str(error))
     except z3.Z3Exception as error:
@@ -114,6 +115,12 @@ def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int
     for condition in conditions:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, condition.ast)
     return solver.check()
+
+
+def _units(solver: Any) -> int:
+    """The resource units that the solver and those before it in its context took."""
+    found = solver.statistics()
+    return int(found.get_key_value("rlimit count")) if "rlimit count" in found.keys() else 0  # noqa: SIM118
 
 
 def _has_no_term(node: Expr) -> bool:
