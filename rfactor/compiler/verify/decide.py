@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rfactor.compiler.verify.result import Obligation
 from rfactor.compiler.verify.spec import Query, Spec, Step
 from rfactor.compiler.verify.terms import TRUE, compare, evaluated, integer, negation
-from rfactor.ir.expr import Const, Expr, Value, Var, names, substitute
+from rfactor.ir.expr import Const, Expr, Value, Var, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.prover.limits import Limits
@@ -81,18 +81,18 @@ class Decider:
         return outcome
 
     def _questions(self, spec: Spec, step: Step) -> Iterator[tuple[Expr, ...]]:
-        meanings = self.query.meanings
         goal = [negation(step.goal), *step.given, *spec.given]
-        known, facts = meanings.closure(goal)
-        near = [one for one in self.query.asserted if names(one) <= known]
-        yield tuple(dict.fromkeys((*goal, *facts, *near)))
+        for conditions in (goal, [*goal, *spec.running]):
+            known, facts = self.query.meanings.closure(conditions)
+            near = [one for one in self.query.asserted[: spec.before] if names(one) <= known]
+            yield tuple(dict.fromkeys((*conditions, *facts, *near)))
         yield self._all(goal, spec)
 
     def _all(self, goal: Sequence[Expr], spec: Spec) -> tuple[Expr, ...]:
         """Everything that is known where the goal speaks of."""
         everything = [*goal, *spec.running]
         known, facts = self.query.meanings.closure(everything)
-        waiting = list(self.query.asserted)
+        waiting = list(self.query.asserted[: spec.before])
         while near := [one for one in waiting if names(one) & known]:
             everything += near
             waiting = [one for one in waiting if one not in near]
@@ -102,7 +102,7 @@ class Decider:
     def _asked(self, conditions: tuple[Expr, ...]) -> Outcome:
         found = self._answers.get(conditions)
         if found is None:
-            found = self._answers[conditions] = solve(conditions, Meaning.MATH, Limits(seconds=self.timeout))
+            found = self._answers[conditions] = solve(conditions, Meaning.MATH, _limits(self.timeout))
         return found
 
     def _doubt(self, spec: Spec, step: Step, found: Sat) -> str:
@@ -136,6 +136,11 @@ class Decider:
         }
 
 
+def _limits(timeout: float) -> Limits:
+    """Work for about that many seconds, counted: a busy machine changes no verdict, but for four times as many."""
+    return Limits(rlimit=max(1, int(timeout * 10_000_000)), seconds=4 * timeout)
+
+
 def _plain(conditions: Iterable[Expr]) -> frozenset[str]:
     return frozenset().union(*map(names, conditions))
 
@@ -157,5 +162,3 @@ def _or(a: Expr, b: Expr) -> Expr:
 def _extends(more: tuple[Expr, ...], fewer: tuple[Expr, ...]) -> bool:
     return set(fewer) <= set(more)
 
-
-__all__ = ["Decider", "substitute"]

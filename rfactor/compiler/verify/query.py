@@ -39,6 +39,7 @@ from rfactor.compiler.verify.terms import (
     between,
     compare,
     integer,
+    minus,
     negation,
     plus,
 )
@@ -85,7 +86,8 @@ class _Walk:
             for d in range(dimensions):
                 low, extent = (self._scalar(env, f"{name}.{end}.{d}", I32) for end in ("min", "extent"))
                 end = between(int(I32.min), plus(low, extent), int(I32.max))
-                self.meanings.facts[extent.name] += (at_most(_ZERO, extent), *end)
+                last = at_most(integer(int(I32.min)), plus(low, minus(extent, _ONE)))
+                self.meanings.facts[extent.name] += (at_most(_ZERO, extent), *end, last)
                 self._scalar(env, f"{name}.stride.{d}", I64)
         for parameter in self.algorithm.parameters:
             if not parameter.type.is_float and parameter.name not in env:
@@ -135,14 +137,34 @@ class _Walk:
             return
         for condition in conjuncts(stmt.condition):
             try:
-                self.asserted.append(self._reading(scope, exact=True).of(condition))
+                self._checked(condition, scope, ())
+                self.asserted.append(self._read(condition, scope))
             except Opaque:
                 continue  # nothing is known by it
+
+    def _checked(self, condition: Expr, scope: Scope, given: tuple[Expr, ...]) -> None:
+        """i32 holds the coordinates of a check, as far as they decide it: after `not a or`, where a holds."""
+        if isinstance(condition, Op) and condition.op in ("and", "or"):
+            first, second = condition.args
+            self._checked(first, scope, given)
+            holds = self._read(first, scope)
+            self._checked(second, scope, (*given, holds if condition.op == "and" else negation(holds)))
+            return
+        place = Place("range", "", "checks on entry", "", "", ())
+        for part in sums(condition):
+            term = self._read(part, scope)
+            span = self.meanings.span(term)
+            if isinstance(term, Var) or (span is not None and span[0] >= I32.min and span[1] <= I32.max):
+                continue
+            goal = all_of(between(int(I32.min), term, int(I32.max)))
+            spec = scope.spec(replace(place, access=str(part)), Step(goal, given, decisive=False))
+            self.specs.append(replace(spec, before=len(self.asserted)))
 
     def _let(self, stmt: Let, scope: Scope) -> None:
         value = self._read(stmt.value, scope)
         self._fits(stmt.value, scope, stmt.name)
         named = value if isinstance(value, Const | Var) else self.meanings.defined(stmt.name, value)
+        self.meanings.coordinate(named)
         path = (*scope.path, Around(stmt))
         self.visit(stmt.body, replace(scope, env={**scope.env, stmt.name: named}, path=path))
 
@@ -156,6 +178,7 @@ class _Walk:
         low, extent = self._read(stmt.min, scope), self._read(stmt.extent, scope)
         variable = self.meanings.fresh(stmt.name)
         self.meanings.facts[variable.name] = (*ranged(variable, low, extent), *self._quotients(variable, extent))
+        self.meanings.coordinate(variable)
         self.epoch += 1
         path = (*scope.path, Around(stmt, variable, terms=(low, extent)))
         inside = replace(scope, env={**scope.env, stmt.name: variable}, path=path, epoch=self.epoch)

@@ -62,6 +62,8 @@ class Spec:
     """Where a step fails at some values, the obligation fails there only if nothing fulfils this."""
     problem: str = ""
     """Why it cannot be said to the solver, if it cannot."""
+    before: int | None = None
+    """Of a check on entry: how many others are made before."""
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,11 @@ class Meanings:
         self.facts[made.name] = (compare("==", made, value),)
         return made
 
+    def coordinate(self, value: Expr) -> None:
+        """A coordinate of the nest: that i32 holds it is an obligation, on which what is made of it relies."""
+        if isinstance(value, Var) and value not in self._spans:
+            self._spans[value] = int(I32.min), int(I32.max)
+
     def held(self, stem: str, low: int, high: int) -> Var:
         """A variable of any value between two."""
         made = self.fresh(stem)
@@ -427,6 +432,8 @@ class Reading:
             return made
         if old.is_bool:
             return choice(part, ONE, _ZERO)
+        if (old, new) == (I32, I64):
+            return part
         return self.meanings.wrapped(new, part)
 
     def _bool(self, node: Op, parts: tuple[Meant, ...]) -> Expr | None:

@@ -19,6 +19,8 @@ from rfactor.semantics.validity import validate
 
 def verify(outputs: Sequence[Func], timeout: float = 1.0) -> Verification:
     """The obligations of a pipeline, each within `timeout` seconds a question. See `Compiled.verify`."""
+    if not timeout > 0:
+        raise ValueError(f"timeout must be positive, not {timeout}")
     pipeline = frozen(outputs)
     return verify_nest(*bounded_nest(pipeline.algorithm, pipeline.schedule), timeout)
 
