@@ -140,8 +140,9 @@ def _told(schedule: StageSchedule, loops: Mapping[str, _Loop]) -> tuple[dict[str
             across, along = minus(outside.at, outside.low), minus(inner.at, inner.low)
             at = plus(times(across, size), along)
             known[relation.fused] = _Loop(_ZERO, times(size, outside.extent), at)
-            parts = compare("==", Op(I64, "//", (at, inner.extent)), across), compare(
-                "==", Op(I64, "%", (at, inner.extent)), along
+            parts = (
+                compare("==", Op(I64, "//", (at, inner.extent)), across),
+                compare("==", Op(I64, "%", (at, inner.extent)), along),
             )
             lemmas.append(any_of((negation(all_of(ranged(along, _ZERO, inner.extent))), all_of(parts))))
             last = all_of((*ranged(along, _ZERO, inner.extent), *ranged(across, _ZERO, outside.extent)))
@@ -252,4 +253,3 @@ def _visited(schedule: StageSchedule, loops: Mapping[str, _Loop], at: Mapping[st
             value[a] = plus(Op(I64, "%", (value[c], first.extent)), first.low)
             value[b] = plus(Op(I64, "//", (value[c], first.extent)), second.low)
     return {name: value[name] for name in loops}
-

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from rfactor.compiler.verify.result import Obligation
 from rfactor.compiler.verify.spec import Query, Spec, Step
-from rfactor.compiler.verify.terms import TRUE, compare, evaluated, integer, negation
+from rfactor.compiler.verify.terms import TRUE, any_of, compare, evaluated, integer, negation
 from rfactor.ir.expr import Const, Expr, Value, Var, names
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import BOOL
+from rfactor.ir.types import BOOL, I64, Type
 from rfactor.prover.limits import Limits
 from rfactor.prover.smt import GaveUp, Outcome, Sat, Unsat, solve
 
-_HIDDEN = ("wrapped", "turns", "whole", "truncated", "float", "value", "some ")
+_HIDDEN = ("earlier ", "wrapped", "turns", "whole", "truncated", "float", "value", "some ")
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Decider:
                 return "proven", "", {}
             asked[:0] = first
             both = [
-                Step(_or(step.goal, other.goal), (*step.given, *other.given))
+                Step(any_of((step.goal, other.goal)), (*step.given, *other.given))
                 for step, _ in failed for other, outcome in others if not isinstance(outcome, Unsat)
             ]  # fmt: skip
             candidates = [(step, self._step(spec, step, asked)) for step in both]
@@ -74,10 +74,9 @@ class Decider:
             return Unsat()
         for conditions in self._questions(spec, step):
             outcome = self._asked(conditions)
-            asked.append(conditions)
             if isinstance(outcome, Unsat):
-                asked[:] = [one for one in asked if one == conditions or not _extends(conditions, one)]
                 break
+        asked.append(conditions)
         return outcome
 
     def _questions(self, spec: Spec, step: Step) -> Iterator[tuple[Expr, ...]]:
@@ -145,20 +144,9 @@ def _plain(conditions: Iterable[Expr]) -> frozenset[str]:
     return frozenset().union(*map(names, conditions))
 
 
-def _type(value: Value) -> object:
-    return BOOL if isinstance(value, bool) else integer(0).type
+def _type(value: Value) -> Type:
+    return BOOL if isinstance(value, bool) else I64
 
 
 def _literal(value: Value) -> Expr:
     return Const(BOOL, value) if isinstance(value, bool) else integer(int(value))
-
-
-def _or(a: Expr, b: Expr) -> Expr:
-    from rfactor.compiler.verify.terms import any_of
-
-    return any_of((a, b))
-
-
-def _extends(more: tuple[Expr, ...], fewer: tuple[Expr, ...]) -> bool:
-    return set(fewer) <= set(more)
-

@@ -158,4 +158,3 @@ class Boxes:
 
 def _data(one: Around) -> bool:
     return isinstance(one.stmt, If) and reads(one.stmt.condition)
-

@@ -413,4 +413,3 @@ def produced(stmt: Stmt) -> frozenset[str]:
     if isinstance(stmt, Realize):
         return produced(stmt.body) - {stmt.name}
     return produced(stmt.body) if isinstance(stmt, Let) else frozenset()
-
