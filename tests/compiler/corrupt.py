@@ -50,9 +50,10 @@ def mutants(stmt: Stmt) -> Iterator[Mutant]:
 
 def clamps(expr: Expr) -> Iterator[Op]:
     for node in walk(expr):
-        if isinstance(node, Op) and node.op == "max" and node.type == I32:
-            if sum(isinstance(arg, Op) and arg.op == "min" for arg in node.args) == 1:
-                yield node
+        extreme = isinstance(node, Op) and node.op == "max" and node.type == I32
+        if extreme and sum(isinstance(arg, Op) and arg.op == "min" for arg in node.children) == 1:
+            assert isinstance(node, Op)
+            yield node
 
 
 def parts(stmt: Stmt) -> Iterator[tuple[Stmt, Callable[[Stmt], Stmt]]]:

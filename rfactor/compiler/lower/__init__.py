@@ -62,9 +62,7 @@ def passes(
     yield "final", hoist(keep(records(tidy(body))))
 
 
-def checked(
-    bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()
-) -> Stmt:
+def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:
     """The bounded nest after its entry checks, with stages in shared loops: the last that knows points and boxes."""
     checks = entry_checks(bounded, algorithm, sparse)
     body = together(bounded.body, algorithm, schedule, bounded.definitions)

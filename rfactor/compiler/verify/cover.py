@@ -1,8 +1,8 @@
 """The loops of a stage visit every point of its box and its domain.
 
 Which iteration visits a point is told by the schedule: a split takes quotient and remainder, a fusion a product and a
-sum. That is a suggestion, and what is proved is about the nest: its loops have that iteration, its conditions hold there,
-and it writes where the stage does.
+sum. That is a suggestion, and what is proved is about the nest: its loops have that iteration, its conditions hold
+there, and it writes where the stage does.
 
 for xo in (0, (n + 7) // 8): for xi in (0, 8): if xo*8 + xi < n: f(xo*8 + xi) = …     x -> xo = x // 8, xi = x % 8
 """

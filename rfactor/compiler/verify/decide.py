@@ -45,7 +45,7 @@ class Decider:
         if not failed:
             return "proven", "", {}
         reason = ""
-        candidates = failed
+        candidates: list[tuple[Step, Outcome]] = [*failed]
         if spec.instead:
             first = list(asked)
             asked.clear()

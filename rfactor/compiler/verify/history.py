@@ -2,11 +2,11 @@
 
     for y: produce g over lo(y) … hi(y)
 
-Between the storage of g and its computation runs a serial loop y, from `first`. If `lo(t + 1) <= hi(t) + 1` for every
-earlier iteration t, all of `lo(first) … hi(y)` has been computed: by induction, for what is new ends where the iteration
-before did. Where storage is folded to n places, a point e lives as long as nothing that shares its place is written:
-points from e + n on are beyond `hi(y) < e + n`, and those up to e - n are before `lo(t) > e - n`, as no box holds more than
-n coordinates and none goes back.
+Between the storage of g and its computation runs a serial loop y, from `first`. If `lo(t + 1) <= hi(t) + 1` for
+every earlier iteration t, all of `lo(first) … hi(y)` has been computed: by induction, what is new begins where the
+iteration before ended, or earlier. Where storage is folded to n places, a point e lives as long as nothing that
+shares its place is written: points from e + n on are beyond `hi(y) < e + n`, and those up to e - n are before
+`lo(t) > e - n`, as no box holds more than n coordinates and none goes back.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Obligation:
         if self.reason:
             text += f"\n    because {self.reason}"
         if self.values:
-            text += "\n    where " + ", ".join(f"{name} = {_shown(value)}" for name, value in self.values.items())
+            text += "\n    where " + ", ".join(f"{name} = {value}" for name, value in self.values.items())
         return text
 
     def json(self) -> dict[str, Any]:
@@ -101,13 +101,12 @@ class Verification:
 
     def __str__(self) -> str:
         kinds = Counter((one.place.kind, one.verdict) for one in self.obligations)
-        lines = [
-            f"{self.verdict}: {len(self.proven)} of {len(self.obligations)} obligations proven, "
-            f"{len(self.refuted)} refuted, {len(self.unknown)} unknown; {self.seconds:.2f} s"
-        ]
+        counts = f"{len(self.proven)} of {len(self.obligations)} obligations proven"
+        counts += f", {len(self.refuted)} refuted, {len(self.unknown)} unknown"
+        lines = [f"{self.verdict}: {counts}; {self.seconds:.2f} s"]
         for kind in dict.fromkeys(one.place.kind for one in self.obligations):
-            counts = (f"{kinds[kind, v]} {v}" for v in ("proven", "refuted", "unknown") if kinds[kind, v])
-            lines.append(f"  {kind:10}{', '.join(counts)}")
+            told = (f"{kinds[kind, v]} {v}" for v in ("proven", "refuted", "unknown") if kinds[kind, v])
+            lines.append(f"  {kind:10}{', '.join(told)}")
         lines += [str(one) for one in (*self.refuted, *self.unknown)]
         return "\n".join(lines)
 
@@ -118,7 +117,3 @@ class Verification:
             "seconds": round(self.seconds, 6),
             "obligations": [one.json() for one in self.obligations],
         }
-
-
-def _shown(value: Value) -> str:
-    return str(value)

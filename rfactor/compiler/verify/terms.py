@@ -12,7 +12,7 @@ v * 2.0                  ->   an unknown real in the range that interval arithme
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -97,7 +97,7 @@ def negation(a: Expr) -> Expr:
 
 def all_of(conditions: Iterable[Expr]) -> Expr:
     """The conjunction."""
-    result = TRUE
+    result: Expr = TRUE
     for one in conditions:
         result = one if result == TRUE else result if one == TRUE else Op(BOOL, "and", (result, one))
     return result
@@ -105,7 +105,7 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
 
 def any_of(conditions: Iterable[Expr]) -> Expr:
     """The disjunction."""
-    result = FALSE
+    result: Expr = FALSE
     for one in conditions:
         result = one if result == FALSE else result if one == FALSE else Op(BOOL, "or", (result, one))
     return result
@@ -504,7 +504,7 @@ def _quotient(a: int, b: int) -> int:
     return 0 if b == 0 else (a - a % abs(b)) // b
 
 
-_VALUES = {
+_VALUES: dict[str, Callable[..., Value]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
