@@ -62,7 +62,11 @@ class Decider:
             if isinstance(outcome, GaveUp):
                 reason = reason or outcome.reason
             elif isinstance(outcome, Sat):
-                doubt = "it is a way to prove it that fails" if not step.decisive else self._doubt(spec, step, outcome)
+                doubt = (
+                    "the condition may fail, which need not do harm"
+                    if not step.decisive
+                    else self._doubt(spec, step, outcome)
+                )
                 if not doubt:
                     return "refuted", "", self._told(spec, step, outcome.model)
                 reason = reason or doubt

@@ -341,7 +341,8 @@ class _Walk:
             known.append(scope.path)
             text = str(part) if part == expr else f"{part} in {shown}"
             place = Place("range", "", scope.stage, text, "", scope.loops)
-            self.specs.append(scope.spec(place, Step(all_of(between(int(I32.min), term, int(I32.max))))))
+            goal = all_of(between(int(I32.min), term, int(I32.max)))
+            self.specs.append(scope.spec(place, Step(goal, decisive=False)))
 
     def values(self) -> None:
         """What is stored of functions is in the ranges that were relied on; that of others may be relied on for it."""
