@@ -92,14 +92,9 @@ class Decider:
         yield self._all(goal, spec)
 
     def _all(self, goal: Sequence[Expr], spec: Spec) -> tuple[Expr, ...]:
-        """Everything that is known where the goal speaks of."""
-        everything = [*goal, *spec.running]
-        known, facts = self.query.meanings.closure(everything)
-        waiting = list(self.query.asserted[: spec.before])
-        while near := [one for one in waiting if names(one) & known]:
-            everything += near
-            waiting = [one for one in waiting if one not in near]
-            known, facts = self.query.meanings.closure(everything)
+        """Everything that is known there: checks of something else may fail too, so that nothing runs at all."""
+        everything = [*goal, *spec.running, *self.query.asserted[: spec.before]]
+        _, facts = self.query.meanings.closure(everything)
         return tuple(dict.fromkeys((*everything, *facts)))
 
     def _asked(self, conditions: tuple[Expr, ...]) -> Outcome:
