@@ -86,6 +86,18 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     return GaveUp(f"the solver gave up: {solver.reason_unknown()}")
 
 
+def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
+    """The question of `solve` as SMT-LIB text: `unsat` is the answer that no values satisfy the conditions."""
+    context = z3.Context()
+    terms = Terms(context, meaning)
+    terms.spelt_out = not _divides_remainders(conditions)
+    solver = z3.Solver(ctx=context)
+    claims = [*map(terms.term, conditions)]
+    solver.add(*claims, *terms.ranges)
+    text: str = solver.to_smt2()
+    return text
+
+
 def _solvers(context: Any, meaning: Meaning, linear: bool, reals: bool, rlimit: int) -> Iterator[tuple[Any, int]]:
     """Solvers in the order in which they are asked, each with its resource units.
 

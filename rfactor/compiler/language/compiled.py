@@ -14,6 +14,7 @@ from rfactor.errors import TargetError
 if TYPE_CHECKING:
     from rfactor.compiler.language.callable import Callable
     from rfactor.compiler.language.func import Func
+    from rfactor.compiler.verify.result import Verification
 
 
 @cache
@@ -102,6 +103,19 @@ class Compiled:
         from rfactor.compiler.pipeline import loop_nest
 
         print(loop_nest(self.results()), end="")
+
+    # Proofs
+
+    def verify(self, timeout: float = 1.0) -> Verification:
+        """Whether the bounds that were chosen for the schedule are right, for all sizes, parameters and data.
+
+        Every access, computed box, fold, loop and coordinate is an obligation that Z3 decides, each question within
+        `timeout` seconds. Nothing is compiled or run. See docs/verify.md. Raises `AlgorithmError`, `ScheduleError`;
+        `ValueError` where `timeout` is not positive.
+        """
+        from rfactor.compiler.verify.verify import verify
+
+        return verify(self.results(), timeout)
 
     # Files
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rfactor.compiler.lower.bounds import define, infer_bounds
+from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
@@ -51,14 +51,7 @@ def passes(
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", define(bounded.definitions, bounded.body)
-    checks = entry_checks(bounded, algorithm, sparse)
-    body = together(bounded.body, algorithm, schedule, bounded.definitions)
-    known = promised(algorithm)
-    if known:  # holds after the checks, which ask whether it does
-        body = block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
-    else:
-        body = define(bounded.definitions, block(checks, body))
-    body = flatten(body, algorithm, sparse, schedule.traces)
+    body = flatten(checked(bounded, algorithm, schedule, sparse), algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
@@ -67,6 +60,16 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     yield "final", hoist(keep(records(tidy(body))))
+
+
+def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:
+    """The bounded nest after its entry checks, with stages in shared loops: the last that knows points and boxes."""
+    checks = entry_checks(bounded, algorithm, sparse)
+    body = together(bounded.body, algorithm, schedule, bounded.definitions)
+    known = promised(algorithm)
+    if known:  # holds after the checks, which ask whether it does
+        return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
+    return define(bounded.definitions, block(checks, body))
 
 
 def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:

@@ -1,0 +1,255 @@
+"""The loops of a stage visit every point of its box and its domain.
+
+Which iteration visits a point is told by the schedule: a split takes quotient and remainder, a fusion a product and a
+sum. That is a suggestion, and what is proved is about the nest: its loops have that iteration, its conditions hold
+there, and it writes where the stage does.
+
+for xo in (0, (n + 7) // 8): for xi in (0, 8): if xo*8 + xi < n: f(xo*8 + xi) = …     x -> xo = x // 8, xi = x % 8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.schedule.directives import Split, StageSchedule
+from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
+from rfactor.compiler.verify.terms import (
+    TRUE,
+    Meanings,
+    Reading,
+    all_of,
+    any_of,
+    compare,
+    integer,
+    minus,
+    negation,
+    plus,
+    times,
+)
+from rfactor.ir.algorithm import Function
+from rfactor.ir.expr import Expr, Op, Var
+from rfactor.ir.loopnest import For, If, Let, Provide
+from rfactor.ir.types import I64
+
+_ZERO = integer(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A place where a stage writes."""
+
+    provide: Provide
+    path: tuple[Around, ...]
+    """What is around it where the function is produced, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop that a stage may have: its range, and the iteration that is told."""
+
+    low: Expr
+    extent: Expr
+    at: Expr
+
+
+def covering(
+    function: Function, stage: int, schedule: StageSchedule, leaves: Sequence[Leaf], scope: Scope, meanings: Meanings
+) -> Iterator[Spec]:
+    """The obligations of one stage. `scope` is where the function is produced, its holes filled."""
+    definition = function.stages[stage]
+    prefix = f"{function.name}.s{stage}"
+    place = Place("covered", function.name, prefix, "", "", scope.loops)
+    env = dict(scope.env)
+    loops: dict[str, _Loop] = {}
+    running = list(scope.running)
+    for name in pure_variables(function, definition):
+        at = meanings.fresh(name)
+        low, extent = env[f"{prefix}.{name}.min"], env[f"{prefix}.{name}.extent"]
+        loops[name] = _Loop(low, extent, at)
+        env[name] = at
+    for variable in reversed(() if definition.domain is None else definition.domain.variables):
+        reading = Reading(meanings, env)
+        at = meanings.fresh(variable.name)
+        loops[variable.name] = _Loop(reading.of(variable.min), reading.of(variable.extent), at)
+        env[variable.name] = at
+    points = {name: loop.at for name, loop in loops.items()}
+    for loop in loops.values():
+        assert isinstance(loop.at, Var)
+        meanings.facts[loop.at.name] = ranged(loop.at, loop.low, loop.extent)
+        running += ranged(loop.at, loop.low, loop.extent)
+    here = Reading(meanings, env)
+    predicate = TRUE if definition.domain is None else here.of(definition.domain.predicate)
+    base = Spec(place, (*scope.given, predicate), tuple(running), ())
+    if not leaves:
+        yield replace(base, problem="nothing writes it")
+        return
+    where: list[Expr] = []
+    for leaf in leaves:
+        outer, inner = _conditions(leaf, meanings)
+        where.append(all_of(outer))
+        own = [one.stmt.name for one in leaf.path if isinstance(one.stmt, For)]
+        chosen = next((one for one in _all(schedule) if _fits(one, prefix, own)), schedule)
+        iterations, lemmas = _told(chosen, loops)
+        told = {f"{prefix}.{name}": at for name, at in iterations.items()}
+        steps, end = _steps(leaf, told, scope, meanings, inner)
+        arguments = [
+            compare("==", end.of(written), here.of(asked))
+            for written, asked in zip(leaf.provide.arguments, definition.arguments, strict=True)
+        ]
+        steps.append(("its place", all_of(arguments)))
+        exists = _exists(leaf, points, prefix, chosen, loops, scope, meanings)
+        for what, goal in steps:
+            yield replace(
+                base,
+                place=replace(place, access=what, loops=(*scope.loops, *own)),
+                given=(*base.given, *outer, *lemmas),
+                steps=(Step(goal),),
+                otherwise=exists,
+            )
+    yield replace(base, place=replace(place, access="where no condition of a specialization holds"),
+                  steps=(Step(any_of(where)),))  # fmt: skip
+
+
+def _all(schedule: StageSchedule) -> Iterator[StageSchedule]:
+    yield schedule
+    for one in schedule.specializations:
+        yield from _all(one.schedule)
+
+
+def _fits(schedule: StageSchedule, prefix: str, loops: Sequence[str]) -> bool:
+    own = [name for name in loops if name.startswith(f"{prefix}.")]
+    return {f"{prefix}.{d.name}" for d in schedule.dimensions} >= set(own)
+
+
+def _told(schedule: StageSchedule, loops: Mapping[str, _Loop]) -> tuple[dict[str, Expr], list[Expr]]:
+    """The iteration of each loop that visits the point; and what is true of the quotients of any integers."""
+    known = dict(loops)
+    lemmas: list[Expr] = []
+    for relation in schedule.relations:
+        if isinstance(relation, Split):
+            old, factor = known.pop(relation.old), integer(relation.factor)
+            distance = minus(old.at, old.low)
+            outer = Op(I64, "//", (plus(old.extent, integer(relation.factor - 1)), factor))
+            known[relation.outer] = _Loop(_ZERO, outer, Op(I64, "//", (distance, factor)))
+            known[relation.inner] = _Loop(_ZERO, factor, Op(I64, "%", (distance, factor)))
+        else:
+            inner, outside = known.pop(relation.inner), known.pop(relation.outer)
+            size = Op(I64, "max", (inner.extent, _ZERO))
+            across, along = minus(outside.at, outside.low), minus(inner.at, inner.low)
+            at = plus(times(across, size), along)
+            known[relation.fused] = _Loop(_ZERO, times(size, outside.extent), at)
+            parts = (
+                compare("==", Op(I64, "//", (at, inner.extent)), across),
+                compare("==", Op(I64, "%", (at, inner.extent)), along),
+            )
+            lemmas.append(any_of((negation(all_of(ranged(along, _ZERO, inner.extent))), all_of(parts))))
+            last = all_of((*ranged(along, _ZERO, inner.extent), *ranged(across, _ZERO, outside.extent)))
+            lemmas.append(any_of((negation(last), all_of(ranged(at, _ZERO, times(size, outside.extent))))))
+    return {name: loop.at for name, loop in known.items()}, lemmas
+
+
+def _conditions(leaf: Leaf, meanings: Meanings) -> tuple[list[Expr], frozenset[int]]:
+    """The conditions around that depend on no loop of the stage, which tell specializations apart, and the places of
+    all others."""
+    own: set[str] = set()
+    outer: list[Expr] = []
+    inner: set[int] = set()
+    for place, one in zip(range(len(leaf.path)), leaf.path, strict=True):
+        if one.variable is not None:
+            own.add(one.variable.name)
+        elif isinstance(one.stmt, If):
+            if own & meanings.closure(one.terms)[0]:
+                inner.add(place)
+            else:
+                outer.append(one.terms[0] if one.taken else negation(one.terms[0]))
+    return outer, frozenset(inner)
+
+
+def _steps(
+    leaf: Leaf, told: Mapping[str, Expr], scope: Scope, meanings: Meanings, inner: frozenset[int]
+) -> tuple[list[tuple[str, Expr]], Reading]:
+    """What must hold for the iteration to be there, and how expressions are read in it."""
+    env = dict(scope.env)
+    steps: list[tuple[str, Expr]] = []
+    for place, one in zip(range(len(leaf.path)), leaf.path, strict=True):
+        stmt, reading = one.stmt, Reading(meanings, dict(env))
+        if isinstance(stmt, For):
+            low, extent = reading.of(stmt.min), reading.of(stmt.extent)
+            partner = _partner(leaf.path[place + 1 :], stmt.name)
+            at = told.get(stmt.name, told.get(partner, low))
+            steps.append((f"loop {stmt.name}", all_of(ranged(at, low, extent))))
+            env[stmt.name] = at
+        elif isinstance(stmt, Let):
+            env[stmt.name] = reading.of(stmt.value)
+        elif isinstance(stmt, If) and place in inner:
+            holds = reading.of(stmt.condition)
+            steps.append((f"condition {stmt.condition}", holds if one.taken else negation(holds)))
+    return steps, Reading(meanings, env)
+
+
+def _partner(path: Sequence[Around], name: str) -> str:
+    """What the variable of a loop is called where another stage shares the loop."""
+    for one in path:
+        if isinstance(one.stmt, Let) and isinstance(one.stmt.value, Var) and one.stmt.value.name == name:
+            return one.stmt.name
+        if isinstance(one.stmt, For):
+            break
+    return name
+
+
+def _exists(
+    leaf: Leaf,
+    points: Mapping[str, Expr],
+    prefix: str,
+    schedule: StageSchedule,
+    loops: Mapping[str, _Loop],
+    scope: Scope,
+    meanings: Meanings,
+) -> Exists:
+    """That some iteration visits the point."""
+    env = dict(scope.env)
+    chosen: list[Var] = []
+    conditions: list[Expr] = []
+    for one in leaf.path:
+        stmt, reading = one.stmt, Reading(meanings, dict(env))
+        if isinstance(stmt, For):
+            at = meanings.fresh(f"some {stmt.name}")
+            chosen.append(at)
+            conditions += ranged(at, reading.of(stmt.min), reading.of(stmt.extent))
+            env[stmt.name] = at
+        elif isinstance(stmt, Let):
+            env[stmt.name] = reading.of(stmt.value)
+        elif isinstance(stmt, If):
+            holds = reading.of(stmt.condition)
+            conditions.append(holds if one.taken else negation(holds))
+    at_loops = {d.name: env.get(f"{prefix}.{d.name}", _ZERO) for d in schedule.dimensions}
+    conditions += [compare("==", value, points[name]) for name, value in _visited(schedule, loops, at_loops).items()]
+    return Exists(tuple(chosen), all_of(conditions))
+
+
+def _visited(schedule: StageSchedule, loops: Mapping[str, _Loop], at: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The point that an iteration visits: as `compiler.lower.nest` has it."""
+    known = dict(loops)
+    made: list[tuple[str, str, str, _Loop, _Loop | None, int]] = []
+    for relation in schedule.relations:
+        if isinstance(relation, Split):
+            old = known.pop(relation.old)
+            outer = Op(I64, "//", (plus(old.extent, integer(relation.factor - 1)), integer(relation.factor)))
+            known[relation.outer] = _Loop(_ZERO, outer, _ZERO)
+            known[relation.inner] = _Loop(_ZERO, integer(relation.factor), _ZERO)
+            made.append((relation.old, relation.outer, relation.inner, old, None, relation.factor))
+        else:
+            inner, outside = known.pop(relation.inner), known.pop(relation.outer)
+            size = Op(I64, "max", (inner.extent, _ZERO))
+            known[relation.fused] = _Loop(_ZERO, times(size, outside.extent), _ZERO)
+            made.append((relation.inner, relation.outer, relation.fused, inner, outside, 0))
+    value = dict(at)
+    for a, b, c, first, second, factor in reversed(made):
+        if second is None:
+            value[a] = plus(plus(times(value[b], integer(factor)), value[c]), first.low)
+        else:
+            value[a] = plus(Op(I64, "%", (value[c], first.extent)), first.low)
+            value[b] = plus(Op(I64, "//", (value[c], first.extent)), second.low)
+    return {name: value[name] for name in loops}

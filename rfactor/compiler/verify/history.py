@@ -1,0 +1,160 @@
+"""What earlier iterations have computed: sliding windows, and folded storage that holds no more than them.
+
+    for y: produce g over lo(y) … hi(y)
+
+Between the storage of g and its computation runs a serial loop y, from `first`. If `lo(t + 1) <= hi(t) + 1` for
+every earlier iteration t, all of `lo(first) … hi(y)` has been computed: by induction, what is new begins where the
+iteration before ended, or earlier. Where storage is folded to n places, a point e lives as long as nothing that
+shares its place is written: points from e + n on are beyond `hi(y) < e + n`, and those up to e - n are before
+`lo(t) > e - n`, as no box holds more than n coordinates and none goes back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.lower.affine import reads
+from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
+from rfactor.compiler.verify.terms import ONE, Meanings, all_of, at_most, compare, integer, minus, plus
+from rfactor.ir.algorithm import Function
+from rfactor.ir.expr import Expr, Var, names, substitute
+from rfactor.ir.loopnest import For, If, Let
+
+Ends = tuple[Expr, Expr]
+"""Least coordinate and extent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A box in one dimension, as a function of a serial loop around."""
+
+    loop: Var
+    first: Expr
+    ends: Ends
+    earlier: Var
+    """An iteration."""
+
+    def at(self, iteration: Expr) -> Ends:
+        """The ends in an iteration."""
+        low, extent = (substitute(end, {self.loop.name: iteration}) for end in self.ends)
+        return low, extent
+
+    def end(self, iteration: Expr) -> Expr:
+        """One past the last coordinate in an iteration."""
+        return plus(*self.at(iteration))
+
+    def pairs(self) -> tuple[Expr, Expr]:
+        """That `earlier` and the iteration after it have been reached."""
+        return at_most(self.first, self.earlier), at_most(plus(self.earlier, ONE), self.loop)
+
+
+class Boxes:
+    """What is computed of a function around a place."""
+
+    def __init__(self, function: Function, scope: Scope, meanings: Meanings) -> None:
+        self.function, self.scope, self.meanings = function, scope, meanings
+
+    def stages(self) -> range:
+        """The stages that come before the place."""
+        return range(self.scope.open.get(self.function.name, len(self.function.stages)))
+
+    def ends(self, stage: int, variable: str) -> Ends:
+        """The box of a stage in a dimension. Raises `KeyError` where none is around."""
+        prefix = f"{self.function.name}.s{stage}.{variable}"
+        return self.scope.env[f"{prefix}.min"], self.scope.env[f"{prefix}.extent"]
+
+    def between(self, stage: int, variable: str) -> tuple[Around, ...]:
+        """What is around the computation and within the storage."""
+        home = self.scope.homes.get(self.function.name)
+        if home is None:
+            return ()
+        hole = f"{self.function.name}.s{stage}.{variable}.min"
+        places = [i for i, one in zip(range(len(self.scope.path)), self.scope.path, strict=True)
+                  if isinstance(one.stmt, Let) and one.stmt.name == hole]  # fmt: skip
+        return self.scope.path[home.depth : places[-1]] if places else ()
+
+    def expanded(self, expr: Expr) -> Expr:
+        """`expr` with what names stand for in place of them."""
+        while known := {name: self.meanings.values[name] for name in names(expr) if name in self.meanings.values}:
+            expr = substitute(expr, known)
+        return expr
+
+    def depends(self, expr: Expr) -> frozenset[str]:
+        """The loops and values that an expression is made of, at whatever distance."""
+        inner = names(self.expanded(expr))
+        hidden = [Var(expr.type, name) for name in inner & self.meanings.derived]
+        return inner | self.meanings.closure(hidden)[0] if hidden else inner
+
+    def moving(self, stage: int, variable: str) -> Moving | str | None:
+        """The box as a function of the loop that it moves with: None where it moves with none, or why that is no
+        serial window."""
+        low, extent = self.ends(stage, variable)
+        around = self.between(stage, variable)
+        depends = self.depends(low) | self.depends(extent)
+        movers = [i for i, one in zip(range(len(around)), around, strict=True)
+                  if one.variable is not None and one.variable.name in depends]  # fmt: skip
+        if not movers:
+            return None
+        loop = around[movers[-1]]
+        assert isinstance(loop.stmt, For)
+        assert loop.variable is not None
+        own = loop.variable.name
+        if loop.stmt.kind not in ("serial", "unrolled"):
+            return f"the {loop.stmt.kind} loop {loop.stmt.name} is within the storage of {self.function.name}"
+        for one in around[movers[-1] + 1 :]:
+            if any(own in self.depends(term) or _data(one) for term in one.terms):
+                return f"what runs in an iteration of {loop.stmt.name} varies"
+        ends = self.expanded(low), self.expanded(extent)
+        if own in (depends - (names(ends[0]) | names(ends[1]))):
+            return f"the box depends on {loop.stmt.name} through data"
+        for k in self.stages():
+            if variable not in pure_variables(self.function, self.function.stages[k]):
+                return f"stage {k} of {self.function.name} has no box in {variable}"
+            for other in pure_variables(self.function, self.function.stages[k]):
+                if other != variable and any(own in self.depends(end) for end in self.ends(k, other)):
+                    return f"the box of {self.function.name} moves with {loop.stmt.name} in {other} too"
+        return Moving(loop.variable, loop.terms[0], ends, self.meanings.fresh(f"earlier {loop.stmt.name}"))
+
+    def computed(self, place: Place, stage: int, variable: str, point: Expr) -> Spec:
+        """That `point` is within what `stage` computes, now or in an earlier iteration."""
+        low, extent = self.ends(stage, variable)
+        plain = self.scope.spec(place, Step(all_of(ranged(point, low, extent))))
+        found = self.moving(stage, variable)
+        if found is None:
+            return plain
+        if isinstance(found, str):
+            return replace(plain, steps=(replace(plain.steps[0], decisive=False),))
+        reached = all_of((at_most(found.at(found.first)[0], point), compare("<", point, plus(low, extent))))
+        joined = at_most(found.at(plus(found.earlier, ONE))[0], found.end(found.earlier))
+        steps = [Step(reached), Step(joined, found.pairs())]
+        for k in self.stages():
+            if k != stage:
+                steps += [Step(compare("==", a, b)) for a, b in zip(self.ends(k, variable), (low, extent), strict=True)]
+        once = all_of((at_most(found.first, found.earlier), at_most(found.earlier, found.loop)))
+        there = all_of((once, *ranged(point, *found.at(found.earlier))))
+        return replace(plain, instead=tuple(steps), otherwise=Exists((found.earlier,), there))
+
+    def folded(self, place: Place, variable: str, fold: int, point: Expr) -> Spec:
+        """That what shares the place of `point` in folded storage is not written before it is read."""
+        low, extent = self.ends(0, variable)
+        room = integer(fold)
+        fits = Step(at_most(extent, room))
+        found = self.moving(0, variable)
+        if found is None:
+            return self.scope.spec(place, fits)
+        if isinstance(found, str):
+            return self.scope.spec(place, fits, problem=found)
+        then = plus(found.earlier, ONE)
+        (before, _), (after, _) = found.at(found.earlier), found.at(then)
+        forward = all_of((at_most(before, after), at_most(found.end(found.earlier), found.end(then))))
+        small = at_most(found.at(found.earlier)[1], room)
+        reached = at_most(found.first, found.earlier), at_most(found.earlier, found.loop)
+        alive = at_most(minus(plus(low, extent), point), room)
+        return self.scope.spec(
+            place, Step(alive), Step(small, reached), Step(forward, found.pairs(), decisive=False)
+        )  # fmt: skip
+
+
+def _data(one: Around) -> bool:
+    return isinstance(one.stmt, If) and reads(one.stmt.condition)

@@ -1,0 +1,158 @@
+"""Bounds as obligations: those that are chosen are proven, and wrong ones are refuted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.freeze import frozen
+from rfactor.compiler.verify.verify import bounded_nest, verify_nest
+from rfactor.errors import Error
+from tests.compiler.corrupt import first, mutants
+from tests.examples.programs import inputs, load
+
+x, y, xi, yi, xo, xy = (hl.Var(name) for name in ("x", "y", "xi", "yi", "xo", "xy"))
+
+
+def stencil() -> tuple[hl.Func, hl.Func]:
+    a = hl.ImageParam(hl.UInt(16), 2, "a")
+    across, down = hl.Func("across"), hl.Func("down")
+    across[x, y] = (a[x - 1, y] + a[x, y] + a[x + 1, y]) // 3
+    down[x, y] = (across[x, y - 1] + across[x, y] + across[x, y + 1]) // 3
+    return across, down
+
+
+def at_the_root() -> hl.Func:
+    across, down = stencil()
+    across.compute_root()
+    return down
+
+
+def in_tiles() -> hl.Func:
+    across, down = stencil()
+    down.tile(x, y, xi, yi, 64, 32).parallel(y)
+    across.compute_at(down, x)
+    return down
+
+
+def sliding() -> hl.Func:
+    across, down = stencil()
+    across.compute_at(down, y).store_root().fold_storage(y, 3)
+    return down
+
+
+def gathered() -> hl.Func:
+    a, places = hl.ImageParam(hl.UInt(8), 1, "a"), hl.ImageParam(hl.Int(32), 1, "places")
+    h, f, r = hl.Func("h"), hl.Func("f"), hl.RDom([(0, 100)], name="r")
+    h[x] = 0
+    h[hl.clamp(hl.i32(a[r.x]), 0, 63)] += 1
+    f[x] = h[hl.clamp(places[x], 0, 63)]
+    h.compute_root().update(0).split(r.x, hl.RVar("ro"), hl.RVar("ri"), 8)
+    return f
+
+
+def together() -> hl.Func:
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x], g[x] = a[x] + 1, a[x] * 2
+    h[x] = f[x] + g[x + 2]
+    g.compute_root()
+    f.compute_root().compute_with(g, x)
+    return h
+
+
+def by_value() -> hl.Func:
+    a, b = hl.ImageParam(hl.Int(32), 1, "a"), hl.ImageParam(hl.Int(32), 1, "b")
+    h, f = hl.Func("h"), hl.Func("f")
+    h[x] = (b[x] * 7) % 5
+    f[x] = a[h[x] + 1]
+    h.compute_root()
+    return f
+
+
+PROGRAMS = (at_the_root, in_tiles, sliding, gathered, together, by_value)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_chosen_bounds_are_proven(program: Callable[[], hl.Func]) -> None:
+    found = program().verify()
+    assert found.verdict == "proven", str(found)
+    assert len(found.obligations) == len(found.proven) > 10
+
+
+@pytest.mark.parametrize("program", [sliding, gathered])
+def test_every_wrong_bound_is_refuted(program: Callable[[], hl.Func]) -> None:
+    pipeline = frozen((program(),))
+    body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
+    tried = 0
+    for what, wrong in mutants(body):
+        found = first(wrong, algorithm, schedule)
+        harmless = what.startswith(("across.min.1", "across.extent.1"))  # folded: storage asks for neither
+        assert found.verdict == ("proven" if harmless else "refuted"), f"{what}\n{found}"
+        tried += 1
+    assert tried > 12
+
+
+def test_a_window_less_by_one_is_refuted_with_the_access() -> None:
+    pipeline = frozen((at_the_root(),))
+    body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
+    wrong = dict(mutants(body))["across.s0.y.extent less by one"]
+    found = verify_nest(wrong, algorithm, schedule)
+    assert found.verdict == "refuted"
+    (one,) = found.refuted
+    assert (one.place.kind, one.place.function, one.place.variable, one.place.stage) == (
+        "computed",
+        "across",
+        "y",
+        "down.s0",
+    )
+    assert one.place.loops == ("down.s0.y", "down.s0.x")
+    assert one.values["down.s0.y"] == one.values["down.min.1"] + one.values["down.extent.1"] - 1
+    assert "across(down.s0.x, down.s0.y + 1)" in str(found)
+
+
+def test_values_that_bounds_rely_on_are_proved_of_every_store() -> None:
+    pipeline = frozen((by_value(),))
+    body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
+    kinds = [one.place.kind for one in verify_nest(body, algorithm, schedule).obligations]
+    assert kinds.count("value") == 1
+
+
+@pytest.mark.parametrize("name", ["equalize", "matrix_product"])
+def test_examples_are_proven(name: str) -> None:
+    function, _ = load(name)["build"](*inputs(name, 48, 64), scheduled=True)
+    found = function.verify()
+    assert found.verdict == "proven", str(found)
+
+
+def test_no_answer_is_unknown_with_the_reason() -> None:
+    found = hl.Pipeline(gathered()).verify(timeout=1e-7)
+    assert found.verdict == "unknown"
+    assert all(one.reason for one in found.unknown)
+
+
+def test_answers_are_text_data_and_scripts() -> None:
+    import z3
+
+    found = at_the_root().verify()
+    assert str(found).startswith(f"proven: {len(found.obligations)} of {len(found.obligations)} obligations proven")
+    data = json.loads(json.dumps(found.json()))
+    assert data["verdict"] == "proven"
+    assert data["obligations"][0].keys() >= {"kind", "function", "stage", "variable", "loops", "verdict", "values"}
+    for one in found.obligations[::4]:
+        for script in one.smt2().split("(reset)\n"):
+            solver = z3.Solver()
+            solver.from_string(script)
+            assert solver.check() == z3.unsat
+    with pytest.raises(TypeError, match="verdict"):
+        bool(found)
+    with pytest.raises(AttributeError):
+        found.obligations = ()  # type: ignore[misc]
+
+
+def test_a_timeout_is_positive() -> None:
+    with pytest.raises((Error, ValueError), match="positive"):
+        at_the_root().verify(timeout=0)
