@@ -400,6 +400,11 @@ def test_types_are_asked_as_in_halide() -> None:
     hl.Int(32) == hl.Int(32), hl.Int(32) == hl.UInt(32), hl.Int(32) != hl.Int(16)
     hl.Int(8).lanes(), hl.Int(8).is_scalar(), hl.Int(8).can_represent(hl.Int(8))
     hl.Int(8).is_vector(), hl.Int(8).element_of(), hl.Int(8).is_handle(), hl.Int(8).is_bfloat(), hl.Int(8).with_lanes(1)
+    hl.Int(32, 4), hl.Bool(4), hl.UInt(1, 8), hl.Int(32, 4).lanes(), hl.Int(32, 4).is_vector(), hl.Int(32, 4).bytes()
+    hl.Int(32, 4).element_of(), hl.Int(32, 4) == hl.Int(32), hl.Int(32).can_represent(hl.Int(32, 4))
+    hl.Float(32, 8).with_bits(16), hl.Float(32, 8).with_code(hl.TypeCode.Int), hl.Int(8, 2).is_max(127)
+    hl.Handle(), hl.Handle(4), hl.Handle().bits(), hl.Handle().is_handle(), hl.Handle().is_int(), hl.BFloat(16)
+    hl.BFloat(16).bits(), hl.BFloat(16).is_float(), hl.BFloat(16).is_bfloat(), hl.BFloat(16) == hl.Float(16)
     hl.Int(8).code().name, hl.Bool().code().name, hl.Float(32).code().name
     """
     halide = pytest.importorskip("halide")
@@ -408,12 +413,18 @@ def test_types_are_asked_as_in_halide() -> None:
         assert list(map(str, ours)) == list(map(str, theirs)), line
 
 
-def test_vectors_and_pointers_are_no_types() -> None:
-    for make in (lambda: hl.Int(32, 4), lambda: hl.Int(32).with_lanes(4), lambda: hl.Type(hl.TypeCode.Int, 32, 2)):
-        with pytest.raises(TypeMismatch, match="vectors are made by vectorize"):
-            make()
-    with pytest.raises(NotImplementedError, match="Handle"):
-        hl.Type(hl.TypeCode.Handle, 64, 1)
+def test_vectors_pointers_and_brain_floats_are_types_without_values() -> None:
+    for type_ in (hl.Int(32, 4), hl.Int(32).with_lanes(4), hl.Type(hl.TypeCode.Int, 32, 2)):
+        for make in (lambda t: hl.cast(t, 1), hl.Param, lambda t: hl.Buffer(t, [3]), lambda t: t.max()):
+            with pytest.raises(TypeMismatch, match="vectors are made by vectorize"):
+                make(type_)
+    for type_, name in ((hl.Type(hl.TypeCode.Handle, 64, 1), "handle64"), (hl.BFloat(16), "bfloat16")):
+        for make in (lambda t: hl.cast(t, 1), hl.Param, lambda t: hl.Buffer(t, [3]), lambda t: hl.Func(t, 1, "f")):
+            with pytest.raises(NotImplementedError, match=name):
+                make(type_)
+    for wrong in (lambda: hl.BFloat(32), lambda: hl.Int(32, 0), lambda: hl.Type(hl.TypeCode.Handle, 32, 1)):
+        with pytest.raises(TypeMismatch):
+            wrong()
 
 
 def test_every_name_of_the_bindings_is_there_or_says_that_it_is_not() -> None:
