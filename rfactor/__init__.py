@@ -77,6 +77,7 @@ _HOME = {
         ),
         _LANGUAGE + "integers",
     ),
+    **dict.fromkeys(("gather", "scatter"), _LANGUAGE + "several"),
     "undef": _LANGUAGE + "undefined",
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
@@ -92,10 +93,10 @@ _NOT_YET = frozenset(
     """
     active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
     AutoSchedulerResults compile_standalone_runtime create_callable_from_generator Derivative
-    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument gather
+    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument
     Generator generator GeneratorContext GeneratorParam host_supports_target_device InputBuffer InputScalar
     install_dir link_modules LinkageType load_plugin main Module NameMangling
-    OutputBuffer OutputScalar Parameter propagate_adjoints scatter
+    OutputBuffer OutputScalar Parameter propagate_adjoints
     serialize_pipeline target_feature_for_device_api TargetProcessorTune user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )

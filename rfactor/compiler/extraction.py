@@ -18,6 +18,7 @@ from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.several import Several
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
@@ -67,6 +68,11 @@ def check_form(function: Function, definition: Definition) -> None:
     """Condition 0. Raises `FactorError` naming the reference that breaks it."""
     name = function.name
     domain = definition.domain or ReductionDomain(())
+    if any(isinstance(expr, Several) for expr in (*definition.arguments, *definition.values)):
+        raise FactorError(
+            "it writes several points at once (scatter): a reduction writes one; write it as several updates, or keep "
+            "its loops serial"
+        )
     for what, exprs in (
         ("the point that is written", definition.arguments),
         ("the predicate (where)", (domain.predicate,)),

@@ -110,8 +110,8 @@ def along(function: Function, definition: Definition, rvar: str) -> int:
     for d, argument in enumerate(definition.arguments):
         if alone.get(getattr(argument, "name", "")) != d and names(argument) & loops.keys():
             raise ScheduleError(
-                f"{what}: {point} is written, where {argument} is no reduction variable alone (nor {rvar} and a constant): "
-                f"the recurrence must step through {function.name} by {rvar} itself"
+                f"{what}: {point} is written, where {argument} is no reduction variable alone (nor {rvar} and a "
+                f"constant): the recurrence must step through {function.name} by {rvar} itself"
             )
     for name in loops:
         if name not in alone:

@@ -38,6 +38,7 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
+from rfactor.ir.several import points
 from rfactor.ir.types import Type
 from rfactor.semantics.interpreter import Box, ImageValue, environment
 from rfactor.semantics.memory import Access, Cells, Fault, Memory, Point, boxed, dense_strides
@@ -189,9 +190,12 @@ class _Machine:
                 self.run(stmt.body)
                 self.access = outer
             case Provide():
-                point = tuple(self.whole(argument) for argument in stmt.arguments)
-                values = tuple(_scalar(self.value(value)) for value in stmt.values)
-                self.memory[stmt.name].write(point, values, self.access)
+                written = [
+                    (tuple(map(self.whole, arguments)), tuple(_scalar(self.value(value)) for value in values))
+                    for arguments, values in points(stmt.arguments, stmt.values)
+                ]
+                for point, found in written:
+                    self.memory[stmt.name].write(point, found, self.access)
             case Realize():
                 box = tuple((self.whole(low), self.whole(extent)) for low, extent in stmt.bounds)
                 folds = stmt.layout.folds if any(stmt.layout.folds) else ()

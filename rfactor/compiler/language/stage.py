@@ -193,8 +193,8 @@ class Directives(Hints):
 
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
-        `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come together
-        makes no difference to values.
+        `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
+        together makes no difference to values.
         """
         self._aligned(align)
         if isinstance(stage, Directives):
