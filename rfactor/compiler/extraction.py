@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
@@ -127,6 +127,8 @@ class _Extraction:
         if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
         if isinstance(expr, Print):
+            if isinstance(expr, Refuse):
+                raise FactorError(f"it requires something on the way (in {expr}); require it of the result, elsewhere")
             raise FactorError(f"it prints on the way (in {expr}); print what is read, or the result, elsewhere")
         if isinstance(expr, Call) and INTRINSICS[expr.name].takes != "real":
             raise FactorError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.loopnest import (
@@ -42,7 +42,7 @@ from rfactor.ir.several import points
 from rfactor.ir.types import Type
 from rfactor.semantics.interpreter import Box, ImageValue, environment
 from rfactor.semantics.memory import Access, Cells, Fault, Memory, Point, boxed, dense_strides
-from rfactor.semantics.scalar import intrinsic_of, rule_of
+from rfactor.semantics.scalar import intrinsic_of, refusal_of, rule_of
 
 Lanes = Value | tuple[Value, ...]
 Step = Callable[..., Lanes]
@@ -284,6 +284,8 @@ def _step(node: Expr) -> Step:
             return _wide(intrinsic_of(node), lanes)
         case Call():
             return _reading(node.name, node.index)
+        case Refuse():
+            return _wide(refusal_of(node), lanes)
         case Print():
             return lambda machine, value, *rest: value
         case Load():
