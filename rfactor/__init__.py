@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _LANGUAGE = "rfactor.compiler.language."
 _HOME = {
-    **dict.fromkeys(("Int", "UInt", "Float", "Bool", "Type", "TypeCode"), _LANGUAGE + "types"),
+    **dict.fromkeys(("Int", "UInt", "Float", "BFloat", "Bool", "Handle", "Type", "TypeCode"), _LANGUAGE + "types"),
     **dict.fromkeys(("Var", "RVar", "RDom", "Range", "Param"), _LANGUAGE + "variables"),
     **dict.fromkeys(("_", *(f"_{i}" for i in range(10))), _LANGUAGE + "variables"),
     **dict.fromkeys(("Buffer", "ImageParam"), _LANGUAGE + "buffer"),
@@ -42,6 +42,10 @@ _HOME = {
         ("Target", "TargetArch", "TargetOS", "get_host_target", "get_jit_target_from_environment",
          "get_target_from_environment"),
         _LANGUAGE + "target",
+    ),
+    **dict.fromkeys(
+        ("target_arch_is", "target_bits", "target_has_feature", "target_natural_vector_size", "target_os_is"),
+        _LANGUAGE + "target_queries",
     ),
     **dict.fromkeys(("Argument", "ArgumentKind", "OutputFileType", "StmtOutputFormat"), _LANGUAGE + "arguments"),
     **dict.fromkeys(
@@ -73,6 +77,7 @@ _HOME = {
         ),
         _LANGUAGE + "integers",
     ),
+    **dict.fromkeys(("gather", "scatter"), _LANGUAGE + "several"),
     "undef": _LANGUAGE + "undefined",
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
@@ -87,13 +92,12 @@ _MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": 
 _NOT_YET = frozenset(
     """
     active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
-    AutoSchedulerResults BFloat compile_standalone_runtime create_callable_from_generator Derivative
-    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument gather
-    Generator generator GeneratorContext GeneratorParam Handle host_supports_target_device InputBuffer InputScalar
+    AutoSchedulerResults compile_standalone_runtime create_callable_from_generator Derivative
+    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument
+    Generator generator GeneratorContext GeneratorParam host_supports_target_device InputBuffer InputScalar
     install_dir link_modules LinkageType load_plugin main Module NameMangling
-    OutputBuffer OutputScalar Parameter propagate_adjoints scatter
-    serialize_pipeline target_arch_is target_bits target_feature_for_device_api target_has_feature
-    target_natural_vector_size target_os_is TargetProcessorTune user_context_value
+    OutputBuffer OutputScalar Parameter propagate_adjoints
+    serialize_pipeline target_feature_for_device_api TargetProcessorTune user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Names of Halide's Python bindings that have no meaning here yet."""

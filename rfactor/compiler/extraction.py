@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.several import Several
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
@@ -67,6 +68,11 @@ def check_form(function: Function, definition: Definition) -> None:
     """Condition 0. Raises `FactorError` naming the reference that breaks it."""
     name = function.name
     domain = definition.domain or ReductionDomain(())
+    if any(isinstance(expr, Several) for expr in (*definition.arguments, *definition.values)):
+        raise FactorError(
+            "it writes several points at once (scatter): a reduction writes one; write it as several updates, or keep "
+            "its loops serial"
+        )
     for what, exprs in (
         ("the point that is written", definition.arguments),
         ("the predicate (where)", (domain.predicate,)),
@@ -121,6 +127,8 @@ class _Extraction:
         if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
         if isinstance(expr, Print):
+            if isinstance(expr, Refuse):
+                raise FactorError(f"it requires something on the way (in {expr}); require it of the result, elsewhere")
             raise FactorError(f"it prints on the way (in {expr}); print what is read, or the result, elsewhere")
         if isinstance(expr, Call) and INTRINSICS[expr.name].takes != "real":
             raise FactorError(

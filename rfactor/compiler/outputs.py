@@ -59,6 +59,9 @@ class Made:
         if not _WORD.fullmatch(self._name):
             raise AlgorithmError(f"{self._name!r} is no name for a function in C: letters, digits and _ are")
         self._target = Target() if target is None else target
+        asked = Target(self._target) if isinstance(self._target, str) else self._target
+        for query in self._frozen.queries if asked != Target() else ():
+            query.check(asked)
         self._lowered: LoweredPipeline | None = None
         self._linkable: _Compiled | None = None
 

@@ -11,6 +11,7 @@ update itself. No identity is needed: every block that is reduced is full.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rfactor.compiler.extraction import extract, self_calls
 from rfactor.compiler.schedule.directives import Scan
@@ -29,6 +30,7 @@ def scan_of(
     function: Function, definition: Definition, rvar: str, block: int, recognize: Callable[[Update], Answer]
 ) -> Scan:
     """The scan that the loop over `rvar` is. Raises `ScheduleError` where it is none, or was not proved to be one."""
+    definition = moved(definition, rvar)
     place = along(function, definition, rvar)
     running = _running_value(function, definition, rvar, place)
     components = tuple(range(len(function.types)))
@@ -63,6 +65,33 @@ def scan_of(
     return Scan(rvar, block, types, meant(data), meant(operator), meant(apply), bool(answer.commutative))
 
 
+def moved(definition: Definition, rvar: str) -> Definition:
+    """The same update over the points that it writes: for `f(r + c)` with a constant c, the loop over r + c."""
+    domain = definition.domain or ReductionDomain(())
+    loop = Var(I32, rvar)
+    distances = (simplify(Op(I32, "-", (argument, loop))) for argument in definition.arguments)
+    found = [distance for distance in distances if isinstance(distance, Const)]
+    if not found or all(rv.name != rvar for rv in domain.variables):
+        return definition
+    distance = found[0]
+    here = {rvar: simplify(Op(I32, "-", (loop, distance)))}
+
+    def new(expr: Expr) -> Expr:
+        return simplify(substitute(expr, here))
+
+    variables = tuple(
+        replace(rv, min=simplify(Op(I32, "+", (rv.min, distance)))) if rv.name == rvar else rv
+        for rv in domain.variables
+    )
+    values = tuple(substitute(value, here) for value in definition.values)
+    return replace(
+        definition,
+        arguments=tuple(map(new, definition.arguments)),
+        values=values,
+        domain=replace(domain, variables=variables),
+    )
+
+
 def along(function: Function, definition: Definition, rvar: str) -> int:
     """The dimension along which `definition` steps with `rvar`. Raises `ScheduleError` for another form of update."""
     domain = definition.domain or ReductionDomain(())
@@ -81,8 +110,8 @@ def along(function: Function, definition: Definition, rvar: str) -> int:
     for d, argument in enumerate(definition.arguments):
         if alone.get(getattr(argument, "name", "")) != d and names(argument) & loops.keys():
             raise ScheduleError(
-                f"{what}: {point} is written, where {argument} is no reduction variable alone: the recurrence must "
-                f"step through {function.name} by {rvar} itself"
+                f"{what}: {point} is written, where {argument} is no reduction variable alone (nor {rvar} and a "
+                f"constant): the recurrence must step through {function.name} by {rvar} itself"
             )
     for name in loops:
         if name not in alone:

@@ -70,6 +70,8 @@ class Output:
     dtype: np.dtype[Any]
     box: tuple[tuple[str, str], ...]
     """The arguments that say where its function begins and how far it goes in each dimension."""
+    promised: tuple[tuple[int, int | None, int], ...]
+    """Constant extents that were promised of its function's arrays, with the least coordinates: by dimension."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +122,7 @@ def _frozen(owner: Owner) -> Prepared:
         producers,
         parts(pipeline.functions),
         tuple(
-            output for name in pipeline.algorithm.outputs for output in _outputs_of(pipeline.algorithm.function(name))
+            output for func in owner.results() for output in _outputs_of(pipeline.algorithm.function(func.name()), func)
         ),
         owner.executables.setdefault(key, {}),
         tuple((image.name(), image) for image in pipeline.images),
@@ -128,11 +130,21 @@ def _frozen(owner: Owner) -> Prepared:
     )
 
 
-def _outputs_of(function: Function) -> Iterator[Output]:
+def _outputs_of(function: Function, func: Func) -> Iterator[Output]:
     name = function.name
+    promised = tuple(_promised(func))
     box = tuple((f"{name}.min.{d}", f"{name}.extent.{d}") for d in range(len(function.variables)))
     for component, type_ in zip(count(), function.types, strict=False):
-        yield Output(function, component, buffer_name(name, component), dtype_of(type_), box)
+        yield Output(function, component, buffer_name(name, component), dtype_of(type_), box, promised)
+
+
+def _promised(func: Func) -> Iterator[tuple[int, int | None, int]]:
+    for image in func.output_images:
+        ends = {end: affine.constant_value(value.node) for end, value in image.promises.items()}
+        for d in range(image.dimensions()):
+            low, extent = ends.get(("min", d)), ends.get(("extent", d))
+            if extent is not None:
+                yield d, low, extent
 
 
 def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable:
@@ -207,24 +219,30 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
 
 
 def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
-    """A new array, larger than what is asked for where `bound` has more computed: constant bounds that hold it."""
+    """A new array, larger than what is asked for where constants that hold it say that more is computed: those of
+    `bound`, and those promised of the output's array."""
     directives = prepared.schedule.functions[output.function.name].bounds
-    if not directives:
+    if not (directives or output.promised):
         return asked
     sizes, mins = list(reversed(asked.array.shape)), list(asked.mins)
-    for directive in directives:
-        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
-        if not isinstance(directive, Bound) or extent is None:
-            continue
-        d = output.function.variables.index(directive.variable)
-        low = mins[d] if directive.min is None else affine.constant_value(directive.min)
-        if low is not None and low <= mins[d] and mins[d] + sizes[d] <= low + extent:
+    for d, least, extent in (*_constant_bounds(output.function, directives), *output.promised):
+        low = mins[d] if least is None else least
+        if low <= mins[d] and mins[d] + sizes[d] <= low + extent:
             mins[d], sizes[d] = low, extent
     if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
         return asked
     large = Buffer(asked.type(), sizes)
     large.set_min(mins)
     return large
+
+
+def _constant_bounds(function: Function, directives: Sequence[object]) -> Iterator[tuple[int, int | None, int]]:
+    for directive in directives:
+        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
+        if isinstance(directive, Bound) and extent is not None:
+            low = None if directive.min is None else affine.constant_value(directive.min)
+            if directive.min is None or low is not None:
+                yield function.variables.index(directive.variable), low, extent
 
 
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:

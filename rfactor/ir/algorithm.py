@@ -41,7 +41,10 @@ class ReductionDomain:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One stage of a function: `name(arguments) = values`, over `domain` for updates that have one."""
+    """One stage of a function: `name(arguments) = values`, over `domain` for updates that have one.
+
+    An update may write several points at once: see `several`.
+    """
 
     arguments: tuple[Expr, ...]
     """i32 each; for the pure definition the function's own variables. Dimension 0 first."""

@@ -37,4 +37,13 @@ class Print(Expr):
         return (self.value, self.condition, *self.arguments)
 
     def with_children(self, children: tuple[Expr, ...]) -> Print:
-        return Print(self.template, children[0], children[1], children[2:])
+        return type(self)(self.template, children[0], children[1], children[2:])
+
+
+class Refuse(Print):
+    """The value of `value`; where `condition` holds, the pipeline fails, and says the line instead of writing it.
+
+    What else is computed is computed to the end; of several failures one is told.
+    """
+
+    __slots__ = ()

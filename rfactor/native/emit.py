@@ -15,7 +15,7 @@ from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
 from rfactor.errors import TypeMismatch
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, LaneReduction, Load, Ramp
@@ -336,16 +336,17 @@ class Emitter:
         lanes: int = 1,
         known: dict[Expr, LLVMValue] | None = None,
         outside: Callable[[Expr], Place | None] | None = None,
+        refuse: Callable[[Refuse, LLVMValue, list[LLVMValue]], None] | None = None,
     ) -> None:
         """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many.
 
         `known` are values of expressions without loads that dominate this place; `outside` says where to compute what
-        need not be computed here.
+        need not be computed here; `refuse` emits failures.
         """
         self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
         self._known: dict[Expr, LLVMValue] = {} if known is None else known
         self._memo: dict[Expr, LLVMValue] = {}
-        self._outside = outside
+        self._outside, self._refuse = outside, refuse
 
     def emit(self, expr: Expr) -> LLVMValue:
         """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
@@ -378,7 +379,9 @@ class Emitter:
 
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""
-        inner = Emitter(self.builder, self.variables, self.load, self.lanes, dict(self._known), self._outside)
+        inner = Emitter(
+            self.builder, self.variables, self.load, self.lanes, dict(self._known), self._outside, self._refuse
+        )
         inner._memo.update(self._memo)
         return inner
 
@@ -413,8 +416,12 @@ class Emitter:
             return self._joined(expr)
         if isinstance(expr, Print):
             value, condition, *arguments = map(self.emit, expr.children)
-            write(self.builder, expr, condition, arguments)
-            return value
+            if not isinstance(expr, Refuse):
+                write(self.builder, expr, condition, arguments)
+                return value
+            if self._refuse is not None:
+                self._refuse(expr, condition, arguments)
+                return value
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             return _function(self.builder, expr, self.typed(expr.args[0].type), [self.emit(a) for a in expr.args])
         raise TypeMismatch(f"{expr} cannot stand in generated code")

@@ -24,15 +24,16 @@ def write(builder: Builder, line: Print, condition: LLVMValue, arguments: list[L
     text = line.template.replace("%", "%%").format(*shown)
     room = _room(builder)
     for lane in range(lanes):
-        holds = _lane(builder, condition, lane)
-        values = [_lane(builder, value, lane) for value in arguments]
+        holds = lane_of(builder, condition, lane)
+        values = [lane_of(builder, value, lane) for value in arguments]
         with builder.if_then(holds):
             wide = [_wide(builder, a.type, v) for a, v in zip(line.arguments, values, strict=True)]
             builder.call(_snprintf(builder), [room, I64(LONGEST), _text(builder, text), *wide])
             builder.call(_function(builder, PUTS, ir.FunctionType(I32, [POINTER])), [room])
 
 
-def _lane(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
+def lane_of(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
+    """One lane of a vector; a scalar is the same in all."""
     return builder.extract_element(value, I32(lane)) if isinstance(value.type, ir.VectorType) else value
 
 

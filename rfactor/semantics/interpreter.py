@@ -20,6 +20,7 @@ from rfactor import errors
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Const, Expr, Op, Value
+from rfactor.ir.several import points
 from rfactor.semantics.scalar import Program, program
 from rfactor.semantics.validity import pure_dimensions
 
@@ -65,7 +66,7 @@ class _Stage:
     """Reduction variables outermost first, each with its min and extent."""
     conditions: tuple[Program, ...]
     body: Program
-    """The arguments, then the values."""
+    """The arguments, then the values; of each point that is written."""
 
 
 def _stage(function: Function, definition: Definition) -> _Stage:
@@ -74,7 +75,13 @@ def _stage(function: Function, definition: Definition) -> _Stage:
         pure_dimensions(function, definition),
         tuple((rv.name, program((rv.min, rv.extent))) for rv in reversed(domain.variables)),
         tuple(program((condition,)) for condition in conjuncts(domain.predicate)),
-        program((*definition.arguments, *definition.values)),
+        program(
+            tuple(
+                expr
+                for arguments, values in points(definition.arguments, definition.values)
+                for expr in (*arguments, *values)
+            )
+        ),
     )
 
 
@@ -122,6 +129,7 @@ class _Run:
     def update(self, name: str, number: int, fixed: Point) -> dict[Point, tuple[Value, ...]]:
         """What stage `number` writes where its pure variables are `fixed`."""
         stage, rank = self.stages[name][number], len(self.functions[name].variables)
+        width = rank + len(self.functions[name].types)
         written: dict[Point, tuple[Value, ...]] = {}
 
         def read(other: str, index: int, point: Point) -> Value:
@@ -135,7 +143,8 @@ class _Run:
         for visited in self.iterations(stage.loops, env):
             if all(condition.run(visited, read)[0] for condition in stage.conditions):
                 results = stage.body.run(visited, read)
-                written[tuple(map(int, results[:rank]))] = results[rank:]
+                for at in range(0, len(results), width):
+                    written[tuple(map(int, results[at : at + rank]))] = results[at + rank : at + width]
         return written
 
     def iterations(self, loops: tuple[tuple[str, Program], ...], env: dict[str, Value]) -> Iterator[dict[str, Value]]:

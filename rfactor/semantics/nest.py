@@ -15,7 +15,7 @@ import numpy as np
 
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.loopnest import (
@@ -38,10 +38,11 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
+from rfactor.ir.several import points
 from rfactor.ir.types import Type
 from rfactor.semantics.interpreter import Box, ImageValue, environment
 from rfactor.semantics.memory import Access, Cells, Fault, Memory, Point, boxed, dense_strides
-from rfactor.semantics.scalar import intrinsic_of, rule_of
+from rfactor.semantics.scalar import intrinsic_of, refusal_of, rule_of
 
 Lanes = Value | tuple[Value, ...]
 Step = Callable[..., Lanes]
@@ -189,9 +190,12 @@ class _Machine:
                 self.run(stmt.body)
                 self.access = outer
             case Provide():
-                point = tuple(self.whole(argument) for argument in stmt.arguments)
-                values = tuple(_scalar(self.value(value)) for value in stmt.values)
-                self.memory[stmt.name].write(point, values, self.access)
+                written = [
+                    (tuple(map(self.whole, arguments)), tuple(_scalar(self.value(value)) for value in values))
+                    for arguments, values in points(stmt.arguments, stmt.values)
+                ]
+                for point, found in written:
+                    self.memory[stmt.name].write(point, found, self.access)
             case Realize():
                 box = tuple((self.whole(low), self.whole(extent)) for low, extent in stmt.bounds)
                 folds = stmt.layout.folds if any(stmt.layout.folds) else ()
@@ -280,6 +284,8 @@ def _step(node: Expr) -> Step:
             return _wide(intrinsic_of(node), lanes)
         case Call():
             return _reading(node.name, node.index)
+        case Refuse():
+            return _wide(refusal_of(node), lanes)
         case Print():
             return lambda machine, value, *rest: value
         case Load():

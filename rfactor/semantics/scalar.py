@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rfactor.ir.effects import Print
+from rfactor.errors import BufferError
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.types import Type
@@ -198,7 +199,22 @@ def program(exprs: Sequence[Expr]) -> Program:
                 rule = intrinsic_of(node) if node.kind == "intrinsic" else None
                 steps.append((slot, rule, node.name, node.index, operands))
             elif isinstance(node, Print):
-                steps.append((slot, lambda value, *rest: value, "", 0, operands))
+                steps.append((slot, refusal_of(node) if isinstance(node, Refuse) else _first, "", 0, operands))
             else:
                 raise TypeError(f"{type(node).__name__} is no expression of an algorithm")
     return Program(len(slots), tuple(constants), tuple(names), tuple(steps), tuple(slots[expr] for expr in exprs))
+
+
+def _first(value: Value, *rest: Value) -> Value:
+    return value
+
+
+def refusal_of(node: Refuse) -> Rule:
+    """The value, the condition, and what is told to the value. Raises `BufferError` where the condition holds."""
+
+    def rule(value: Value, condition: Value, *told: Value) -> Value:
+        if condition:
+            raise BufferError(node.template.format(*told))
+        return value
+
+    return rule

@@ -13,6 +13,7 @@ from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
+from rfactor.ir.several import Several, points
 from rfactor.ir.types import BOOL, I32, I64, Type
 
 
@@ -68,7 +69,9 @@ def validate_stage(function: Function, number: int, scope: Scope) -> None:
             raise AlgorithmError(f"{where}: {name} is both a pure variable and a parameter; rename one")
     bound = {name: Var(I32, name) for name in function.variables}
     bound |= {rv.name: rv.var for rv in domain.variables}
-    for expr in (*definition.arguments, *definition.values, domain.predicate):
+    written = points(definition.arguments, definition.values)
+    several = (expr for arguments, values in written for expr in (*arguments, *values))
+    for expr in (*several, domain.predicate):
         _well_formed(expr, function, bound, scope, where)
     _separation(function, definition, where)
 
@@ -142,6 +145,8 @@ def _well_formed(expr: Expr, function: Function, bound: Mapping[str, Var], scope
         elif isinstance(node, Print):
             if node.condition.type != BOOL:
                 raise AlgorithmError(f"{where}: {node.condition} is {node.condition.type}, not bool")
+        elif isinstance(node, Several):
+            raise AlgorithmError(f"{where}: several points are written by updates; a domain takes no gather or scatter")
         elif not isinstance(node, Const):
             raise AlgorithmError(f"{where}: {node} belongs in loop nests, not in algorithms")
 

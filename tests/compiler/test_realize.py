@@ -271,6 +271,25 @@ def test_a_parameter_is_no_variable_of_the_same_name() -> None:
         f.realize([4])
 
 
+def test_an_output_may_be_asked_for_less_than_is_promised_of_its_array() -> None:
+    def part(api: Any, low: int, sizes: list[int]) -> Any:
+        x, y = api.vars("x y")
+        f = api.Func("f")
+        f[x, y] = x + 10 * y
+        f.output_buffer().dim(0).set_bounds(low, 8)
+        f.output_buffer().dim(1).set_extent(4)
+        f.vectorize(x, 8)
+        return np.array(f.realize(sizes))
+
+    meant = np.arange(5) + 10 * np.arange(3)[:, None]
+    assert np.array_equal(part(hl, 0, [5, 3]), meant)
+    assert np.array_equal(part(hl, -3, [5, 4]), np.arange(5) + 10 * np.arange(4)[:, None])
+    for low, size in ((1, 5), (0, 9), (-4, 5)):  # not all of what is asked for is in what is promised
+        with pytest.raises(hl.HalideError, match=r"where .* was promised"):
+            part(hl, low, [size, 3])
+    assert np.array_equal(part(pytest.importorskip("halide"), 0, [5, 3]), meant)
+
+
 def test_less_may_be_asked_for_than_is_computed() -> None:
     x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
     f[x, y] = x + 10 * y

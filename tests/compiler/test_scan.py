@@ -51,7 +51,8 @@ def recurrence(random: Random) -> tuple[Any, Any, list[int]]:
     step, components = STEPS[random.choice(sorted(STEPS))]
     first, count = random.randint(1, 3), random.randint(-1, 40)
     form = random.choice(["line", "rows", "columns", "rows by RVar", "at run time"])
-    f, size = hl.Func("f"), max(first + count, 1) + random.randint(0, 2)
+    away = random.choice([0, 1 - first, 1, 5])
+    f, size = hl.Func("f"), max(first + away + count, 1) + random.randint(0, 2)
     k = hl.cast(Type(type_), random.randint(0, 5))
     if form == "at run time":
         p = hl.Param(hl.Int(32), f"p{random.getrandbits(60)}")
@@ -59,21 +60,22 @@ def recurrence(random: Random) -> tuple[Any, Any, list[int]]:
         count = p
     bounds = [(first, count)] + ([(0, 3)] if form == "rows by RVar" else [])
     r, a = hl.RDom(bounds, "r"), numbers(random, type_, 3, 64)
+    here, before = (r.x + away if away else r.x), r.x + (away - 1)
 
     def values(value: Any) -> Any:
         return value if components == 1 else (value, hl.cast(Type(type_), 2))
 
     if form in ("line", "at run time"):
         f[x] = values(a[x, 0])
-        f[r.x] = step(f[r.x - 1], a[r.x, 1], k)
+        f[here] = step(f[before], a[r.x, 1], k)
         return f, r.x, [size]
     if form == "columns":
         f[x, y] = values(a[y, x])
-        f[x, r.x] = step(f[x, r.x - 1], a[r.x, x], k)
+        f[x, here] = step(f[x, before], a[r.x, x], k)
         return f, r.x, [3, size]
     row = y if form == "rows" else r.y
     f[x, y] = values(a[x, y])
-    f[r.x, row] = step(f[r.x - 1, row], a[r.x, row], k)
+    f[here, row] = step(f[before, row], a[r.x, row], k)
     return f, r.x, [size, 3]
 
 

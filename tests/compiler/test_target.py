@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import rfactor as hl
 from rfactor.compiler.language.target import machine
-from rfactor.errors import TargetError
+from rfactor.errors import TargetError, TypeMismatch
 from rfactor.native.engine import host
 
 
@@ -97,3 +99,27 @@ def test_realize_runs_here_alone() -> None:
         f.compile_jit(hl.Target(other))
     f.compile_jit(hl.get_jit_target_from_environment())
     assert [f.realize([3], hl.get_host_target())[i] for i in range(3)] == [0, 1, 2]
+
+
+def test_an_expression_may_ask_for_the_target() -> None:
+    here, x, f = hl.get_host_target(), hl.Var("x"), hl.Func("f")
+    wide = hl.select(hl.target_has_feature(hl.TargetFeature.SVE2), 1, 0) + hl.target_natural_vector_size(hl.UInt(8))
+    f[x] = hl.select(hl.target_arch_is(here.arch) & hl.target_os_is(here.os), hl.target_bits(), 0) * 1000 + wide
+    assert list(f.realize([2])) == [64000 + here.natural_vector_size(hl.UInt(8)) + here.has_feature(
+        hl.TargetFeature.SVE2
+    )] * 2  # fmt: skip
+    with pytest.raises(TypeMismatch, match="no TargetArch"):
+        hl.target_arch_is("x86")
+
+
+def test_the_answer_of_this_machine_is_compiled_for_no_other(tmp_path: Path) -> None:
+    here, x, f, g = hl.get_host_target(), hl.Var("x"), hl.Func("f"), hl.Func("g")
+    f[x] = hl.select(hl.target_arch_is(here.arch), x, -x)
+    f.compute_root()
+    g[x] = f[x] + hl.i32(hl.target_bits())
+    name = str(tmp_path / "g.o")
+    for target in (hl.Target(), hl.Target("host"), here.without_feature(hl.TargetFeature.FMA)):
+        g.compile_to_object(name, [], "g", target)
+    other = "riscv-64-linux"
+    with pytest.raises(TargetError, match=r"target_arch_is\(.*\) is True .* it is False for riscv-64-linux"):
+        g.compile_to_object(name, [], "g", hl.Target(other))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rfactor as hl
-from rfactor.errors import ScheduleError
+from rfactor.errors import ScheduleError, TypeMismatch
 from tests.compiler.pipelines import computed, expected, same
 
 x, y, xo, xi = hl.Var("x"), hl.Var("y"), hl.Var("xo"), hl.Var("xi")
@@ -142,12 +142,33 @@ def test_what_is_given_is_checked() -> None:
     f, g = pair()
     with pytest.raises(ScheduleError, match="two functions, not of two stages of one"):
         f.compute_with(f, y)
-    with pytest.raises(NotImplementedError, match=r"AlignStart.* are not aligned"):
-        f.compute_with(g, y, hl.LoopAlignStrategy.AlignStart)
+    with pytest.raises(TypeMismatch, match=r"takes a LoopAlignStrategy, not 'start'"):
+        f.compute_with(g, y, "start")
+    with pytest.raises(ScheduleError, match="no such loop"):
+        f.compute_with(g, y, [("z", hl.LoopAlignStrategy.AlignEnd)])
     h = both(f, g)
     g.compute_with(f, "z", hl.LoopAlignStrategy.Auto)
     with pytest.raises(ScheduleError, match=r"no such loop; it has y, x \(outermost first\)"):
         h.realize([3, 3])
+
+
+@pytest.mark.parametrize("align", ["AlignStart", "AlignEnd", "NoAlign", "Auto"])
+def test_loops_are_shared_whatever_their_alignment(align: str) -> None:
+    def values(api: Any, shared: bool) -> Any:
+        x, y = api.vars("x y")
+        f, g, h = api.funcs("f g h")
+        f[x, y] = x * 3 + y
+        g[x, y] = x - y * 5
+        h[x, y] = f[x, y + 7] + g[x * 2, y] * 11
+        f.compute_root()
+        g.compute_root()
+        strategy = getattr(api.LoopAlignStrategy, align)
+        if shared:
+            f.compute_with(g, y, [(x, strategy), (y, strategy)] if align == "AlignEnd" else strategy)
+        return np.array(h.realize([5, 6]))
+
+    assert np.array_equal(values(hl, True), values(hl, False))
+    assert np.array_equal(values(hl, True), values(pytest.importorskip("halide"), True))
 
 
 def drawn(random: Random, shared: bool) -> Any:

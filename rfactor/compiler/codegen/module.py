@@ -170,7 +170,7 @@ def build(
 
     checks: list[Assert] = []
     inner, _, context, inner_variables, inner_arrays = new_function(module, f"{name}.body", I32, [], variables, arrays)
-    statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks)
+    statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks, entry=True)
     statements.emit(lowered.body)
     inner.ret(inner.load(context.failure, typ=I32))
 

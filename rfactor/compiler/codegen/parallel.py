@@ -90,7 +90,7 @@ def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], array
     builder, (first, end), context, values, pointers = new_function(
         module, name, ir.VoidType(), [I32, I32], variables, arrays
     )
-    inside = Statements(builder, values, pointers, context, outside.parallel)
+    inside = Statements(builder, values, pointers, context, outside.parallel, outside.told)
     inside.count(loop.name, first, end, loop.body)
     builder.ret_void()
     return builder.function

@@ -16,7 +16,8 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.places import Places
-from rfactor.ir.expr import Const, Expr
+from rfactor.ir.effects import Refuse
+from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
@@ -35,6 +36,7 @@ from rfactor.ir.loopnest import (
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
+from rfactor.native.output import lane_of
 
 POINTER, I32, I64_ = ir.PointerType(), ir.IntType(32), ir.IntType(64)
 OUT_OF_MEMORY = -1
@@ -56,7 +58,7 @@ class Context:
     runtime: LLVMValue
     """How to run a parallel loop: see `runtime.threads.Cell`."""
     failure: LLVMValue
-    """An i32 that is set where an allocation fails."""
+    """An i32 that is set where an allocation fails, or a value is refused."""
     report: LLVMValue
     """Where an Assert that fails leaves the values of its arguments."""
 
@@ -75,10 +77,11 @@ class Statements:
         arrays: Mapping[str, Array],
         context: Context,
         parallel: Callable[[For, Statements], None],
-        asserts: list[Assert] | None = None,
+        told: list[Assert],
+        entry: bool = False,
     ) -> None:
-        """`parallel` emits parallel loops; `asserts` collects the checks, None where none may be."""
-        self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
+        """`parallel` emits parallel loops; `told` collects all that may fail; checks are made on `entry` alone."""
+        self.builder, self.context, self.parallel, self.told, self._entry = builder, context, parallel, told, entry
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.places = Places(self.variables)
         self.memory = Memory(builder, self.arrays, self.places)
@@ -89,7 +92,8 @@ class Statements:
 
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
-        return Emitter(self.builder, self.variables, self.memory.load, known=self._known, outside=self.places.outside)
+        load, outside = self.memory.load, self.places.outside
+        return Emitter(self.builder, self.variables, load, known=self._known, outside=outside, refuse=self._refuse)
 
     def value(self, expr: Expr) -> LLVMValue:
         return self.emitter().emit(expr)
@@ -223,7 +227,7 @@ class Statements:
         name = module.get_unique_name(f"{self.builder.function.name}.checks")
         builder, _, context, values, pointers = new_function(module, name, I32, [], variables, arrays)
         builder.function.attributes.add("optnone")
-        inside = Statements(builder, values, pointers, context, self.parallel, self.asserts)
+        inside = Statements(builder, values, pointers, context, self.parallel, self.told, self._entry)
         for check in checks:
             inside.emit(check)
         builder.ret(I32(0))
@@ -237,16 +241,30 @@ class Statements:
         self.builder.ret(status)
 
     def _assert(self, check: Assert) -> None:
-        if self.asserts is None:
+        if not self._entry:
             raise TypeError(f"a check inside a parallel loop: {check.message}")
         emitter = self.emitter()
         holds = emitter.emit(check.condition)
         values = [emitter.emit(argument) for argument in check.arguments]
-        self.asserts.append(check)
+        self.told.append(check)
         with self.builder.if_then(self.builder.not_(holds), likely=False):
             for slot, argument, value in zip(range(len(values)), check.arguments, values, strict=True):
                 self.builder.store(self._reported(argument.type, value), self._slot(slot))
-            self._leave(I32(len(self.asserts)))
+            self._leave(I32(len(self.told)))
+
+    def _refuse(self, line: Refuse, condition: LLVMValue, values: list[LLVMValue]) -> None:
+        """The first that fails, in any thread, leaves its number and the values that it tells."""
+        builder = self.builder
+        types = [argument.type.element for argument in line.arguments]
+        self.told.append(Assert(line.condition, line.template, tuple(Var(t, "…") for t in types)))
+        number = I32(len(self.told))
+        for lane in range(max(child.type.lanes for child in line.children)):
+            shown = [lane_of(builder, value, lane) for value in values]
+            with builder.if_then(lane_of(builder, condition, lane), likely=False):
+                outcome = builder.cmpxchg(self.context.failure, I32(0), number, "monotonic", "monotonic")
+                with builder.if_then(builder.extract_value(outcome, 1)):
+                    for slot, type_, value in zip(range(len(shown)), types, shown, strict=True):
+                        builder.store(self._reported(type_, value), self._slot(slot))
 
     def _reported(self, type: Type, value: LLVMValue) -> LLVMValue:
         if type.is_float:

@@ -8,6 +8,7 @@ from typing import Self
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.target_queries import TargetQuery
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import rewired
 from rfactor.compiler.schedule.directives import SILENT, FunctionSchedule, Schedule
@@ -28,6 +29,8 @@ class Frozen:
     """In the order of the algorithm's parameters."""
     functions: tuple[Func, ...] = ()
     """In the order of the algorithm's functions."""
+    queries: tuple[TargetQuery, ...] = ()
+    """What it was told of this machine."""
 
 
 def parts(functions: Iterable[Func]) -> list[object]:
@@ -73,10 +76,13 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
     asked: dict[Requirement, None] = {}
+    queries: dict[str, TargetQuery] = {}
 
     def given(name: str, used: object) -> None:
         if isinstance(used, Requirement):
             asked[used] = None
+        elif isinstance(used, TargetQuery):
+            queries[name] = used
         elif isinstance(used, Buffer):
             images.setdefault(name, used)
         elif isinstance(used, ImageParam | Param) and name not in images and name not in parameters:
@@ -133,4 +139,4 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     traced |= {name: image.trace for name, image in images.items() if isinstance(image, ImageParam)}
     traces = {name: trace for name, trace in traced.items() if trace != SILENT}
     inputs = tuple(images.values()), tuple(parameters.values())
-    return Frozen(algorithm, Schedule(schedules, traces), *inputs, tuple(done.values()))
+    return Frozen(algorithm, Schedule(schedules, traces), *inputs, tuple(done.values()), tuple(queries.values()))

@@ -18,6 +18,7 @@ from rfactor.compiler.language.implicit import count, expanded, is_placeholder
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
 from rfactor.compiler.language.queries import Queries
+from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
@@ -27,6 +28,7 @@ from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consume
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
+from rfactor.ir import several
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
 from rfactor.ir.types import I32
 from rfactor.ir.types import Type as IrType
@@ -308,15 +310,16 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         point, keeps = tuple(ir.Var(I32, name) for name in names), False
         arguments = tuple(resolved(argument, point) for argument in arguments)
         values = [resolved(value, point) for value in values]
+        written = spread(f"{what} of {self.name()}", arguments, values)
+        values = list(written[-1][1])
         if self.stages:
-            at = tuple(argument.node for argument in arguments)
-            values = [kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False)]
+            written = [(point, self._without_undef(what, point, found)) for point, found in written]
         elif keeps := all(map(is_undefined, values)):
-            values = [Expr(ir.zero(value.node.type)) for value in values]
+            written = [(arguments, tuple(Expr(ir.zero(value.node.type)) for value in values))]
         else:
-            values = [kept(f"{what} of {self.name()}", value, None) for value in values]
+            written = [(arguments, tuple(kept(f"{what} of {self.name()}", value, None) for value in values))]
         references: dict[str, Any] = {}
-        for expr in (*arguments, *values):
+        for expr in (expr for point, found in written for expr in (*point, *found)):
             references.update(expr.uses)
         loops: ReductionDomain | None = None
         if domain is not None:
@@ -326,9 +329,14 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         elif any(isinstance(one, RDom | RVar) for one in references.values()):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")
         references.pop(self.name(), None)
-        definition = Definition(tuple(a.node for a in arguments), tuple(v.node for v in values), loops, keeps)
+        nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
+        definition = Definition(*several.joined(nodes), loops, keeps)
         self.references.update(references)
         self.stages.append(StageState(definition, default_stage_of(self, definition)))
+
+    def _without_undef(self, what: str, point: tuple[Expr, ...], values: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        at = tuple(argument.node for argument in point)
+        return tuple(kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False))
 
     def start(self, arguments: tuple[Expr, ...], value: Any, start: int) -> None:
         """Define it as `start` everywhere, before its first `+=` or `*=`."""

@@ -164,11 +164,15 @@ class Placement(FunctionHints, Directives):
         return self._padded("align_storage", variable, alignment)
 
     def fold_storage(self, variable: Any, extent: Any, fold_forward: bool = True) -> Self:
-        """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves."""
+        """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves up.
+
+        Where it moves down, `fold_forward=False`, nothing is folded: all that is needed at once is kept.
+        """
         name = self._dimension("fold_storage", variable)
-        kept = {**dict(self.storage.folds), name: self._count("fold_storage", extent)}
-        if not fold_forward:
-            raise NotImplementedError("fold_storage(…, fold_forward=False) is not there yet")
+        kept, count = dict(self.storage.folds), self._count("fold_storage", extent)
+        kept.pop(name, None)
+        if fold_forward:
+            kept[name] = count
         self.storage = replace(self.storage, folds=tuple(kept.items()))
         return self
 

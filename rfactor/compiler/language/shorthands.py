@@ -11,7 +11,7 @@ from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Param, Var
 from rfactor.errors import TypeMismatch
 from rfactor.ir.algorithm import Requirement
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, variables, walk
 
 
@@ -64,19 +64,36 @@ def print_when(condition: ExprLike, *given: Any) -> Expr:
     if not test.node.type.is_bool:
         raise TypeMismatch(f"print_when({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
     exprs = [one for one in parts if isinstance(one, Expr)]
-    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
+    texts = (_verbatim(one) if isinstance(one, str) else "{}" for one in parts)
     line = Print(" ".join(texts), exprs[0].node, test.node, tuple(one.node for one in exprs))
     return Expr(line, joined(test, *exprs))
 
 
 def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
-    """`value`; where `condition` does not hold, the pipeline stops on entry with a `BufferError`.
+    """`value`; where `condition` does not hold, the pipeline fails with a `BufferError`. What is told is put after it:
+    expressions and texts.
 
-    The condition is over parameters and the boxes of images. What is told is put after it: expressions of the same and
-    texts. Raises `NotImplementedError` for a condition on what is computed.
+    What depends on parameters and the boxes of images alone is checked on entry; anything else each time that the value
+    is computed, and then outputs have been written in part.
     """
-    result = as_expr(value)
-    return Expr(result.node, {**result.uses, **requirement("require", condition, told)})
+    result, test = as_expr(value), as_expr(condition)
+    exprs = [as_expr(one) for one in told if not isinstance(one, str)]
+    if all(map(_known_on_entry, (test, *exprs))):
+        return Expr(result.node, {**result.uses, **requirement("require", condition, told)})
+    if not test.node.type.is_bool:
+        raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+    fails = Refuse(_message(test, told), result.node, (~test).node, tuple(one.node for one in exprs))
+    return Expr(fails, joined(result, test, *exprs))
+
+
+def _message(test: Expr, told: tuple[Any, ...]) -> str:
+    """A template of what is told where `test` does not hold, over the expressions among `told`."""
+    texts = (_verbatim(one) if isinstance(one, str) else "{}" for one in told)
+    return " ".join([_verbatim(f"it is required that {test}"), *texts])
+
+
+def _verbatim(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def requirement(what: str, condition: ExprLike, told: tuple[Any, ...]) -> Uses:
@@ -88,9 +105,7 @@ def requirement(what: str, condition: ExprLike, told: tuple[Any, ...]) -> Uses:
     for one in (test, *exprs):
         if not _known_on_entry(one):
             raise NotImplementedError(f"{what} of {one}: only of parameters and the boxes of images, checked on entry")
-    texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
-    message = " ".join([f"it is required that {test}".replace("{", "{{").replace("}", "}}"), *texts])
-    asked = Requirement(test.node, message, tuple(one.node for one in exprs))
+    asked = Requirement(test.node, _message(test, told), tuple(one.node for one in exprs))
     return {**joined(test, *exprs), f"require {asked}": asked}
 
 

@@ -24,7 +24,7 @@ from rfactor.compiler.schedule.directives import (
     TailStrategy,
 )
 from rfactor.compiler.schedule.purity import pure_loops
-from rfactor.errors import ScheduleError
+from rfactor.errors import ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.expr import Call, Const, walk
 from rfactor.ir.expr import Expr as IrExpr
@@ -193,9 +193,10 @@ class Directives(Hints):
 
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
+        `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
+        together makes no difference to values.
         """
-        if align not in (None, LoopAlignStrategy.Auto, LoopAlignStrategy.NoAlign):
-            raise NotImplementedError(f"compute_with(…, {align}): loops of different lengths are not aligned")
+        self._aligned(align)
         if isinstance(stage, Directives):
             other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
         elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
@@ -205,6 +206,14 @@ class Directives(Hints):
         if other.function == self._owner().name():
             raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
         return self._become(replace(self._schedule(), companion=other))
+
+    def _aligned(self, align: Any) -> None:
+        for one in align if isinstance(align, list | tuple) else [(None, align)]:
+            loop, strategy = one if isinstance(one, list | tuple) and len(one) == 2 else (None, one)
+            if strategy is not None and not isinstance(strategy, LoopAlignStrategy):
+                raise TypeMismatch(f"{self._where()}: compute_with takes a LoopAlignStrategy, not {strategy!r}")
+            if loop is not None:
+                self._checked("compute_with", loop)
 
     def tile(self, *given: Any, **named: Any) -> Self:
         """Loop over tiles.

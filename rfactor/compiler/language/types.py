@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir import types as ir
@@ -24,6 +24,7 @@ class TypeCode(Enum):
     UInt = 1
     Float = 2
     Handle = 3
+    BFloat = 4
 
 
 _KINDS: dict[ir.Code, TypeCode] = {
@@ -36,91 +37,117 @@ _KINDS: dict[ir.Code, TypeCode] = {
 
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
-    """A scalar type: `Int(32)`, or `Type(TypeCode.Int, 32, 1)`."""
+    """A type: `Int(32)`, or `Type(TypeCode.Int, 32, 1)`.
 
-    ir: IrType
+    Values are of scalar types of numbers. Vectors, pointers and 16-bit brain floats have names and can be asked; where
+    values of one would be needed, that is an error.
+    """
+
+    _element: IrType | Literal["bfloat16", "handle64"]
+    _lanes: int
 
     def __init__(self, code: IrType | TypeCode, bits: int = 32, lanes: int = 1) -> None:
         """Raises `TypeMismatch` for a width that there is not."""
-        object.__setattr__(self, "ir", _of(code, bits, lanes).ir if isinstance(code, TypeCode) else code)
+        self._become(_element(code, bits) if isinstance(code, TypeCode) else code, lanes)
+
+    def _become(self, element: IrType | Literal["bfloat16", "handle64"], lanes: int) -> Type:
+        if lanes < 1:
+            raise TypeMismatch(f"a type of {lanes} lanes: a scalar has one, a vector more")
+        object.__setattr__(self, "_element", element)
+        object.__setattr__(self, "_lanes", lanes)
+        return self
+
+    @property
+    def ir(self) -> IrType:
+        """The type of values. Raises `TypeMismatch` for vectors, `NotImplementedError` where there are no values."""
+        if isinstance(self._element, str):
+            what = "pointers are for extern stages" if self.is_handle() else "compute with Float(32)"
+            raise NotImplementedError(f"values of {self} are not there: {what}")
+        if self._lanes != 1:
+            raise TypeMismatch(f"{self}: values are scalars here, vectors are made by vectorize()")
+        return self._element
 
     def bits(self) -> int:
-        """Width in bits."""
-        return self.ir.bits
+        """Width of one lane in bits."""
+        return int(self._element[-2:]) if isinstance(self._element, str) else self._element.bits
 
     def bytes(self) -> int:
-        """Width in bytes."""
-        return (self.ir.bits + 7) // 8
+        """Width of one lane in bytes."""
+        return (self.bits() + 7) // 8
 
     def code(self) -> TypeCode:
         """Kind of number; bool is an unsigned integer of one bit."""
-        return _KINDS[self.ir.code]
+        if isinstance(self._element, str):
+            return TypeCode.Handle if self._element == "handle64" else TypeCode.BFloat
+        return _KINDS[self._element.code]
 
     def lanes(self) -> int:
-        """1: vectors are the schedule's."""
-        return 1
+        """Of a scalar 1, of a vector their number."""
+        return self._lanes
 
     def is_scalar(self) -> bool:
-        """True: vectors are the schedule's."""
-        return True
+        """Whether it has one lane."""
+        return self._lanes == 1
 
     def is_vector(self) -> bool:
-        """False: vectors are the schedule's."""
-        return False
+        """Whether it has several lanes."""
+        return self._lanes > 1
 
     def element_of(self) -> Type:
-        """The type itself."""
-        return self
+        """The type of one lane."""
+        return self.with_lanes(1)
 
     def with_bits(self, bits: int) -> Type:
         """The type of the same kind and another width."""
-        return _of(self.code(), bits, 1)
+        return Type(self.code(), bits, self._lanes)
 
     def with_code(self, code: TypeCode) -> Type:
         """The type of another kind and the same width."""
-        return _of(code, self.bits(), 1)
+        return Type(code, self.bits(), self._lanes)
 
     def with_lanes(self, lanes: int) -> Type:
-        """The type itself. Raises `TypeMismatch` for more than one lane."""
-        return _of(self.code(), self.bits(), lanes)
+        """The type of the same element in another number of lanes."""
+        return Type.__new__(Type)._become(self._element, lanes)
 
     def can_represent(self, other: Type) -> bool:
-        """Whether every value of `other` is one of this type."""
+        """Whether every value of `other` is one of this type, which has as many lanes."""
         from rfactor.compiler.language.functions import can_represent
 
-        return can_represent(self.ir, other.ir)
+        if self == other or self._lanes != other._lanes:
+            return self == other
+        return can_represent(self.element_of().ir, other.element_of().ir)
 
     def is_int(self) -> bool:
         """Whether it is a signed integer type."""
-        return self.ir.code == "int"
+        return self.code() == TypeCode.Int
 
     def is_uint(self) -> bool:
         """Whether it is an unsigned integer type or bool."""
-        return self.ir.code in ("uint", "bool")
+        return self.code() == TypeCode.UInt
 
     def is_float(self) -> bool:
         """Whether it is a float type."""
-        return self.ir.is_float
+        return self.code() in (TypeCode.Float, TypeCode.BFloat)
 
     def is_bool(self) -> bool:
         """Whether it is bool."""
-        return self.ir.is_bool
+        return self.is_uint() and self.bits() == 1
 
     def is_bfloat(self) -> bool:
-        """False: there are no such types here."""
-        return False
+        """Whether it is the 16-bit brain float type."""
+        return self.code() == TypeCode.BFloat
 
     def is_handle(self) -> bool:
-        """False: there are no pointers here."""
-        return False
+        """Whether it is the type of pointers."""
+        return self.code() == TypeCode.Handle
 
     def is_max(self, value: int) -> bool:
         """Whether `value` is the greatest one."""
-        return bool(value == self.ir.max)
+        return bool(value == self.element_of().ir.max)
 
     def is_min(self, value: int) -> bool:
         """Whether `value` is the least one."""
-        return bool(value == self.ir.min)
+        return bool(value == self.element_of().ir.min)
 
     def min(self) -> Expr:
         """The least value, as an expression; minus infinity of a float type."""
@@ -135,9 +162,9 @@ class Type:
         return Expr(Const(self.ir, self.ir.max))
 
     def __str__(self) -> str:
-        return {"bool": "bool", "uint": f"uint{self.ir.bits}", "int": f"int{self.ir.bits}"}.get(
-            self.ir.code, f"float{self.ir.bits}"
-        )
+        name = self._element if isinstance(self._element, str) else self._element.code
+        sized = name if isinstance(self._element, str) or name == "bool" else f"{name}{self.bits()}"
+        return sized if self._lanes == 1 else f"{sized}x{self._lanes}"
 
     __repr__ = __str__
 
@@ -149,21 +176,27 @@ def meant(what: str, given: object) -> ir.Type:
     raise TypeMismatch(f"{what} takes a type first, as in {what}(Int(32), …), not {given!r}")
 
 
-def _of(code: TypeCode, bits: int, lanes: int) -> Type:
-    if lanes != 1:
-        raise TypeMismatch(f"{lanes} lanes: values are scalars here, vectors are made by vectorize()")
-    makers = {TypeCode.Int: Int, TypeCode.UInt: UInt, TypeCode.Float: Float}
-    if code not in makers:
-        raise NotImplementedError("Handle: pointers are for extern stages, which are not there")
-    return makers[code](bits)
+def _element(code: TypeCode, bits: int) -> IrType | Literal["bfloat16", "handle64"]:
+    makers = {
+        TypeCode.Int: Int,
+        TypeCode.UInt: UInt,
+        TypeCode.Float: Float,
+        TypeCode.BFloat: BFloat,
+        TypeCode.Handle: _pointer,
+    }
+    return makers[code](bits)._element
 
 
 def _sized(name: str, code: ir.Code, bits: int, lanes: int, allowed: tuple[int, ...]) -> Type:
     if bits not in allowed:
         raise TypeMismatch(f"{name}({bits}): widths are {', '.join(map(str, allowed))}")
-    if lanes != 1:
-        raise TypeMismatch(f"{name}({bits}, {lanes}): values are scalars here, vectors are made by vectorize()")
-    return Type(ir.Type(code, bits))
+    return Type(ir.Type(code, bits)).with_lanes(lanes)
+
+
+def _pointer(bits: int) -> Type:
+    if bits != 64:
+        raise TypeMismatch(f"a pointer of {bits} bits: they have 64")
+    return Handle()
 
 
 def Int(bits: int, lanes: int = 1) -> Type:
@@ -184,6 +217,18 @@ def Float(bits: int, lanes: int = 1) -> Type:
 def Bool(lanes: int = 1) -> Type:
     """The type of conditions."""
     return _sized("Bool", "bool", 1, lanes, (1,))
+
+
+def BFloat(bits: int, lanes: int = 1) -> Type:
+    """The brain float type of 16 bits: a name, without values."""
+    if bits != 16:
+        raise TypeMismatch(f"BFloat({bits}): widths are 16")
+    return Type.__new__(Type)._become("bfloat16", lanes)
+
+
+def Handle(lanes: int = 1) -> Type:
+    """The type of pointers: a name, without values."""
+    return Type.__new__(Type)._become("handle64", lanes)
 
 
 _CODES: dict[str, ir.Code] = {"b": "bool", "u": "uint", "i": "int", "f": "float"}

@@ -49,6 +49,7 @@ from rfactor.ir.loopnest import (
     Write,
     block,
 )
+from rfactor.ir.several import points
 from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
@@ -371,7 +372,8 @@ class _Inference:
     def _provided(self, stmt: Provide, scope: Scope) -> None:
         for expr in (*stmt.arguments, *stmt.values):
             self._reads(expr, scope)
-        self._touch(stmt.name, stmt.arguments, scope, f"{stmt.name} is written")
+        for arguments, _ in points(stmt.arguments, stmt.values):
+            self._touch(stmt.name, arguments, scope, f"{stmt.name} is written")
 
     def _reads(self, expr: Expr, scope: Scope) -> None:
         for node in walk(expr):

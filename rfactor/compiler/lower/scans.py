@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.parallel_scan import along
+from rfactor.compiler.parallel_scan import along, moved
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
     ROOT,
@@ -100,7 +100,7 @@ def _rewritten(
     function: Function, number: int, own: FunctionSchedule, scan: Scan
 ) -> tuple[Function, Function, FunctionSchedule]:
     """The function of the blocks, and the function and its schedule with update `number` in two."""
-    definition, stage = function.stages[number], own.stages[number]
+    definition, stage = moved(function.stages[number], scan.variable), own.stages[number]
     assert definition.domain is not None
     _untouched(function, number, stage, scan)
     loop = next(rv for rv in definition.domain.variables if rv.name == scan.variable)

@@ -37,6 +37,7 @@ from rfactor.ir.loopnest import (
     Write,
     block,
 )
+from rfactor.ir.several import Several, points
 from rfactor.ir.types import BOOL, I32, I64
 
 ALWAYS = Const(BOOL, True)
@@ -166,6 +167,8 @@ class _Flattening:
 
     def _stores(self, stmt: Provide) -> Stmt:
         """All values are read before any is written."""
+        if any(isinstance(argument, Several) for argument in stmt.arguments):
+            return self._scattered(stmt)
         values = [self.flat(value) for value in stmt.values]
         buffers = [buffer_name(stmt.name, component) for component in range(len(values))]
         indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
@@ -176,6 +179,26 @@ class _Flattening:
         body = block(*(Store(b, i, value, ALWAYS) for b, i, value in zip(buffers, indices, told, strict=True)))
         for name, value in reversed(list(zip(names, values, strict=True))):
             body = Let(name.name, value, body)
+        return body
+
+    def _scattered(self, stmt: Provide) -> Stmt:
+        """Of several points too; and what an index reads is read before."""
+        lets: list[tuple[Var, Expr]] = []
+        stores: list[Stmt] = []
+        for number, (arguments, values) in enumerate(points(stmt.arguments, stmt.values)):
+            place = tuple(map(self.flat, arguments))
+            one = Provide(stmt.name, arguments, values)
+            for component, value in enumerate(map(self.flat, values)):
+                buffer = buffer_name(stmt.name, component)
+                index, name = self._layouts[buffer].index(place), value_name(f"{buffer}.{number}")
+                if any(isinstance(node, Load) for node in walk(index)):
+                    lets.append((Var(index.type, f"{name}.at"), index))
+                    index = lets[-1][0]
+                lets.append((Var(value.type, name), value))
+                stores.append(Store(buffer, index, self._told(one, component, lets[-1][0]), ALWAYS))
+        body = block(*stores)
+        for name_, value in reversed(lets):
+            body = Let(name_.name, value, body)
         return body
 
     def _told(self, stmt: Provide, component: int, value: Expr) -> Expr:

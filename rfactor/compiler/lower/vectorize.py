@@ -193,7 +193,7 @@ class _Lanes:
         children = tuple(map(self.value, expr.children))
         if isinstance(expr, Print):
             value, condition, *arguments = map(self._wide, children)
-            return Print(expr.template, value, self._and(condition), tuple(arguments))
+            return type(expr)(expr.template, value, self._and(condition), tuple(arguments))
         if all(child.type.lanes == 1 for child in children):
             return rebuild(expr, children)
         if isinstance(expr, Op) and expr.type.is_int:
