@@ -112,7 +112,8 @@ class Queries:
     def rvars(self, idx: int = 0) -> list[RVar]:
         """The reduction variables of an update, innermost first."""
         domain = self._update_definition(idx).domain
-        return [RVar.named(rv.name) for rv in domain.variables] if domain is not None else []
+        found = () if domain is None else domain.variables
+        return [RVar.named(rv.name, Expr(rv.min, self.references), Expr(rv.extent, self.references)) for rv in found]
 
     def output_buffers(self) -> list[OutputImageParam]:
         """The arrays that it is computed into, a component each: promises of their boxes may be made."""

@@ -1,0 +1,60 @@
+"""Chooses directives for an update and gives them, all or none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rfactor.compiler.auto.directive import AutoSchedule
+from rfactor.compiler.auto.facts import facts
+from rfactor.compiler.auto.machine import Machine, this_machine
+from rfactor.compiler.auto.plan import choose
+from rfactor.compiler.schedule.defaults import default_stage
+from rfactor.errors import ScheduleError
+from rfactor.matcher.recognize import recognize
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.func import Func
+
+
+def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> AutoSchedule:
+    """Schedule update `number` of `func` for `machine`, this one if none is given.
+
+    Raises `FactorError` where no associative operator is found and proved behind the update, `ScheduleError` where the
+    update has directives already; nothing is changed then.
+    """
+    machine = machine or this_machine()
+    state = func.stages[number + 1]
+    if replace(state.schedule, rounding=False) != default_stage(func.function, state.definition):
+        raise ScheduleError(
+            f"auto_rfactor of {func.name()}.update({number}) chooses all of its loops, and some directives were given "
+            "already: leave them out, or paste what it prints for the update without them and edit that"
+        )
+    known = facts(func.function, number, func.references, recognize, machine)
+    called = func.name() if func.name().isidentifier() else "f"
+    first: ScheduleError | None = None
+    for vectors in (True, False):
+        chosen = choose(called, number, known, machine, vectors=vectors)
+        try:
+            _give(func, number, chosen)
+        except ScheduleError as error:
+            first = first or error
+            continue
+        return chosen if first is None else replace(chosen, why=f"{chosen.why} ({first})")
+    assert first is not None
+    raise first
+
+
+def _give(func: Func, number: int, chosen: AutoSchedule) -> None:
+    """Give all directives, or none."""
+    state = func.stages[number + 1]
+    before, references = (state.definition, state.schedule), dict(func.references)
+    loops = func.rvars(number)
+    held: dict[str, Any] = {chosen.function: func, **{name: loops[place] for name, place in chosen.variables}}
+    try:
+        for directive in chosen.directives:
+            directive.apply(held)
+    except ScheduleError:
+        state.definition, state.schedule = before
+        func.references = references
+        raise
