@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rfactor.compiler.auto.directive import AutoSchedule
+from rfactor.compiler.auto.directive import AutoSchedule, AutoSchedules
 from rfactor.compiler.auto.facts import facts
 from rfactor.compiler.auto.machine import Machine, this_machine
 from rfactor.compiler.auto.plan import choose
@@ -43,6 +43,19 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> Aut
         return chosen if first is None else replace(chosen, why=f"{chosen.why} ({first})")
     assert first is not None
     raise first
+
+
+def auto_rfactor_all(func: Func, machine: Machine | None = None) -> AutoSchedules:
+    """As `auto_rfactor`, of every update of `func`; nothing is changed where one raises."""
+    before = [(state, state.definition, state.schedule) for state in func.stages]
+    references = dict(func.references)
+    try:
+        return AutoSchedules(auto_rfactor(func, number, machine) for number in range(func.num_update_definitions()))
+    except ScheduleError:
+        for state, definition, schedule in before:
+            state.definition, state.schedule = definition, schedule
+        func.references = references
+        raise
 
 
 def _give(func: Func, number: int, chosen: AutoSchedule) -> None:

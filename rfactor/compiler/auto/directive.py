@@ -132,3 +132,12 @@ class AutoSchedule:
             lines += [f"{name} = {self.function}.rvars({self.update})[{index}]" for name, index in self.variables]
         lines += [f"{one}{f'  # {one.reason}' if one.reason else ''}" for one in self.directives]
         return "\n".join(lines)
+
+
+class AutoSchedules(tuple[AutoSchedule, ...]):
+    """Those of several updates, in their order."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))

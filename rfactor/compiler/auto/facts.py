@@ -14,11 +14,11 @@ from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.restore_order import ties
 from rfactor.compiler.rfactor import Recognize, check_answer, seen_component
 from rfactor.compiler.schedule.purity import pure_variables, race_free
-from rfactor.ir.algorithm import Definition, Function
+from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import Type
+from rfactor.ir.types import I32, Type
 
 MOST_BINS = 1 << 22
 
@@ -47,6 +47,8 @@ class Facts:
     """Innermost first."""
     pure: tuple[str, ...]
     """Loops whose iterations write points of their own, innermost first."""
+    within: str
+    """What the innermost of them is called once the reduction is factored: a variable of the function; or nothing."""
     points: tuple[str, ...]
     """The function's own variables."""
     variables: tuple[str, ...]
@@ -118,11 +120,27 @@ def facts(
     moving = tuple(a for a in definition.arguments if not (isinstance(a, Var) and a.name in pure))
     scattered = any(not isinstance(simplify(argument), Const) for argument in moving)
     taken = frozenset((*function.variables, *(rv.name for rv in variables), *references, function.name))
-    names = tuple(rv.name for rv in variables)
     return Facts(
-        loops, pure, function.variables, names, machine.vector_bits, taken, types, done, scattered, _bins(moving),
-        any_order, lifted, slice_ns,
-    )  # fmt: skip
+        loops=loops,
+        pure=pure,
+        within=_within(function, number, pure),
+        points=function.variables,
+        variables=tuple(rv.name for rv in variables),
+        vector_bits=machine.vector_bits,
+        taken=taken,
+        types=types,
+        work=done,
+        scattered=scattered,
+        bins=_bins(moving),
+        any_order=any_order,
+        lifted=lifted,
+        slice_ns=slice_ns,
+    )
+
+
+def _within(function: Function, number: int, pure: tuple[str, ...]) -> str:
+    arguments = zip(function.variables, function.updates[number].arguments, strict=True)
+    return next((x for x, argument in arguments if pure and argument == Var(I32, pure[0])), "")
 
 
 def _extent(extent: Expr) -> int | None:

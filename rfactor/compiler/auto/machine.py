@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from rfactor.compiler.runtime.threads import thread_count
 from rfactor.native.engine import host
 
-CHUNK_NS = 16_000.0
-"""Work that a thread takes at a time. To start threads that sleep and to wait for the last takes 5 to 20 µs: a loop of
-one chunk runs where it is, two are worth it."""
 CYCLE_NS = 0.27
-BYTE_NS = 0.06
-"""Of one core that reads memory from one end to the other."""
+BYTE_NS = 0.02
+"""Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
 CALL_NS = 1.0
 """Of one scalar operation of `libm`, at least; lanes do not help."""
-MERGE_NS = 4.0
+MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
+COPY_NS = 0.05
+"""What an iteration of a histogram gains by copies, between random data and equal ones."""
 FLIGHT = 4
 """Vectors that are combined independently: the latency of an addition of floats in cycles."""
 COPY_BYTES = 16_384
@@ -34,6 +33,13 @@ class Machine:
     threads: int
     """That run a parallel loop."""
     vector_bits: int
+    threads_ns: float = 120_000.0
+    """Work on one core from which on threads pay: to wake those that sleep and to wait for the last takes 10 to 60 µs,
+    which two threads gain back at twice that."""
+    chunk_ns: float = 10_000.0
+    """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
+    function_ns: float = 2_000.0
+    """A call from Python takes so much longer for one more function in the pipeline."""
 
     @property
     def registers(self) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
-from rfactor.compiler.auto.machine import CHUNK_NS, COPY_BYTES, FLIGHT, Machine
+from rfactor.compiler.auto.machine import COPY_BYTES, COPY_NS, FLIGHT, MERGE_NS, Machine
 from rfactor.compiler.auto.work import neighbours, state_octets
 
 COPIES = 4
@@ -45,8 +45,10 @@ class Chunks:
     """Loops of which each iteration is a task, outermost first."""
     cut: tuple[Loop, int] | None
     """The loop of which so many iterations are one."""
-    where: tuple[Loop, ...] = ()
-    """Loops whose iterations must be many for threads to pay; none where that is known."""
+    size: int
+    """Iterations that are worth a thread's while."""
+    where: int
+    """Iterations from which on threads pay; 0 where that is known beforehand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,10 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     if not facts.loops:
         why = "nothing is reduced: its loops may be parallel and vectorized as they are"
         return AutoSchedule(function, number, why=why)
-    cut, alone = chunks(facts, machine)
-    wide, narrow = lanes(facts, machine, cut) if vectors else (None, "they were refused")
+    refused = (None, "they are refused")
+    pace = _pace(facts, machine, lanes(facts, machine, None)[0] if vectors else None)
+    cut, alone = chunks(facts, machine, pace)
+    wide, narrow = lanes(facts, machine, cut) if vectors else refused
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     writer = _Writer(Word(function), number, facts)
@@ -86,48 +90,55 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
 
 
-def chunk_size(facts: Facts) -> int:
-    """Iterations that are worth a thread's while: a power of two."""
-    least = CHUNK_NS / (facts.slice_ns if facts.scattered or facts.lifted else facts.work.lane_ns)
-    if facts.scattered and facts.bins is not None:
-        least = max(least, 2 * (1 + COPIES) * facts.bins)
-    return 1 << max(6, round(log2(least)))
+def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
+    """Nanoseconds of one iteration on one core."""
+    if isinstance(wide, str):
+        return facts.work.lane_ns
+    if wide is None or wide.copies:
+        return facts.slice_ns
+    length = wide.loop.extent or wide.lanes
+    rounded = -(-length // wide.lanes) * wide.lanes
+    return facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
 
 
-def chunks(facts: Facts, machine: Machine) -> tuple[Chunks | None, str]:
-    """How the domain is cut, or why it is not."""
+def _power(iterations: float) -> int:
+    return 1 << max(0, round(log2(iterations)))
+
+
+def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
+    """How the domain is cut, whose iterations take `pace` ns each, or why it is not."""
     if machine.threads < 2:
         return None, "there is one thread"
     if facts.scattered and facts.bins is None:
         return None, "data may choose any point, so that slices might take more memory and time than they save"
-    size = chunk_size(facts)
+    size = max(_power(machine.chunk_ns / pace), 2 * (1 + COPIES) * (facts.bins or 0) if facts.scattered else 0)
+    least = max(_power(machine.threads_ns / pace), 2 * size)
     total = facts.count
-    if total is not None and total < 2 * size:
-        return None, f"{total} iterations are less than two chunks of {size}"
+    if total is not None and total < least:
+        return None, f"{total} iterations are less than the {least} from which on threads pay"
     whole: tuple[Loop, ...] = ()
-    where: tuple[Loop, ...] = ()
+    where = least if total is None else 0
     for loop in reversed(facts.loops):
         inner = extents(facts.loops[: facts.loops.index(loop)])
         if inner is None:  # rows of unknown length
-            where = facts.loops
             if loop.extent is None or loop.extent > SMALL:
-                return Chunks(whole, (loop, ROWS), where), ""
+                return Chunks(whole, (loop, ROWS), size, where), ""
             whole = (*whole, loop)
             continue
         rows = max(size // max(inner, 1), 1)
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
-            return Chunks(whole, cut, where), ""
+            return Chunks(whole, cut, size, where), ""
         whole = (*whole, loop)
         if (extents(whole) or 0) >= TASKS * machine.threads:
             break
-    return Chunks(whole, None, where), ""
+    return Chunks(whole, None, size, where), ""
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
     """The lanes: of a reduction variable, or the name of a pure loop to vectorize; or why there are none."""
     if facts.scattered:
-        return _copies(facts, cut)
+        return _copies(facts, machine, cut)
     loads = facts.work.loads
     fits = [(loop, length) for loop, length in _inside(facts, cut) if length is None or length >= LEAST_LANES]
     best, length = max(fits, key=lambda one: neighbours(loads, one[0].name), default=(None, None))
@@ -147,8 +158,9 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     if facts.count is not None:
         while number > LEAST_LANES and number * SHARE > facts.count:
             number //= 2
-        if facts.count < LEAST_LANES * SHARE:
-            return None, f"{facts.count} iterations are few"
+        gain = facts.count * (facts.work.serial_ns - facts.work.lane_ns)
+        if cut is None and gain < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
+            return None, f"{facts.count} iterations are too few to gain by it"
     return Lanes(best, number), ""
 
 
@@ -169,14 +181,16 @@ def _lane_count(facts: Facts, machine: Machine) -> int:
     return max(1 << (number.bit_length() - 1), LEAST_LANES)
 
 
-def _copies(facts: Facts, cut: Chunks | None) -> tuple[Lanes | None, str]:
+def _copies(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | None, str]:
     """Copies of a histogram."""
     if facts.bins is None or facts.pure:
         return None, "data choose the points"
     if COPIES * facts.bins * state_octets(facts.types) > COPY_BYTES:
         return None, f"{COPIES} copies of {facts.bins} points do not stay in the first cache"
-    if facts.count is not None and facts.count < 4 * COPIES * facts.bins:
-        return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
+    if cut is None and facts.count is not None:
+        costs = COPIES * facts.bins * MERGE_NS + machine.function_ns
+        if facts.count * COPY_NS < costs:
+            return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in copies come in another order"
     fits = [loop for loop, length in _inside(facts, cut) if length is None or length >= 4 * COPIES]
@@ -233,8 +247,9 @@ class _Writer:
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
-            each = f"{chunk_size(self.facts)} iterations are about {CHUNK_NS / 1000:.0f} us"
-            reason = "chunks of rows" if cut.where else f"chunks: {each}"
+            reason = f"chunks of about {cut.size} iterations, {machine.chunk_ns / 1000:g} us of one core"
+            if rows == ROWS and extents(self.facts.loops) is None:
+                reason = "chunks of rows"
             outer, _ = self.split(loop, rows, reason)
             pairs.append((outer, self.name("u")))
         self.factor("chunks", *pairs)
@@ -255,13 +270,15 @@ class _Writer:
         if wide.copies:
             reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
         else:
-            reason = f"{wide.lanes} lanes, in {-(-wide.lanes * facts.widest // facts.vector_bits)} vectors of the widest"
+            reason = (
+                f"{wide.lanes} lanes, in {-(-wide.lanes * facts.widest // facts.vector_bits)} vectors of the widest"
+            )
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
         self.factor("copies" if wide.copies else "lanes", (inner, v))
         if wide.copies and tasks:
             self.directives.append(Directive(base, 0, "reorder", (*facts.points, tasks)))
-        inside = self.term(facts.pure[0]) if facts.pure else tasks
+        inside = facts.within or tasks
         if inside:
             self.say("compute_at", base, inside, whole=True)
         else:
@@ -279,10 +296,10 @@ class _Writer:
         if not cut.where:
             self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), f"{machine.threads} threads"))
             return
-        least = 2 * chunk_size(self.facts)
-        for loop in cut.where:
+        least, loops = cut.where, self.facts.loops
+        for loop in loops:
             least = -(-least // max(loop.extent or 1, 1))
-        unknown = tuple(self.words[loop.name] for loop in reversed(cut.where) if loop.extent is None)
-        reason = f"{machine.threads} threads, where there is work for them"
+        unknown = tuple(self.words[loop.name] for loop in reversed(loops) if loop.extent is None)
+        reason = f"{machine.threads} threads, from {cut.where} iterations on"
         where = Iterations(unknown, least)
         self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), reason, where=where))

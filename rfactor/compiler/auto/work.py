@@ -13,13 +13,14 @@ from typing import Any
 
 from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
 from rfactor.ir.algorithm import Definition
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import linear
-from rfactor.ir.types import Type
+from rfactor.ir.types import BOOL, Type
 
 _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
 _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0}
+_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 _DEPTH = 12
 """Functions that call each other to be looked into."""
 
@@ -55,7 +56,8 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
     waits = max(_waits(value, own) for value in definition.values)
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
-    serial_ns = max(scalar * CYCLE_NS, waits * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
+    one_by_one = max(scalar * CYCLE_NS, waits * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
+    serial_ns = lane_ns if _plain(definition, own) else one_by_one
     return Work(lane_ns, serial_ns, octets, loads)
 
 
@@ -71,10 +73,11 @@ def _distinct(exprs: Iterable[Expr], references: Mapping[str, Any], depth: int) 
             if node in seen:
                 continue
             seen[node] = None
-            stages = getattr(references.get(node.name), "stages", ()) if isinstance(node, Call) else ()
-            if len(stages) == 1 and depth < _DEPTH:
-                called = references[node.name]  # type: ignore[attr-defined]
-                seen.update(dict.fromkeys(_distinct(stages[0].definition.values, called.references, depth + 1)))
+            called = references.get(node.name) if isinstance(node, Call) else None
+            stages = getattr(called, "stages", [])
+            if called is not None and len(stages) == 1 and depth < _DEPTH:
+                values: tuple[Expr, ...] = stages[0].definition.values
+                seen.update(dict.fromkeys(_distinct(values, called.references, depth + 1)))
     return seen
 
 
@@ -93,6 +96,21 @@ def _throughput(node: Expr) -> float:
     if node.op == "/":
         return 8.0
     return _SIMPLE
+
+
+def _plain(definition: Definition, own: Container[Expr]) -> bool:
+    """Whether LLVM makes vectors of the serial loop: sums and the like of integers, each component for itself."""
+    domain = definition.domain
+    if domain is None or domain.predicate != Const(BOOL, True) or any(names(a) for a in definition.arguments):
+        return False
+    for component, value in enumerate(definition.values):
+        if not (isinstance(value, Op) and value.op in _VECTORIZED and not value.type.is_float):
+            return False
+        mine = [arg for arg in value.args if arg in own]
+        inside = [node for arg in value.args for node in walk(arg) if node in own]
+        if len(mine) != 1 or len(inside) != 1 or mine[0].index != component:  # type: ignore[attr-defined]
+            return False
+    return True
 
 
 def step_ns(operator: tuple[Expr, ...], update: Work) -> float:

@@ -379,7 +379,9 @@ class Stage(Directives):
         from rfactor.compiler.auto.apply import auto_rfactor
 
         if self._inside:
-            raise ScheduleError(f"{self._where()}: auto_rfactor changes the update itself: factor first, then specialize")
+            raise ScheduleError(
+                f"{self._where()}: auto_rfactor changes the update itself: factor first, then specialize"
+            )
         return auto_rfactor(self._func, self._number - 1)
 
     def rfactor(self, pairs: Any, variable: Any = None, *, semantics: str = "wrap") -> Func:
