@@ -123,7 +123,9 @@ def compare(
     auto: bool = False,
     told: Callable[[str], None] = lambda title: None,
 ) -> Comparison:
-    """Run Table 1 over `size` elements a reduction, with `auto` what `auto_rfactor` chooses too. `told` hears the title of each case before it runs.
+    """Run Table 1 over `size` elements a reduction, with `auto` what `auto_rfactor` chooses too.
+
+    `told` hears the title of each case before it runs.
 
     Raises `KeyError` for a peer that is not one of `PEERS` and a case that is not one of `KEYS` and `HARD`.
     """

@@ -74,7 +74,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
-        writer.threads(cut, machine)
+        writer.threads(cut)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
@@ -116,6 +116,8 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     total = facts.count
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
+    if total is not None:
+        size = max(size, _power(total / (TASKS * machine.threads)))
     whole: tuple[Loop, ...] = ()
     where = least if total is None else 0
     for loop in reversed(facts.loops):
@@ -242,12 +244,12 @@ class _Writer:
         self.say("rfactor", pairs, made=Word(made))
         self.of, self.update = Word(made), 0
 
-    def threads(self, cut: Chunks, machine: Machine) -> None:
+    def threads(self, cut: Chunks) -> None:
         """Chunks, each reduced into points of its own."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
-            reason = f"chunks of about {cut.size} iterations, {machine.chunk_ns / 1000:g} us of one core"
+            reason = f"chunks of about {cut.size} iterations"
             if rows == ROWS and extents(self.facts.loops) is None:
                 reason = "chunks of rows"
             outer, _ = self.split(loop, rows, reason)
