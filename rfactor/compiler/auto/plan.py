@@ -23,7 +23,9 @@ from rfactor.compiler.auto.work import neighbours, state_octets
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
 ROWS = 8
-"""Of a chunk whose rows are of unknown length."""
+"""Of a chunk whose rows are of unknown length, where the order must be kept."""
+TURNS = 2
+"""Slices for each thread that rows of unknown length go to in turn."""
 TASKS = 16
 """Chunks for each thread, beyond which smaller ones are not asked for."""
 SMALL = 64
@@ -44,11 +46,13 @@ class Chunks:
     whole: tuple[Loop, ...]
     """Loops of which each iteration is a task, outermost first."""
     cut: tuple[Loop, int] | None
-    """The loop of which so many iterations are one."""
-    size: int
-    """Iterations that are worth a thread's while."""
+    """The loop of which so many iterations are one chunk."""
     where: int
     """Iterations from which on threads pay; 0 where that is known beforehand."""
+    size: int | None = None
+    """Iterations of a chunk, if that is known."""
+    in_turn: bool = False
+    """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +126,21 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     where = least if total is None else 0
     for loop in reversed(facts.loops):
         inner = extents(facts.loops[: facts.loops.index(loop)])
-        if inner is None:  # rows of unknown length
-            if loop.extent is None or loop.extent > SMALL:
-                return Chunks(whole, (loop, ROWS), size, where), ""
-            whole = (*whole, loop)
+        if inner is None and loop.extent is not None and loop.extent <= SMALL:
             continue
+        if inner is None:
+            # Of rows of unknown length any fixed number may be too few or too many.
+            if facts.any_order:
+                return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
+            return Chunks((), (loop, ROWS), where), ""
         rows = max(size // max(inner, 1), 1)
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
-            return Chunks(whole, cut, size, where), ""
+            return Chunks(whole, cut, where, size), ""
         whole = (*whole, loop)
         if (extents(whole) or 0) >= TASKS * machine.threads:
             break
-    return Chunks(whole, None, size, where), ""
+    return Chunks(whole, None, where, size), ""
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
@@ -154,9 +160,7 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return None, "the operator does not commute, and neighbours in lanes come in another order"
     number = _lane_count(facts, machine)
     if length is not None:
-        number = min(number, 1 << (length.bit_length() - 1))
-        while number > LEAST_LANES and number * 5 > length and -(-length // number) * number > 1.2 * length:
-            number //= 2
+        number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
     if facts.count is not None:
         while number > LEAST_LANES and number * SHARE > facts.count:
             number //= 2
@@ -168,10 +172,10 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
 
 def _inside(facts: Facts, cut: Chunks | None) -> Iterator[tuple[Loop, int | None]]:
     """The loops of a chunk with their lengths, innermost first."""
+    chunk = None if cut is None or cut.in_turn else cut.cut
     for loop in facts.loops:
-        if cut is not None and loop in cut.whole:
-            continue
-        yield loop, cut.cut[1] if cut is not None and cut.cut is not None and cut.cut[0] == loop else loop.extent
+        if cut is None or loop not in cut.whole:
+            yield loop, chunk[1] if chunk is not None and chunk[0] == loop else loop.extent
 
 
 def _lane_count(facts: Facts, machine: Machine) -> int:
@@ -249,11 +253,14 @@ class _Writer:
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
-            reason = f"chunks of about {cut.size} iterations"
-            if rows == ROWS and extents(self.facts.loops) is None:
-                reason = "chunks of rows"
-            outer, _ = self.split(loop, rows, reason)
-            pairs.append((outer, self.name("u")))
+            if cut.in_turn:
+                outer, inner = self.split(loop, rows, f"{rows} slices in turn, as rows are of unknown length")
+                self.now[loop.name] = outer
+                pairs.append((inner, self.name("u")))
+            else:
+                reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
+                outer, _ = self.split(loop, rows, reason)
+                pairs.append((outer, self.name("u")))
         self.factor("chunks", *pairs)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
