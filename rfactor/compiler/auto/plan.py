@@ -279,9 +279,8 @@ class _Writer:
         if wide.copies:
             reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
         else:
-            reason = (
-                f"{wide.lanes} lanes, in {-(-wide.lanes * facts.widest // facts.vector_bits)} vectors of the widest"
-            )
+            vectors = -(-wide.lanes * facts.widest // facts.vector_bits)
+            reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
         self.factor("copies" if wide.copies else "lanes", (inner, v))
