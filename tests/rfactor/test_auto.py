@@ -251,6 +251,25 @@ def test_all_updates_at_once_or_none():
     assert g.lowered() == before
 
 
+@pytest.mark.parametrize("name", ["lanes", "chunks", "lambda", "rx", "f"])
+def test_names_in_the_text_are_those_of_python(name):
+    def lowered(schedule: Callable[[hl.Func], object]) -> str:
+        gc.collect()
+        f, r = hl.Func(name), hl.RDom([(0, 100_000)], "r")
+        f[()] = hl.f32(0)
+        f[()] += hl.f32(r.x)
+        schedule(f)
+        return f.lowered()
+
+    def remember(f: hl.Func) -> None:
+        texts.append(str(auto_rfactor(f, 0, LANES)))
+
+    texts: list[str] = []
+    chosen = lowered(remember)
+    assert "vectorize" in texts[0]
+    assert lowered(lambda f: exec(texts[0], {"f": f})) == chosen
+
+
 def test_other_directives_are_not_overruled():
     f, _ = made(total, hl.UInt(8), (4096, 4096))
     f.update(0).unroll("r.x", 4)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.auto.directive import AutoSchedule, AutoSchedules
 from rfactor.compiler.auto.facts import facts
 from rfactor.compiler.auto.machine import Machine, this_machine
-from rfactor.compiler.auto.plan import choose
+from rfactor.compiler.auto.plan import INTERMEDIATES, choose
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import ScheduleError
 from rfactor.matcher.recognize import recognize
@@ -25,13 +27,13 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> Aut
     """
     machine = machine or this_machine()
     state = func.stages[number + 1]
-    if replace(state.schedule, rounding=False) != default_stage(func.function, state.definition):
+    if state.schedule != default_stage(func.function, state.definition):
         raise ScheduleError(
             f"auto_rfactor of {func.name()}.update({number}) chooses all of its loops, and some directives were given "
             "already: leave them out, or paste what it prints for the update without them and edit that"
         )
     known = facts(func.function, number, func.references, recognize, machine)
-    called = func.name() if func.name().isidentifier() else "f"
+    called = _called(func.name())
     first: ScheduleError | None = None
     for vectors in (True, False):
         chosen = choose(called, number, known, machine, vectors=vectors)
@@ -43,6 +45,12 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> Aut
         return chosen if first is None else replace(chosen, why=f"{chosen.why} ({first})")
     assert first is not None
     raise first
+
+
+def _called(name: str) -> str:
+    """What a function is called in Python: its name, unless that means something else there."""
+    own = name.isidentifier() and not iskeyword(name) and name not in INTERMEDIATES
+    return name if own and not re.fullmatch(r"r([xyzw]|d?\d+)", name) else "f"
 
 
 def auto_rfactor_all(func: Func, machine: Machine | None = None) -> AutoSchedules:

@@ -20,6 +20,8 @@ from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import COPY_BYTES, COPY_NS, FLIGHT, MERGE_NS, Machine
 from rfactor.compiler.auto.work import neighbours, state_octets
 
+INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
+"""What intermediates are called in the text."""
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
 ROWS = 8
@@ -86,7 +88,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         writer.say("vectorize", writer.term(wide), native, reason=f"neighbours in memory, {native} to a vector")
     if cut is not None:
         writer.run(cut, machine)
-    what = "copies" if facts.scattered else "lanes"
+    what = COPIED if facts.scattered else LANES
     said = (
         "chunks for threads" if cut is not None else f"no threads, because {alone}",
         f"no {what}, because {narrow}" if wide is None else what,
@@ -261,7 +263,7 @@ class _Writer:
                 reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
                 outer, _ = self.split(loop, rows, reason)
                 pairs.append((outer, self.name("u")))
-        self.factor("chunks", *pairs)
+        self.factor(CHUNKS, *pairs)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
         if self.facts.pure:
@@ -283,7 +285,7 @@ class _Writer:
             reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
-        self.factor("copies" if wide.copies else "lanes", (inner, v))
+        self.factor(COPIED if wide.copies else LANES, (inner, v))
         if wide.copies and tasks:
             self.directives.append(Directive(base, 0, "reorder", (*facts.points, tasks)))
         inside = facts.within or tasks
@@ -300,7 +302,7 @@ class _Writer:
 
     def run(self, cut: Chunks, machine: Machine) -> None:
         """The loop over chunks in parallel."""
-        chunk = Word("chunks")
+        chunk = Word(CHUNKS)
         if not cut.where:
             self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), f"{machine.threads} threads"))
             return
