@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler.auto import apply, plan
 from rfactor.compiler.auto.apply import auto_rfactor, auto_rfactor_all
-from rfactor.compiler.auto.directive import AutoSchedule
+from rfactor.compiler.auto.directive import AutoSchedule, Directive, Word
 from rfactor.compiler.auto.machine import Machine, this_machine
 from rfactor.errors import ScheduleError
 from rfactor.ir.evaluate import dtype_of
@@ -249,6 +251,23 @@ def test_all_updates_at_once_or_none():
     with pytest.raises(ScheduleError, match="not associative"):
         auto_rfactor_all(g, EAGER)
     assert g.lowered() == before
+
+
+def test_what_turns_out_illegal_is_taken_back(monkeypatch):
+    def overconfident(*given: Any, vectors: bool) -> AutoSchedule:
+        chosen = plan.choose(*given, vectors=vectors)
+        wrong = Directive(Word("chunks"), 0, "unroll", ("nowhere",))
+        return replace(chosen, directives=(*chosen.directives, wrong)) if vectors else chosen
+
+    monkeypatch.setattr(apply, "choose", overconfident)
+    f, (image,) = made(total, hl.UInt(32), (40, 300))
+    found = auto_rfactor(f, 0, EAGER)
+    assert "nowhere" in found.why
+    assert "parallel" in str(found)
+    assert "vectorize" not in str(found)
+    data = random_data(hl.UInt(32), (40, 300), 1)
+    assert answer((f, [image]), data) == [(3 + int(data.sum(dtype=np.uint64))) % 2**32]
+    assert len([name for name in f.references if "intm" in name]) == 1
 
 
 @pytest.mark.parametrize("name", ["lanes", "chunks", "lambda", "rx", "f"])
