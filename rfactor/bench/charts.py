@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rfactor.bench.scaling import Scaling
 
 _COLOURS = {
-    "rfactor": "#c0392b", "rfactor, one core": "#e67e22", "serial": "#95a5a6", "Halide": "#2c6fbb",
-    "Halide alike": "#7fb3d5",
+    "rfactor": "#c0392b", "rfactor, one core": "#e67e22", "auto": "#16a085", "serial": "#95a5a6",
+    "Halide": "#2c6fbb", "Halide alike": "#7fb3d5",
     "OpenMP C": "#27824a", "NumPy": "#8e44ad", "Numba": "#b7950b", "reading": "#bbbbbb",
 }  # fmt: skip
 """One colour a contender, in all pictures."""

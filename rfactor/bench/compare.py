@@ -24,8 +24,8 @@ from rfactor.bench.table1 import HARD, KEYS, SIZE, Bar, Case, case, reading
 from rfactor.compiler.pipeline import forget
 from rfactor.compiler.runtime.threads import runtime_name, thread_count
 
-OURS, SERIAL, READING = "rfactor", "serial", "reading"
-"""The factored program, the same algorithm without a schedule, and reading its arrays."""
+OURS, AUTO, SERIAL, READING = "rfactor", "auto", "serial", "reading"
+"""The program factored by hand, by `auto_rfactor`, the same algorithm without a schedule, and reading its arrays."""
 AGAINST_HALIDE = 1.5
 """How much faster than Halide under the schedules of its own benchmark the six are to be, in the geometric mean."""
 
@@ -120,9 +120,12 @@ def compare(
     keys: Sequence[str] = (*KEYS, *HARD),
     *,
     seed: int = 1,
+    auto: bool = False,
     told: Callable[[str], None] = lambda title: None,
 ) -> Comparison:
-    """Run Table 1 over `size` elements a reduction. `told` hears the title of each case before it runs.
+    """Run Table 1 over `size` elements a reduction, with `auto` what `auto_rfactor` chooses too.
+
+    `told` hears the title of each case before it runs.
 
     Raises `KeyError` for a peer that is not one of `PEERS` and a case that is not one of `KEYS` and `HARD`.
     """
@@ -132,7 +135,7 @@ def compare(
     for key in keys:
         made = case(key, size, seed)
         told(made.title)
-        rows.append(measure(made, trials, tuple(versions)))
+        rows.append(measure(made, trials, tuple(versions), auto=auto))
     said = {PEERS[name].NAMES[0]: version for name, version in versions.items()}
     return Comparison(size, trials, thread_count(), Path(runtime_name()).name, cpu(), said, absent, tuple(rows))
 
@@ -152,12 +155,16 @@ def present(peers: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     return versions, absent
 
 
-def measure(case: Case, trials: int, peers: Sequence[str], *, batch_ms: float = 0.0) -> Row:
+def measure(case: Case, trials: int, peers: Sequence[str], *, batch_ms: float = 0.0, auto: bool = False) -> Row:
     """One reduction, all in turn; each contender's answer beside the serial one."""
     program = case.program()
     factored, compiled = scheduled(program)
     serial, _ = program.algorithm()
     field = [own(SERIAL, serial, program), own(OURS, factored, program)]
+    if auto:
+        chosen, _ = program.algorithm()
+        chosen.update(0).auto_rfactor()
+        field.append(own(AUTO, chosen, program))
     field += [contender for name in peers for contender in PEERS[name].contenders(case)]
     limit = reading(*case.arrays)
     least = in_turn([*(contender.run for contender in field), limit], trials, batch_ms)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import rfactor
-from rfactor.bench.compare import OURS, SERIAL, own
+from rfactor.bench.compare import AUTO, OURS, SERIAL, own
 from rfactor.bench.peers import PEERS
 from rfactor.bench.rounds import in_turn
 from rfactor.bench.schedules import copies_alone, lanes_alone
@@ -148,8 +148,10 @@ def _field(case: Case, peers: Sequence[str], own_alone: bool) -> tuple[list[str]
     alone = copies_alone(rfactor, 4) if case.key == "histogram" else lanes_alone(rfactor, lanes)
     mine = [(SERIAL, None), (LANES, alone)] if own_alone else []
     contenders = []
-    for name, schedule in (*mine, (OURS, program.schedule)):
+    for name, schedule in (*mine, (OURS, program.schedule), (AUTO, None)):
         function, domain = program.algorithm()
+        if name == AUTO:
+            function.update(0).auto_rfactor()
         if schedule is not None:
             schedule(function, domain)
         contenders.append(own(name, function, program))

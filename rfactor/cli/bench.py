@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rfactor.bench.compare import AGAINST_HALIDE, OURS, READING, SERIAL, Comparison, Row, compare
+from rfactor.bench.compare import AGAINST_HALIDE, AUTO, OURS, READING, SERIAL, Comparison, Row, compare
 from rfactor.bench.peers import PEERS
 from rfactor.bench.table1 import HARD, KEYS, SIZE
 
@@ -24,6 +24,7 @@ WIDTH = 120
 COLUMNS = (
     SERIAL,
     OURS,
+    AUTO,
     "Halide",
     "Halide alike",
     "Halide serial",
@@ -64,6 +65,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--peers", type=Names(list(PEERS)), default=",".join(PEERS), show_default=True, help="Or `none`.")
 @click.option("--only", type=Names((*KEYS, *HARD)), help=f"Some of {', '.join((*KEYS, *HARD))}.")
+@click.option("--auto", is_flag=True, help="Table 1 with what auto_rfactor chooses, beside the schedules by hand.")
 @click.option("--json", "as_json", is_flag=True, help="Print one object for machines.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write that object to a file too.")
 @click.option("--chart", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: a file .svg or .png.")
@@ -74,6 +76,7 @@ def bench(
     trials: int,
     peers: tuple[str, ...],
     only: tuple[str, ...] | None,
+    auto: bool,
     as_json: bool,
     out: Path | None,
     chart: Path | None,
@@ -90,7 +93,7 @@ def bench(
     if scaling:
         said, wrong, draw = _scaling(size, trials, peers, only, as_json, told)
     else:
-        said, wrong, draw = _tables(table, size or SIZE, trials, peers, only, as_json, told)
+        said, wrong, draw = _tables(table, size or SIZE, trials, peers, only, auto, as_json, told)
     if as_json:
         click.echo(json.dumps(said))
     if out is not None:
@@ -133,6 +136,7 @@ def _tables(
     trials: int,
     peers: tuple[str, ...],
     only: tuple[str, ...] | None,
+    auto: bool,
     as_json: bool,
     told: Callable[[str], None],
 ) -> Result:
@@ -140,7 +144,7 @@ def _tables(
     wrong: list[str] = []
     comparison: Comparison | None = None
     if which in ("1", "all"):
-        comparison = compare(size, trials, peers, only or (*KEYS, *HARD), told=told)
+        comparison = compare(size, trials, peers, only or (*KEYS, *HARD), auto=auto, told=told)
         said["table1"], wrong = comparison.as_dict(), comparison.wrong
         if not as_json:
             _show(comparison)

@@ -55,6 +55,12 @@ def test_short_calls_run_often_in_a_round():
     assert len(calls) > 10
 
 
+def test_what_auto_rfactor_chooses_is_timed_where_it_is_asked_for():
+    row = measure(case("sink", 3000), 1, [], auto=True)
+    assert set(row.times) == {"serial", "rfactor", "auto", "reading"}
+    assert row.answers["auto"] == "same"
+
+
 def test_a_row_has_every_contender_and_its_bar():
     row = measure(case("maximum", 3000), 1, ["numpy"])
     assert set(row.times) == {"serial", "rfactor", "NumPy", "reading"}
@@ -88,7 +94,16 @@ def test_a_curve_for_each_contender_and_number_of_threads(monkeypatch):
     monkeypatch.setenv("RFACTOR_NUM_THREADS", "2")
     scaled = scale(1024, 1, ["numpy"], ["maximum"])
     found = {(curve.name, curve.threads) for curve in scaled.curves}
-    assert found == {("rfactor", 1), ("NumPy", 1), ("serial", 2), (LANES, 2), ("rfactor", 2), ("NumPy", 2)}
+    assert found == {
+        ("rfactor", 1),
+        ("NumPy", 1),
+        ("auto", 1),
+        ("serial", 2),
+        ("auto", 2),
+        (LANES, 2),
+        ("rfactor", 2),
+        ("NumPy", 2),
+    }
     assert all(set(curve.points) == {256, 1024} for curve in scaled.curves)
     assert all(ms > 0 for curve in scaled.curves for ms in curve.points.values())
     said = json.loads(json.dumps(scaled.as_dict()))

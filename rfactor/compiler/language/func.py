@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count as naturals
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
@@ -33,6 +33,9 @@ from rfactor.ir.algorithm import Definition, Function, ReductionDomain, Reductio
 from rfactor.ir.types import I32
 from rfactor.ir.types import Type as IrType
 from rfactor.matcher.answer import Answer
+
+if TYPE_CHECKING:
+    from rfactor.compiler.auto.directive import AutoSchedules
 
 
 class FuncRef(Expr):
@@ -364,6 +367,13 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         if not 0 <= index < self.num_update_definitions():
             raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({index})")
         return Stage(self, index + 1)
+
+    def auto_rfactor(self) -> AutoSchedules:
+        """`update(i).auto_rfactor()` of every update; nothing is changed where one is refused."""
+        from rfactor.compiler.auto.apply import auto_rfactor_all
+
+        self.require()
+        return auto_rfactor_all(self)
 
     def results(self) -> tuple[Func, ...]:
         """The function itself: what `realize` computes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rfactor.compiler.language.expr import Expr
@@ -12,6 +12,8 @@ from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import RVar, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Definition, Function
+from rfactor.ir.expr import Expr as IrExpr
+from rfactor.ir.expr import names
 from rfactor.ir.types import Type as IrType
 
 
@@ -112,7 +114,13 @@ class Queries:
     def rvars(self, idx: int = 0) -> list[RVar]:
         """The reduction variables of an update, innermost first."""
         domain = self._update_definition(idx).domain
-        return [RVar.named(rv.name) for rv in domain.variables] if domain is not None else []
+        found = () if domain is None else domain.variables
+        return [RVar.named(rv.name, self._of_inputs(rv.min), self._of_inputs(rv.extent)) for rv in found]
+
+    def _of_inputs(self, bound: IrExpr) -> Expr:
+        """An expression of parameters and boxes of images alone."""
+        read = names(bound)
+        return Expr(bound, {name: used for name, used in self.references.items() if _is_read(name, read)})
 
     def output_buffers(self) -> list[OutputImageParam]:
         """The arrays that it is computed into, a component each: promises of their boxes may be made."""
@@ -140,3 +148,8 @@ class Queries:
         if not 0 <= idx < self.num_update_definitions():
             raise AlgorithmError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update {idx}")
         return self.stages[idx + 1].definition
+
+
+def _is_read(name: str, read: Iterable[str]) -> bool:
+    """Whether the input `name` is among the variables `read`: itself, or an end of its box."""
+    return any(one == name or one.startswith(f"{name}.") for one in read)

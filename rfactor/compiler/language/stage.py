@@ -34,6 +34,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 
 if TYPE_CHECKING:
+    from rfactor.compiler.auto.directive import AutoSchedule
     from rfactor.compiler.language.func import Func
 
 
@@ -376,6 +377,21 @@ class Stage(Directives):
             state = self._state()
             scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
             return self._become(replace(self._schedule(), scan=scan))
+
+    def auto_rfactor(self) -> AutoSchedule:
+        """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run.
+
+        The directives that it gives are returned; as text they are Python that can be pasted instead, and edited. None
+        are given where factoring does not pay. Raises `FactorError` where no associative operator is found and proved
+        behind the update, `ScheduleError` where the update has directives already.
+        """
+        from rfactor.compiler.auto.apply import auto_rfactor
+
+        if self._inside:
+            raise ScheduleError(
+                f"{self._where()}: auto_rfactor changes the update itself: factor first, then specialize"
+            )
+        return auto_rfactor(self._func, self._number - 1)
 
     def rfactor(self, pairs: Any, variable: Any = None, *, semantics: str = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.

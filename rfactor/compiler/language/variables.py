@@ -66,7 +66,7 @@ class Var(Expr):
 class RVar(Expr):
     """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
 
-    __slots__ = ("_domain", "_index")
+    __slots__ = ("_domain", "_range")
     _count = 0
 
     def __init__(self, name: str | RDom | None = None, domain: RDom | None = None, index: int = 0) -> None:
@@ -77,14 +77,15 @@ class RVar(Expr):
             name = f"r{RVar._count}$"
             RVar._count += 1
         super().__init__(ir.Var(I32, checked(name) if domain is None else name))
-        self._domain, self._index = domain, index
+        self._domain = domain
+        self._range: tuple[Expr, Expr] | None = None if domain is None else domain.ranges[index]
 
     @classmethod
-    def named(cls, name: str) -> RVar:
-        """The variable of this name, of a domain that is not at hand."""
+    def named(cls, name: str, low: Expr, extent: Expr) -> RVar:
+        """The variable of this name and range, of a domain that is not at hand."""
         found = cls.__new__(cls)
         Expr.__init__(found, ir.Var(I32, name))
-        found._domain, found._index = None, 0
+        found._domain, found._range = None, (low, extent)
         return found
 
     @property
@@ -104,9 +105,9 @@ class RVar(Expr):
         return self._bounds()[1]
 
     def _bounds(self) -> tuple[Expr, Expr]:
-        if self._domain is None:
+        if self._range is None:
             raise AlgorithmError(f"{self.name()} has no range of its own: it is made by a split or fuse")
-        return self._domain.ranges[self._index]
+        return self._range
 
 
 class RDom(Named, Expr):

@@ -1,0 +1,25 @@
+"""The schedule of a reduction, found: which directives pay on this machine, as text to keep and to edit."""
+
+import numpy as np
+
+import rfactor as hl
+
+image = np.random.default_rng(0).integers(0, 256, (2000, 3000), dtype=np.uint8)
+pixels = hl.Buffer(image)
+
+darkest, r = hl.Func("darkest"), hl.RDom([(0, 3000), (0, 2000)])
+darkest[()] = (hl.u8(255), hl.i32(0), hl.i32(0))
+value, best = pixels[r.x, r.y], darkest[()][0]
+darkest[()] = (
+    hl.select(value < best, value, best),
+    hl.select(value < best, r.x, darkest[()][1]),
+    hl.select(value < best, r.y, darkest[()][2]),
+)
+
+schedule = darkest.update(0).auto_rfactor()
+print(schedule)  # paste it instead of the call to keep it, or to change it
+
+least, x, y = np.zeros((), np.uint8), np.zeros((), np.int32), np.zeros((), np.int32)
+darkest.realize((least, x, y))
+assert (y, x) == np.unravel_index(image.argmin(), image.shape)
+print(f"the darkest pixel is {least}, first at ({x}, {y})")

@@ -1,0 +1,81 @@
+"""Chooses directives for an update and gives them, all or none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any
+
+from rfactor.compiler.auto.directive import AutoSchedule, AutoSchedules
+from rfactor.compiler.auto.facts import facts
+from rfactor.compiler.auto.machine import Machine, this_machine
+from rfactor.compiler.auto.plan import INTERMEDIATES, choose
+from rfactor.compiler.schedule.defaults import default_stage
+from rfactor.errors import ScheduleError
+from rfactor.matcher.recognize import recognize
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.func import Func
+
+
+def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> AutoSchedule:
+    """Schedule update `number` of `func` for `machine`, this one if none is given.
+
+    Raises `FactorError` where no associative operator is found and proved behind the update, `ScheduleError` where the
+    update has directives already; nothing is changed then.
+    """
+    machine = machine or this_machine()
+    state = func.stages[number + 1]
+    if state.schedule != default_stage(func.function, state.definition):
+        raise ScheduleError(
+            f"auto_rfactor of {func.name()}.update({number}) chooses all of its loops, and some directives were given "
+            "already: leave them out, or paste what it prints for the update without them and edit that"
+        )
+    known = facts(func.function, number, func.references, recognize, machine)
+    called = _called(func.name())
+    first: ScheduleError | None = None
+    for vectors in (True, False):
+        chosen = choose(called, number, known, machine, vectors=vectors)
+        try:
+            _give(func, number, chosen)
+        except ScheduleError as error:
+            first = first or error
+            continue
+        return chosen if first is None else replace(chosen, why=f"{chosen.why} ({first})")
+    assert first is not None
+    raise first
+
+
+def _called(name: str) -> str:
+    """What a function is called in Python: its name, unless that means something else there."""
+    own = name.isidentifier() and not iskeyword(name) and name not in INTERMEDIATES
+    return name if own and not re.fullmatch(r"r([xyzw]|d?\d+)", name) else "f"
+
+
+def auto_rfactor_all(func: Func, machine: Machine | None = None) -> AutoSchedules:
+    """As `auto_rfactor`, of every update of `func`; nothing is changed where one raises."""
+    before = [(state, state.definition, state.schedule) for state in func.stages]
+    references = dict(func.references)
+    try:
+        return AutoSchedules(auto_rfactor(func, number, machine) for number in range(func.num_update_definitions()))
+    except ScheduleError:
+        for state, definition, schedule in before:
+            state.definition, state.schedule = definition, schedule
+        func.references = references
+        raise
+
+
+def _give(func: Func, number: int, chosen: AutoSchedule) -> None:
+    """Give all directives, or none."""
+    state = func.stages[number + 1]
+    before, references = (state.definition, state.schedule), dict(func.references)
+    loops = func.rvars(number)
+    held: dict[str, Any] = {chosen.function: func, **{name: loops[place] for name, place in chosen.variables}}
+    try:
+        for directive in chosen.directives:
+            directive.apply(held)
+    except ScheduleError:
+        state.definition, state.schedule = before
+        func.references = references
+        raise

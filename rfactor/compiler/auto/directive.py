@@ -1,0 +1,143 @@
+"""Directives as data: text to be pasted, and calls of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A Python variable."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def value(self, held: MutableMapping[str, Any]) -> Any:
+        return held[self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """Whether loops have so many iterations together, known when the pipeline starts."""
+
+    loops: tuple[Word, ...]
+    least: int
+
+    def __str__(self) -> str:
+        first, *others = self.loops
+        divided = "".join(f" // {loop}.extent()" for loop in others)
+        return f"{first}.extent() > {self.least - 1}{divided}"
+
+    def value(self, held: MutableMapping[str, Any]) -> Any:
+        """By divisions: a product might overflow."""
+        from rfactor.compiler.language.expr import as_expr
+
+        first, *others = self.loops
+        rest = as_expr(self.least - 1)
+        for loop in others:
+            rest = rest // loop.value(held).extent()
+        return first.value(held).extent() > rest
+
+
+Plain = int | str | Word | Iterations
+Argument = Plain | tuple[tuple[Plain, Plain], ...]
+"""A number, the name of a loop, a variable, a condition, or pairs of loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One call: `made = of.update(0).method(arguments)`."""
+
+    of: Word
+    update: int | None
+    """None: of the function itself."""
+    method: str
+    arguments: tuple[Argument, ...]
+    reason: str = ""
+    """Why it is there; none where it belongs to the one before."""
+    made: Word | None = None
+    """What the intermediate is called."""
+    where: Iterations | None = None
+    """Only for runs in which that holds."""
+
+    def __str__(self) -> str:
+        """As Python."""
+        stage = f"{self.of}" if self.update is None else f"{self.of}.update({self.update})"
+        if self.where is not None:
+            stage += f".specialize({self.where})"
+        call = f"{stage}.{self.method}({', '.join(map(_shown, self.arguments))})"
+        return call if self.made is None else f"{self.made} = {call}"
+
+    def words(self) -> Iterator[Word]:
+        """The variables that it speaks of as arguments."""
+        plain = [one for a in self.arguments for one in (sum(a, ()) if isinstance(a, tuple) else (a,))]
+        yield from (one for one in plain if isinstance(one, Word))
+        if self.where is not None:
+            yield from self.where.loops
+
+    def apply(self, held: MutableMapping[str, Any]) -> None:
+        """Call it, on and with the variables in `held`. Raises `ScheduleError`."""
+        stage = self.of.value(held)
+        if self.update is not None:
+            stage = stage.update(self.update)
+        if self.where is not None:
+            stage = stage.specialize(self.where.value(held))
+        result = getattr(stage, self.method)(*(_value(argument, held) for argument in self.arguments))
+        if self.made is not None:
+            held[self.made.name] = result
+
+
+def _shown(argument: Argument) -> str:
+    if isinstance(argument, tuple):
+        return f"[{', '.join(f'({_shown(a)}, {_shown(b)})' for a, b in argument)}]"
+    return f'"{argument}"' if isinstance(argument, str) else str(argument)
+
+
+def _value(argument: Argument, held: MutableMapping[str, Any]) -> Any:
+    if isinstance(argument, tuple):
+        return [(_value(a, held), _value(b, held)) for a, b in argument]
+    return argument.value(held) if isinstance(argument, Word | Iterations) else argument
+
+
+@dataclass(frozen=True, slots=True)
+class AutoSchedule:
+    """What `auto_rfactor` chose for one update. As text it is Python that gives the same schedule."""
+
+    function: str
+    """What the function is called in the text."""
+    update: int
+    variables: tuple[tuple[str, int], ...] = ()
+    """Reduction variables that the directives speak of: what they are called, and which of `rvars` they are."""
+    directives: tuple[Directive, ...] = ()
+    why: str = ""
+    """Why the update is factored so, or is not."""
+
+    @property
+    def factored(self) -> bool:
+        """Whether the update was factored."""
+        return any(directive.method == "rfactor" for directive in self.directives)
+
+    def __bool__(self) -> bool:
+        """Whether there are directives."""
+        return bool(self.directives)
+
+    def __str__(self) -> str:
+        stage = f"{self.function}.update({self.update})"
+        lines = [f"# {stage}: {self.why}"]
+        if self.directives:
+            lines += [f"{name} = {self.function}.rvars({self.update})[{index}]" for name, index in self.variables]
+        lines += [f"{one}{f'  # {one.reason}' if one.reason else ''}" for one in self.directives]
+        return "\n".join(lines)
+
+
+class AutoSchedules(tuple[AutoSchedule, ...]):
+    """Those of several updates, in their order."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))

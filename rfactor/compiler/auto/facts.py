@@ -1,0 +1,158 @@
+"""What a schedule of an update depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from rfactor.compiler.auto.machine import Machine
+from rfactor.compiler.auto.work import Work, step_ns, work
+from rfactor.compiler.extraction import extract
+from rfactor.compiler.lower.data_range import data_range
+from rfactor.compiler.restore_order import ties
+from rfactor.compiler.rfactor import Recognize, check_answer, seen_component
+from rfactor.compiler.schedule.purity import pure_variables, race_free
+from rfactor.ir.algorithm import Function
+from rfactor.ir.expr import Const, Expr, Var
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I32, Type
+
+MOST_BINS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A reduction variable whose iterations meet."""
+
+    name: str
+    place: int
+    """Which of the domain's it is: 0 is innermost."""
+    extent: int | None
+    """None where it is known only when the pipeline runs."""
+
+    @property
+    def axis(self) -> str:
+        """What it is called in its domain."""
+        return self.name.rsplit(".", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of one update."""
+
+    loops: tuple[Loop, ...]
+    """Innermost first."""
+    pure: tuple[str, ...]
+    """Loops whose iterations write points of their own, innermost first."""
+    within: str
+    """What the innermost of them is called once the reduction is factored: a variable of the function; or nothing."""
+    points: tuple[str, ...]
+    """The function's own variables."""
+    variables: tuple[str, ...]
+    """All reduction variables, innermost first."""
+    vector_bits: int
+    taken: frozenset[str]
+    """Names that are in use."""
+    types: tuple[Type, ...]
+    """Of the state that slices are reduced to, as far as it is known."""
+    work: Work
+    scattered: bool
+    """Whether data or reduction variables decide which point is written."""
+    bins: int | None
+    """Points that may be written, for one of the pure loops; None where data might be anything."""
+    any_order: bool
+    """Whether the loops may be factored in any order."""
+    lifted: bool
+    """Whether slices keep a richer state than the function."""
+    slice_ns: float
+    """One iteration of a slice, one after the other."""
+
+    @property
+    def widest(self) -> int:
+        """Bits of the widest component."""
+        return max(max(type_.bits, 8) for type_ in self.types)
+
+    @property
+    def count(self) -> int | None:
+        """Iterations of the loops; None where that is not known."""
+        return extents(self.loops)
+
+
+def extents(loops: tuple[Loop, ...]) -> int | None:
+    """The product of the extents; None where one is not known."""
+    known = [loop.extent for loop in loops if loop.extent is not None]
+    return prod(known) if len(known) == len(loops) else None
+
+
+def facts(
+    function: Function,
+    number: int,
+    references: Mapping[str, Any],
+    recognize: Recognize,
+    machine: Machine,
+) -> Facts:
+    """Of update `number` of `function`. Raises `FactorError` where no operator is found and proved behind it."""
+    definition = function.updates[number]
+    domain = definition.domain
+    own = race_free(function, definition)
+    variables = () if domain is None else domain.variables
+    loops = tuple(
+        Loop(rv.name, place, _extent(rv.extent))
+        for place, rv in zip(range(len(variables)), variables, strict=True)
+        if rv.name not in own
+    )
+    pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
+    done = work(function.name, definition, references, machine)
+    types, any_order, lifted, slice_ns = function.types, True, False, done.serial_ns
+    if loops:
+        seen = seen_component(function, definition)
+        kept = tuple(c for c in range(len(function.types)) if c != seen)
+        extracted = extract(function, definition, kept, Meaning.WRAP)
+        answer = recognize(extracted.update)
+        check_answer(answer, extracted)
+        lifted = answer.verdict == "lifted"
+        if answer.lift is not None and lifted:
+            types, slice_ns = answer.lift.types, step_ns(answer.lift.operator, done)
+        any_order = bool(answer.commutative) or ties(answer) is not None
+    moving = tuple(a for a in definition.arguments if not (isinstance(a, Var) and a.name in pure))
+    scattered = any(not isinstance(simplify(argument), Const) for argument in moving)
+    taken = frozenset((*function.variables, *(rv.name for rv in variables), *references, function.name))
+    return Facts(
+        loops=loops,
+        pure=pure,
+        within=_within(function, number, pure),
+        points=function.variables,
+        variables=tuple(rv.name for rv in variables),
+        vector_bits=machine.vector_bits,
+        taken=taken,
+        types=types,
+        work=done,
+        scattered=scattered,
+        bins=_bins(moving),
+        any_order=any_order,
+        lifted=lifted,
+        slice_ns=slice_ns,
+    )
+
+
+def _within(function: Function, number: int, pure: tuple[str, ...]) -> str:
+    arguments = zip(function.variables, function.updates[number].arguments, strict=True)
+    return next((x for x, argument in arguments if pure and argument == Var(I32, pure[0])), "")
+
+
+def _extent(extent: Expr) -> int | None:
+    known = simplify(extent)
+    return max(int(known.value), 0) if isinstance(known, Const) else None
+
+
+def _bins(arguments: tuple[Expr, ...]) -> int | None:
+    bins = 1
+    for argument in arguments:
+        known = data_range(argument)
+        if known is None:
+            return None
+        bins *= known[1] - known[0] + 1
+    return bins if bins <= MOST_BINS else None

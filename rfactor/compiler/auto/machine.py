@@ -1,0 +1,56 @@
+"""What a schedule is chosen for: the machine, and what was measured once of such machines.
+
+The figures are of a Zen 4 server at 3.7 GHz. They need not be exact: each decides between schedules that cost the same
+at the value where the decision changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rfactor.compiler.runtime.threads import thread_count
+from rfactor.native.engine import host
+
+CYCLE_NS = 0.27
+BYTE_NS = 0.02
+"""Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
+CALL_NS = 1.0
+"""Of one scalar operation of `libm`, at least; lanes do not help."""
+MERGE_NS = 1.0
+"""To make one point of an intermediate, and to merge it."""
+COPY_NS = 0.05
+"""What an iteration of a histogram gains by copies, between random data and equal ones."""
+FLIGHT = 4
+"""Vectors that are combined independently: the latency of an addition of floats in cycles."""
+COPY_BYTES = 16_384
+"""Copies of a histogram that stay in the first cache together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine."""
+
+    threads: int
+    """That run a parallel loop."""
+    vector_bits: int
+    threads_ns: float = 120_000.0
+    """Work on one core from which on threads pay: to wake those that sleep and to wait for the last takes 10 to 60 µs,
+    which two threads gain back at twice that."""
+    chunk_ns: float = 10_000.0
+    """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
+    function_ns: float = 2_000.0
+    """A call from Python takes so much longer for one more function in the pipeline."""
+
+    @property
+    def registers(self) -> int:
+        """Vector registers that a loop may keep its state in, with some left for what it reads."""
+        return 24 if self.vector_bits == 512 else 12
+
+    def state_lanes(self, octets: int) -> int:
+        """How many lanes of a state of so many bytes fit the registers."""
+        return max(1, self.registers * self.vector_bits // (8 * octets))
+
+
+def this_machine() -> Machine:
+    """The one that this process runs on, with as many threads as parallel loops have."""
+    return Machine(thread_count(), host().vector_bits)

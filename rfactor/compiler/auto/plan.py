@@ -1,0 +1,315 @@
+"""From facts to directives: chunks of the domain for threads, lanes or copies within them.
+
+    for r.y: for r.x: f() = f() + a(r.x, r.y)
+        chunks of rows, in parallel                       as much work as pays for a thread
+            lanes of neighbours, several vectors at once  as many as registers hold
+
+Chunks are of constant size: a domain of one chunk is not run in parallel, so that small sizes cost what one core costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from math import log2
+from typing import Any
+
+from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
+from rfactor.compiler.auto.facts import Facts, Loop, extents
+from rfactor.compiler.auto.machine import COPY_BYTES, COPY_NS, FLIGHT, MERGE_NS, Machine
+from rfactor.compiler.auto.work import neighbours, state_octets
+
+INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
+"""What intermediates are called in the text."""
+COPIES = 4
+"""Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
+ROWS = 8
+"""Of a chunk whose rows are of unknown length, where the order must be kept."""
+TURNS = 2
+"""Slices for each thread that rows of unknown length go to in turn."""
+TASKS = 16
+"""Chunks for each thread, beyond which smaller ones are not asked for."""
+SMALL = 64
+"""Iterations of an outer loop that are few enough to be a task each."""
+LEAST_LANES = 8
+SHARE = 8
+"""Iterations for each lane that pay for setting it up and merging it."""
+UNROLLED = 16
+"""Iterations of a histogram that are written out."""
+WORTH = 1.3
+"""How much faster a richer state has to make the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How the domain is cut for threads."""
+
+    whole: tuple[Loop, ...]
+    """Loops of which each iteration is a task, outermost first."""
+    cut: tuple[Loop, int] | None
+    """The loop of which so many iterations are one chunk."""
+    where: int
+    """Iterations from which on threads pay; 0 where that is known beforehand."""
+    size: int | None = None
+    """Iterations of a chunk, if that is known."""
+    in_turn: bool = False
+    """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How neighbours are combined at once."""
+
+    loop: Loop
+    lanes: int
+    copies: bool = False
+    """Unrolled copies of what is updated at points that data choose."""
+
+
+def choose(function: str, number: int, facts: Facts, machine: Machine, *, vectors: bool = True) -> AutoSchedule:
+    """The directives for one update, called `function`; without lanes of reduction variables unless `vectors`."""
+    if not facts.loops:
+        why = "nothing is reduced: its loops may be parallel and vectorized as they are"
+        return AutoSchedule(function, number, why=why)
+    refused = (None, "they are refused")
+    pace = _pace(facts, machine, lanes(facts, machine, None)[0] if vectors else None)
+    cut, alone = chunks(facts, machine, pace)
+    wide, narrow = lanes(facts, machine, cut) if vectors else refused
+    if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
+        cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
+    writer = _Writer(Word(function), number, facts)
+    if cut is not None:
+        writer.threads(cut)
+    if isinstance(wide, Lanes):
+        writer.lanes(wide)
+    elif isinstance(wide, str):
+        native = machine.vector_bits // max(max(type_.bits, 8) for type_ in facts.types)
+        writer.say("vectorize", writer.term(wide), native, reason=f"neighbours in memory, {native} to a vector")
+    if cut is not None:
+        writer.run(cut, machine)
+    what = COPIED if facts.scattered else LANES
+    said = (
+        "chunks for threads" if cut is not None else f"no threads, because {alone}",
+        f"no {what}, because {narrow}" if wide is None else what,
+    )
+    return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
+
+
+def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
+    """Nanoseconds of one iteration on one core."""
+    if isinstance(wide, str):
+        return facts.work.lane_ns
+    if wide is None or wide.copies:
+        return facts.slice_ns
+    length = wide.loop.extent or wide.lanes
+    rounded = -(-length // wide.lanes) * wide.lanes
+    return facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
+
+
+def _power(iterations: float) -> int:
+    return 1 << max(0, round(log2(iterations)))
+
+
+def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
+    """How the domain is cut, whose iterations take `pace` ns each, or why it is not."""
+    if machine.threads < 2:
+        return None, "there is one thread"
+    if facts.scattered and facts.bins is None:
+        return None, "data may choose any point, so that slices might take more memory and time than they save"
+    size = max(_power(machine.chunk_ns / pace), 2 * (1 + COPIES) * (facts.bins or 0) if facts.scattered else 0)
+    least = max(_power(machine.threads_ns / pace), 2 * size)
+    total = facts.count
+    if total is not None and total < least:
+        return None, f"{total} iterations are less than the {least} from which on threads pay"
+    if total is not None:
+        size = max(size, _power(total / (TASKS * machine.threads)))
+    whole: tuple[Loop, ...] = ()
+    where = least if total is None else 0
+    for loop in reversed(facts.loops):
+        inner = extents(facts.loops[: facts.loops.index(loop)])
+        if inner is None and loop.extent is not None and loop.extent <= SMALL:
+            continue
+        if inner is None:
+            # Of rows of unknown length any fixed number may be too few or too many.
+            if facts.any_order:
+                return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
+            return Chunks((), (loop, ROWS), where), ""
+        rows = max(size // max(inner, 1), 1)
+        if rows > 1 or loop.extent is None:
+            cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
+            return Chunks(whole, cut, where, size), ""
+        whole = (*whole, loop)
+        if (extents(whole) or 0) >= TASKS * machine.threads:
+            break
+    return Chunks(whole, None, where, size), ""
+
+
+def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
+    """The lanes: of a reduction variable, or the name of a pure loop to vectorize; or why there are none."""
+    if facts.scattered:
+        return _copies(facts, machine, cut)
+    loads = facts.work.loads
+    fits = [(loop, length) for loop, length in _inside(facts, cut) if length is None or length >= LEAST_LANES]
+    best, length = max(fits, key=lambda one: neighbours(loads, one[0].name), default=(None, None))
+    here = 0 if best is None else neighbours(loads, best.name)
+    along = max(facts.pure, key=lambda name: neighbours(loads, name), default=None)
+    if along is not None and neighbours(loads, along) >= max(here, 1):
+        return along, ""
+    if best is None:
+        return None, "no loop is as long as a vector"
+    if not facts.any_order:
+        return None, "the operator does not commute, and neighbours in lanes come in another order"
+    number = _lane_count(facts, machine)
+    if length is not None:
+        number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
+    if facts.count is not None:
+        while number > LEAST_LANES and number * SHARE > facts.count:
+            number //= 2
+        gain = facts.count * (facts.work.serial_ns - facts.work.lane_ns)
+        if cut is None and gain < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
+            return None, f"{facts.count} iterations are too few to gain by it"
+    return Lanes(best, number), ""
+
+
+def _inside(facts: Facts, cut: Chunks | None) -> Iterator[tuple[Loop, int | None]]:
+    """The loops of a chunk with their lengths, innermost first."""
+    chunk = None if cut is None or cut.in_turn else cut.cut
+    for loop in facts.loops:
+        if cut is None or loop not in cut.whole:
+            yield loop, chunk[1] if chunk is not None and chunk[0] == loop else loop.extent
+
+
+def _lane_count(facts: Facts, machine: Machine) -> int:
+    """Several vectors of the widest component, as far as registers hold the state."""
+    widest = max(max(type_.bits, 8) for type_ in facts.types)
+    narrowest = min(max(type_.bits, 8) for type_ in facts.types)
+    wanted = max(FLIGHT * machine.vector_bits // widest, machine.vector_bits // narrowest)
+    number = min(wanted, machine.state_lanes(state_octets(facts.types)))
+    return max(1 << (number.bit_length() - 1), LEAST_LANES)
+
+
+def _copies(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | None, str]:
+    """Copies of a histogram."""
+    if facts.bins is None or facts.pure:
+        return None, "data choose the points"
+    if COPIES * facts.bins * state_octets(facts.types) > COPY_BYTES:
+        return None, f"{COPIES} copies of {facts.bins} points do not stay in the first cache"
+    if cut is None and facts.count is not None:
+        costs = COPIES * facts.bins * MERGE_NS + machine.function_ns
+        if facts.count * COPY_NS < costs:
+            return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
+    if not facts.any_order:
+        return None, "the operator does not commute, and neighbours in copies come in another order"
+    fits = [loop for loop, length in _inside(facts, cut) if length is None or length >= 4 * COPIES]
+    return (Lanes(fits[0], COPIES, True), "") if fits else (None, "no loop is long enough")
+
+
+class _Writer:
+    """Writes directives, of the function first and of the last intermediate from then on."""
+
+    def __init__(self, function: Word, update: int, facts: Facts) -> None:
+        self.facts = facts
+        self.of, self.update = function, update
+        self.directives: list[Directive] = []
+        self.words = {name: Word(f"r{name.rsplit('.', 1)[-1]}") for name in facts.variables}
+        self.now: dict[str, Word | str] = dict(self.words)
+        """What is left of each reduction variable: itself, or the inner loop of its split."""
+        self.taken = set(facts.taken)
+        self.tasks = ""
+        """The loop over chunks."""
+
+    def term(self, name: str) -> Word | str:
+        """A loop of the update as an argument."""
+        return self.words.get(name, name)
+
+    def spoken(self) -> tuple[tuple[str, int], ...]:
+        """The reduction variables that the directives speak of, and their places."""
+        said = {word.name for one in self.directives for word in one.words()}
+        return tuple((word.name, i) for i, word in enumerate(self.words.values()) if word.name in said)
+
+    def name(self, wanted: str) -> str:
+        """A new name for a loop."""
+        found = next(name for i in count() if (name := f"{wanted}{i or ''}") not in self.taken)
+        self.taken.add(found)
+        return found
+
+    def say(self, method: str, *arguments: Argument, reason: str = "", whole: bool = False, **more: Any) -> None:
+        """One directive of the update, or of the `whole` function."""
+        self.directives.append(Directive(self.of, None if whole else self.update, method, arguments, reason, **more))
+
+    def split(self, loop: Loop, factor: int, reason: str) -> tuple[str, str]:
+        """The outer and inner loop."""
+        outer, inner = self.name(f"{loop.axis}o"), self.name(f"{loop.axis}i")
+        self.say("split", self.now[loop.name], outer, inner, factor, reason=reason)
+        self.now[loop.name] = inner
+        return outer, inner
+
+    def factor(self, made: str, *pairs: tuple[Word | str, str]) -> None:
+        """`rfactor`; what follows is about the intermediate."""
+        self.say("rfactor", pairs, made=Word(made))
+        self.of, self.update = Word(made), 0
+
+    def threads(self, cut: Chunks) -> None:
+        """Chunks, each reduced into points of its own."""
+        pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
+        if cut.cut is not None:
+            loop, rows = cut.cut
+            if cut.in_turn:
+                outer, inner = self.split(loop, rows, f"{rows} slices in turn, as rows are of unknown length")
+                self.now[loop.name] = outer
+                pairs.append((inner, self.name("u")))
+            else:
+                reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
+                outer, _ = self.split(loop, rows, reason)
+                pairs.append((outer, self.name("u")))
+        self.factor(CHUNKS, *pairs)
+        self.say("compute_root", whole=True)
+        tasks = [u for _, u in reversed(pairs)]
+        if self.facts.pure:
+            self.say("reorder", *map(self.term, self.facts.pure), *tasks)
+        inner, *outers = tasks
+        for around in outers:
+            joined = self.name("t")
+            self.say("fuse", inner, around, joined)
+            inner = joined
+        self.tasks = inner
+
+    def lanes(self, wide: Lanes) -> None:
+        """Neighbours combined in lanes, or in copies."""
+        base, tasks, facts = self.of, self.tasks, self.facts
+        if wide.copies:
+            reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
+        else:
+            vectors = -(-wide.lanes * facts.widest // facts.vector_bits)
+            reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
+        outer, inner = self.split(wide.loop, wide.lanes, reason)
+        v = self.name("v")
+        self.factor(COPIED if wide.copies else LANES, (inner, v))
+        if wide.copies and tasks:
+            self.directives.append(Directive(base, 0, "reorder", (*facts.points, tasks)))
+        inside = facts.within or tasks
+        if inside:
+            self.say("compute_at", base, inside, whole=True)
+        else:
+            self.say("compute_root", whole=True)
+        if wide.copies:
+            self.say("unroll", v)
+            self.say("unroll", outer, UNROLLED // wide.lanes)
+        else:
+            self.say("vectorize", v, whole=True)
+            self.say("vectorize", v)
+
+    def run(self, cut: Chunks, machine: Machine) -> None:
+        """The loop over chunks in parallel."""
+        chunk = Word(CHUNKS)
+        if not cut.where:
+            self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), f"{machine.threads} threads"))
+            return
+        least, loops = cut.where, self.facts.loops
+        for loop in loops:
+            least = -(-least // max(loop.extent or 1, 1))
+        unknown = tuple(self.words[loop.name] for loop in reversed(loops) if loop.extent is None)
+        reason = f"{machine.threads} threads, from {cut.where} iterations on"
+        where = Iterations(unknown, least)
+        self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), reason, where=where))

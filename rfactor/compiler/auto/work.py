@@ -1,0 +1,153 @@
+"""What one iteration of an update costs, by its operations: nanoseconds of one core.
+
+Vectors do a number of operations a cycle, one after the other they wait for each other's results. Both are estimates
+from tables of instructions, good to a factor of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
+from rfactor.ir.algorithm import Definition
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
+from rfactor.ir.linear import linear
+from rfactor.ir.types import BOOL, Type
+
+_SIMPLE = 0.5
+"""Cycles of an addition of vectors, or a comparison, or a choice."""
+_LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0}
+_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_DEPTH = 12
+"""Functions that call each other to be looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one iteration."""
+
+    lane_ns: float
+    """In vectors, or as fast as memory gives it."""
+    serial_ns: float
+    """One after the other, each waiting for the one before."""
+    octets: int
+    """That it reads."""
+    loads: tuple[Call, ...]
+    """What it reads of other functions and of images."""
+
+
+def work(name: str, definition: Definition, references: Mapping[str, Any], machine: Machine) -> Work:
+    """Of an update of the function `name`, whose definition refers to `references`."""
+    domain = definition.domain
+    exprs = (*definition.values, *definition.arguments, *(() if domain is None else (domain.predicate,)))
+    nodes = tuple(_distinct(exprs, references, 0))
+    loads = tuple(node for node in nodes if isinstance(node, Call) and _is_load(node) and node.name != name)
+    octets = sum(load.type.bits // 8 or 1 for load in loads)
+    lane = scalar = calls = 0.0
+    for node in nodes:
+        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt":
+            calls += 1
+        cycles = _throughput(node)
+        lane += cycles * max(node.type.bits, 8) / machine.vector_bits
+        scalar += cycles / 2
+    own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
+    waits = max(_waits(value, own) for value in definition.values)
+    lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
+    one_by_one = max(scalar * CYCLE_NS, waits * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
+    serial_ns = lane_ns if _plain(definition, own) else one_by_one
+    return Work(lane_ns, serial_ns, octets, loads)
+
+
+def _is_load(call: Call) -> bool:
+    return call.kind != "intrinsic"
+
+
+def _distinct(exprs: Iterable[Expr], references: Mapping[str, Any], depth: int) -> Iterable[Expr]:
+    """Every node once, those of functions that are computed where they are used among them."""
+    seen: dict[Expr, None] = {}
+    for expr in exprs:
+        for node in walk(expr):
+            if node in seen:
+                continue
+            seen[node] = None
+            called = references.get(node.name) if isinstance(node, Call) else None
+            stages = getattr(called, "stages", [])
+            if called is not None and len(stages) == 1 and depth < _DEPTH:
+                values: tuple[Expr, ...] = stages[0].definition.values
+                seen.update(dict.fromkeys(_distinct(values, called.references, depth + 1)))
+    return seen
+
+
+def _throughput(node: Expr) -> float:
+    """Cycles of a full vector."""
+    if isinstance(node, Const | Var):
+        return 0.0
+    if isinstance(node, Call):
+        return 6.0 if node.name == "sqrt" and not _is_load(node) else _SIMPLE
+    if not isinstance(node, Op):
+        return _SIMPLE
+    if node.op == "*":
+        return _SIMPLE if node.type.is_float else {8: 2.0, 64: 1.5}.get(node.type.bits, 1.0)
+    if node.op in ("//", "%"):
+        return 3.0 if isinstance(node.args[1], Const) else 20.0 * 512 / max(node.type.bits, 8) / 8
+    if node.op == "/":
+        return 8.0
+    return _SIMPLE
+
+
+def _plain(definition: Definition, own: Container[Expr]) -> bool:
+    """Whether LLVM makes vectors of the serial loop: sums and the like of integers, each component for itself."""
+    domain = definition.domain
+    if domain is None or domain.predicate != Const(BOOL, True) or any(names(a) for a in definition.arguments):
+        return False
+    for component, value in enumerate(definition.values):
+        if not (isinstance(value, Op) and value.op in _VECTORIZED and not value.type.is_float):
+            return False
+        mine = [arg for arg in value.args if arg in own]
+        inside = [node for arg in value.args for node in walk(arg) if node in own]
+        if len(mine) != 1 or len(inside) != 1 or mine[0].index != component:  # type: ignore[attr-defined]
+            return False
+    return True
+
+
+def step_ns(operator: tuple[Expr, ...], update: Work) -> float:
+    """One element taken into a state by `operator`, over `x0`, … and `y0`, …, whose data are those of an update."""
+    nodes = _distinct(operator, {}, 0)
+    state = {node for node in nodes if isinstance(node, Var) and node.name.startswith("x")}
+    waits = max(_waits(value, state) for value in operator)
+    scalar = sum(_throughput(node) for node in nodes) / 2
+    return max(scalar * CYCLE_NS, waits * CYCLE_NS, update.octets * BYTE_NS, 0.1)
+
+
+def _waits(expr: Expr, state: Container[Expr]) -> float:
+    """Cycles from what is known of `state` to `expr`."""
+    known: dict[Expr, float] = {}
+    for node in walk(expr):
+        before = max((known[child] for child in node.children), default=-1.0)
+        known[node] = 0.0 if node in state else before + _latency(node) if before >= 0 else -1.0
+    return max(known[expr], 0.0)
+
+
+def _latency(node: Expr) -> float:
+    op = node.op if isinstance(node, Op) else "call"
+    if node.type.is_float and op in ("+", "-", "*", "min", "max"):
+        return 4.0
+    return 20.0 if op == "call" else _LATENCY.get(op, 1.0)
+
+
+def neighbours(loads: Iterable[Call], variable: str) -> int:
+    """How many of `loads` read the next element in memory when `variable` grows by one."""
+    return sum(1 for load in loads if load.args and _steps_by_one(load.args[0], variable))
+
+
+def _steps_by_one(index: Expr, variable: str) -> bool:
+    coefficients, _ = linear(index)
+    return any(isinstance(atom, Var) and atom.name == variable and abs(c) == 1 for atom, c in coefficients.items())
+
+
+def state_octets(types: Iterable[Type]) -> int:
+    """Bytes of one lane."""
+    return reduce(lambda total, type_: total + max(type_.bits // 8, 1), types, 0)

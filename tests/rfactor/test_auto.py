@@ -1,0 +1,304 @@
+"""`auto_rfactor`: the serial bits whatever it chooses, text that can be pasted, and when it leaves a loop alone."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.auto import apply, plan
+from rfactor.compiler.auto.apply import auto_rfactor, auto_rfactor_all
+from rfactor.compiler.auto.directive import AutoSchedule, Directive, Word
+from rfactor.compiler.auto.machine import Machine, this_machine
+from rfactor.errors import ScheduleError
+from rfactor.ir.evaluate import dtype_of
+
+EAGER = Machine(2, 256, threads_ns=60, chunk_ns=15, function_ns=0)
+"""On which everything pays soon, so that small arrays have chunks and lanes."""
+LANES, THREADS = Machine(1, 256, function_ns=0), Machine(2, 256)
+INTEGERS = [hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16), hl.UInt(32), hl.Int(32), hl.UInt(64), hl.Int(64)]
+SIZES = [(0, 3), (1, 1), (1, 97), (131, 1), (33, 70), (7, 200)]
+
+Made = tuple[hl.Func, list[hl.ImageParam]]
+
+
+def total(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.cast(t, 3)
+    f[()] += a
+
+
+def product(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.cast(t, 1)
+    f[()] = f[()] * (a | hl.cast(t, 1))
+
+
+def least(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = t.max()
+    f[()] = hl.min(f[()], a)
+
+
+def argmin(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = (t.max(), hl.i32(-1), hl.i32(-1))
+    better = a < f[()][0]
+    f[()] = (hl.select(better, a, f[()][0]), hl.select(better, r.x, f[()][1]), hl.select(better, r.y, f[()][2]))
+
+
+def last(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.i32(-7)
+    f[()] = hl.select((a & hl.cast(t, 7)) == hl.cast(t, 3), r.x + 1000 * r.y, f[()])
+
+
+def horner(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.cast(t, 1)
+    f[()] = f[()] * hl.cast(t, 31) + a
+
+
+def pair(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = (hl.cast(t, 0), hl.cast(t, 0), t.min())
+    f[()] = (f[()][0] + a, f[()][1] ^ a, hl.max(f[()][2], a))
+
+
+def counted(f: Any, r: Any, a: Any, t: Any) -> None:
+    i = hl.Var("i")
+    f[i] = hl.i32(0)
+    f[hl.i32(a & hl.cast(t, 15))] += 1
+
+
+def rows(f: Any, r: Any, a: Any, t: Any) -> None:
+    y = hl.Var("y")
+    f[y] = hl.cast(t, 0)
+    f[r.y] += a
+
+
+def columns(f: Any, r: Any, a: Any, t: Any) -> None:
+    x = hl.Var("x")
+    f[x] = hl.cast(t, 0)
+    f[r.x] = hl.max(f[r.x], a)
+
+
+UPDATES = [total, product, least, argmin, last, horner, pair, counted, rows, columns]
+SIDE = 256
+"""What is computed of functions that have points."""
+
+
+def made(update: Callable[..., None], type_: Any, shape: tuple[int, int] | None, guard: bool = False) -> Made:
+    """The update over an image, of extents that are given at run time where there is no shape."""
+    image = hl.ImageParam(type_, 2, "image")
+    f = hl.Func("f")
+    extents = [(0, image.width()), (0, image.height())] if shape is None else [(0, shape[1]), (0, shape[0])]
+    r = hl.RDom(extents, "r")
+    if guard:
+        r.where(r.x + r.y != 5)
+    update(f, r, image[r.x, r.y], type_)
+    return f, [image]
+
+
+def answer(one: Made, data: Any) -> list[Any]:
+    f, (image,) = one
+    image.set(data)
+    size = [SIDE] * f.dimensions()
+    arrays = tuple(np.zeros(size, dtype_of(t.ir)) for t in f.types())
+    f.realize(arrays if len(arrays) > 1 else arrays[0])
+    return list(arrays)
+
+
+def random_data(type_: Any, shape: tuple[int, int], seed: int) -> Any:
+    dtype = dtype_of(type_.ir)
+    ends = np.iinfo(dtype)
+    drawn = np.random.default_rng(seed).integers(ends.min, ends.max, shape, dtype, endpoint=True)
+    return drawn % 5 if seed % 3 == 0 else drawn  # ties
+
+
+@pytest.mark.parametrize("number", range(len(UPDATES)), ids=lambda number: UPDATES[number].__name__)
+def test_bits_are_those_of_the_serial_loop(number):
+    check_bits(UPDATES[number], INTEGERS[number % len(INTEGERS)], guard=number % 2 == 1)
+
+
+def check_bits(update: Callable[..., None], type_: Any, guard: bool) -> None:
+    """The serial bits on all sizes, given when it runs or before."""
+    serial, scheduled = (made(update, type_, None, guard) for _ in range(2))
+    auto_rfactor(scheduled[0], 0, EAGER)
+    for seed, shape in enumerate(SIZES):
+        data = random_data(type_, shape, seed)
+        right = answer(serial, data)
+        candidates = [scheduled]
+        if shape == SIZES[-1]:
+            candidates.append(made(update, type_, shape, guard))
+            auto_rfactor(candidates[-1][0], 0, EAGER)
+        for candidate in candidates:
+            for a, b in zip(right, answer(candidate, data), strict=True):
+                np.testing.assert_array_equal(a, b, f"{type_}, {shape}")
+
+
+@pytest.mark.parametrize("update", UPDATES, ids=lambda update: update.__name__)
+@pytest.mark.parametrize("shape", [None, (4000, 300)], ids=["sizes given later", "sizes known"])
+def test_the_text_is_the_schedule(update, shape):
+    def lowered(schedule: Callable[[hl.Func], str]) -> tuple[str, str]:
+        gc.collect()  # the names of functions that are gone are free
+        f, _ = made(update, hl.Int(16), shape)
+        text = schedule(f)
+        return text, f.lowered()
+
+    def pasted(f: hl.Func) -> str:
+        exec(text, {"f": f})
+        return text
+
+    text, chosen = lowered(lambda f: str(auto_rfactor(f, 0, EAGER)))
+    assert "rfactor(" in text
+    assert lowered(pasted)[1] == chosen
+    assert lowered(lambda f: "")[1] != chosen
+
+
+def chosen(update: Callable[..., None], shape: tuple[int, int] | None, machine: Machine, type_: Any = None) -> str:
+    f, _ = made(update, type_ or hl.UInt(8), shape)
+    return str(auto_rfactor(f, 0, machine))
+
+
+def test_large_domains_get_chunks_and_lanes():
+    text = chosen(argmin, (4096, 4096), THREADS)
+    assert "parallel" in text
+    assert 'lanes.update(0).vectorize("v")' in text
+    assert "specialize" not in text
+
+
+def test_threads_of_unknown_sizes_are_for_runs_with_work_for_them():
+    assert "specialize(ry.extent() > " in chosen(total, None, THREADS)
+
+
+def test_one_thread_gets_lanes_alone():
+    text = chosen(argmin, (4096, 4096), LANES)
+    assert "there is one thread" in text
+    assert "vectorize" in text
+    assert "parallel" not in text
+
+
+@pytest.mark.parametrize("update", [total, argmin, horner, counted], ids=lambda update: update.__name__)
+def test_small_domains_stay_serial(update):
+    f, _ = made(update, hl.UInt(8), (8, 8))
+    before = f.lowered()
+    found = f.update(0).auto_rfactor()
+    assert not found
+    assert not found.factored
+    assert str(found).startswith("# f.update(0): no threads")
+    assert f.lowered() == before
+    exec(str(found), {})
+
+
+def test_operators_that_do_not_commute_get_no_lanes():
+    text = chosen(horner, (4096, 4096), THREADS)
+    assert "parallel" in text
+    assert "does not commute" in text
+    assert "vectorize" not in text
+
+
+def test_bins_of_any_number_are_not_copied():
+    assert "parallel" in chosen(lambda f, r, a, t: bins(f, a), (4096, 4096), THREADS)
+    text = chosen(lambda f, r, a, t: bins(f, a), (4096, 4096), THREADS, hl.Int(32))
+    assert "data may choose any point" in text
+    assert "rfactor(" not in text
+
+
+def bins(f: Any, a: Any) -> None:
+    f[hl.Var("i")] = hl.i32(0)
+    f[hl.i32(a)] += 1
+
+
+def test_products_of_matrices_run_along_their_own_points():
+    a, b, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.ImageParam(hl.Int(32), 2, "b"), hl.Func("f")
+    x, y, k = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 64)], "k")
+    f[x, y] = hl.i32(0)
+    f[x, y] += a[k.x, y] * b[x, k.x]
+    found = f.update(0).auto_rfactor()
+    assert not found.factored
+    assert '.vectorize("x", ' in str(found)
+    left, right = (np.random.default_rng(seed).integers(-9, 9, (64, 64), np.int32) for seed in (1, 2))
+    a.set(left)
+    b.set(right)
+    np.testing.assert_array_equal(np.asarray(f.realize([64, 64])), left @ right)
+
+
+def test_what_is_not_proved_is_refused_and_unchanged():
+    f, _ = made(lambda f, r, a, t: halves(f, a), hl.Int(32), (4096, 4096))
+    before = f.lowered()
+    with pytest.raises(ScheduleError, match="not associative"):
+        f.update(0).auto_rfactor()
+    assert f.lowered() == before
+
+
+def halves(f: Any, a: Any) -> None:
+    f[()] = hl.i32(0)
+    f[()] = (f[()] + a) >> 1
+
+
+def test_all_updates_at_once_or_none():
+    f, (image,) = made(total, hl.UInt(32), (4096, 4096))
+    r = hl.RDom([(0, 4096), (0, 4096)], "s")
+    f[()] = hl.max(f[()], image[r.x, r.y])
+    before = f.lowered()
+    found = f.auto_rfactor()
+    assert [one.update for one in found] == [0, 1]
+    assert str(found).count("parallel") == (2 if this_machine().threads > 1 else 0)
+    assert f.lowered() != before
+    g, (image,) = made(total, hl.Int(32), (4096, 4096))
+    r = hl.RDom([(0, 4096), (0, 4096)], "s")
+    g[()] = (g[()] + image[r.x, r.y]) >> 1
+    before = g.lowered()
+    with pytest.raises(ScheduleError, match="not associative"):
+        auto_rfactor_all(g, EAGER)
+    assert g.lowered() == before
+
+
+def test_what_turns_out_illegal_is_taken_back(monkeypatch):
+    def overconfident(*given: Any, vectors: bool) -> AutoSchedule:
+        chosen = plan.choose(*given, vectors=vectors)
+        wrong = Directive(Word("chunks"), 0, "unroll", ("nowhere",))
+        return replace(chosen, directives=(*chosen.directives, wrong)) if vectors else chosen
+
+    monkeypatch.setattr(apply, "choose", overconfident)
+    f, (image,) = made(total, hl.UInt(32), (40, 300))
+    found = auto_rfactor(f, 0, EAGER)
+    assert "nowhere" in found.why
+    assert "parallel" in str(found)
+    assert "vectorize" not in str(found)
+    data = random_data(hl.UInt(32), (40, 300), 1)
+    assert answer((f, [image]), data) == [(3 + int(data.sum(dtype=np.uint64))) % 2**32]
+    assert len([name for name in f.references if "intm" in name]) == 1
+
+
+@pytest.mark.parametrize("name", ["lanes", "chunks", "lambda", "rx", "f"])
+def test_names_in_the_text_are_those_of_python(name):
+    def lowered(schedule: Callable[[hl.Func], object]) -> str:
+        gc.collect()
+        f, r = hl.Func(name), hl.RDom([(0, 100_000)], "r")
+        f[()] = hl.f32(0)
+        f[()] += hl.f32(r.x)
+        schedule(f)
+        return f.lowered()
+
+    def remember(f: hl.Func) -> None:
+        texts.append(str(auto_rfactor(f, 0, LANES)))
+
+    texts: list[str] = []
+    chosen = lowered(remember)
+    assert "vectorize" in texts[0]
+    assert lowered(lambda f: exec(texts[0], {"f": f})) == chosen
+
+
+def test_other_directives_are_not_overruled():
+    f, _ = made(total, hl.UInt(8), (4096, 4096))
+    f.update(0).unroll("r.x", 4)
+    with pytest.raises(ScheduleError, match="leave them out"):
+        f.update(0).auto_rfactor()
+
+
+def test_updates_without_a_reduction_are_left_alone():
+    f, x = hl.Func("f"), hl.Var("x")
+    f[x] = x
+    f[x] = f[x] * 2
+    assert "nothing is reduced" in str(f.update(0).auto_rfactor())
+    assert isinstance(f.update(0).auto_rfactor(), AutoSchedule)
