@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from rfactor.ir.evaluate import evaluate, to_value
-from rfactor.ir.expr import Const, Expr, Op, rewrite
-from rfactor.ir.linear import from_linear, linear
+from rfactor.ir.expr import Const, Expr, Op, rebuild
+from rfactor.ir.linear import Coefficient, from_linear, linear, reduce
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import BOOL, I32, Type
 
@@ -29,7 +29,7 @@ def simplify(expr: Expr, coordinates: bool = False) -> Expr:
     memo = _memos[coordinates]
     if len(memo) > _REMEMBERED:
         memo = _memos[coordinates] = {}  # not cleared: another thread may be at work in it
-    return rewrite(expr, memo, _with_coordinates if coordinates else _exact)
+    return _rewritten(expr, memo, _with_coordinates if coordinates else _exact)
 
 
 def simplify_real(expr: Expr) -> Expr:
@@ -37,7 +37,73 @@ def simplify_real(expr: Expr) -> Expr:
     memo = _real_memo[0]
     if len(memo) > _REMEMBERED:
         memo = _real_memo[0] = {}  # as above
-    return rewrite(expr, memo, _exact_on_reals)
+    return _rewritten(expr, memo, _exact_on_reals)
+
+
+def _rewritten(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
+    """As `ir.expr.rewrite`, but that a sum of integers is put together once and not again for each of its addends."""
+    pending = [expr]
+    while pending:
+        node = pending[-1]
+        if node in memo:
+            pending.pop()
+            continue
+        addends = _addends(node)
+        operands = node.children if addends is None else [addend for addend, _ in addends]
+        missing = [operand for operand in operands if operand not in memo]
+        if missing:
+            pending += reversed(missing)
+            continue
+        pending.pop()
+        if addends is not None:
+            memo[node] = _total(node.type, [(memo[addend], factor) for addend, factor in addends])
+        elif operands:
+            memo[node] = rule(rebuild(node, tuple([memo[operand] for operand in operands])))
+        else:
+            memo[node] = rule(node)
+    return memo[expr]
+
+
+def _addends(expr: Expr) -> list[tuple[Expr, int]] | None:
+    """What a scalar sum of integers adds up, and how many times: the operands along its left side, left to right.
+
+    Only there, so that as many are found as there are operations, even where a sum adds one to itself.
+    """
+    if not (isinstance(expr, Op) and expr.op in _SUMS and expr.type.is_int and expr.type.lanes == 1):
+        return None
+    found: list[tuple[Expr, int]] = []
+    node: Expr = expr
+    factor = 1
+    while isinstance(node, Op) and node.op in _SUMS:
+        first, last = node.args[0], node.args[-1]
+        if node.op == "*":
+            if not isinstance(last, Const):
+                first, last = last, first
+            if not isinstance(last, Const):
+                break
+            factor *= int(last.value)
+        elif node.op == "neg":
+            factor = -factor
+        else:
+            found.append((last, factor if node.op == "+" else -factor))
+        node = first
+    if node is expr:
+        return None
+    found.append((node, factor))
+    return found[::-1]
+
+
+def _total(type_: Type, addends: Iterable[tuple[Expr, int]]) -> Expr:
+    """The sum of simplified addends as an expression of one integer type."""
+    terms: dict[Expr, Coefficient] = {}
+    constant: Coefficient = 0
+    for addend, factor in addends:
+        own, more = linear(addend)
+        constant += factor * more
+        for atom, times in own.items():
+            terms[atom] = terms.get(atom, 0) + factor * times
+    kept = [(atom, times) for atom, value in terms.items() if (times := reduce(type_, value)) != 0]
+    return from_linear(type_, kept, reduce(type_, constant))
 
 
 def _exact_on_reals(expr: Expr) -> Expr:

@@ -12,6 +12,7 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler import deep
+from rfactor.compiler.pipeline import executable
 
 
 @pytest.fixture
@@ -78,3 +79,11 @@ def test_a_deep_expression_is_taken() -> None:
         total = total + x
     f[x] = total
     assert f.defined()
+
+
+@pytest.mark.parametrize("length", [1, 3, 12])
+def test_what_is_computed_after_much_else_is_a_function_of_its_own(length: int) -> None:
+    f = chain(length)
+    text = executable(f).initial_ir
+    assert text.count('produced"(') == 2 * max(0, length - 4)  # its definition and its call
+    assert np.array(f.realize([4])).tolist() == [i + length - 1 for i in range(4)]

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rfactor.ir.simplify as simplification
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import variables
+from rfactor.ir.expr import Const, Var, apply, variables
 from rfactor.ir.graph import closures, groupings, restrict, subgraphs
 from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.printer import show, show_tuple
@@ -101,3 +102,31 @@ def test_matrix_rows_are_joined_only_through_shared_data():
     apart = parse_update("x0 + a, x1*b")
     assert list(groupings(apart)) == [((0,), (1,))]
     assert list(groupings(matrix, largest=3)) == [((0, 1), (2, 3))]
+
+
+def test_a_long_sum_is_put_together_once(monkeypatch):
+    atoms = [Var(I32, f"long{i}") for i in range(300)]
+    total = atoms[0]
+    for i, atom in enumerate(atoms[1:], 1):
+        total = apply("+" if i % 3 else "-", total, apply("+", atom, Const(I32, i)))
+    work = []
+    put_together = simplification.from_linear
+
+    def counted(type_, terms, constant):
+        terms = list(terms)
+        work.append(len(terms))
+        return put_together(type_, terms, constant)
+
+    monkeypatch.setattr(simplification, "from_linear", counted)
+    result = simplify(total)
+    env = {v.name: awkward_values(I32, 40, i) for i, v in enumerate(atoms)}
+    assert bits(evaluate(result, env), 40) == bits(evaluate(total, env), 40)
+    assert sum(work) < 5 * len(atoms)
+
+
+@pytest.mark.parametrize(("times", "expected"), [(3, "x*8"), (31, "x*-2147483648"), (32, "0"), (500, "0")])
+def test_a_sum_of_itself_is_a_product(times, expected):
+    total = Var(I32, "x")
+    for _ in range(times):
+        total = apply("+", total, total)
+    assert show(simplify(total)) == show(simplify(parse_expr(expected, {"x": I32}))) == expected.replace("*", " * ")

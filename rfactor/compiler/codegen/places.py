@@ -39,6 +39,11 @@ class Places:
         yield
         self._loops.pop()
 
+    @property
+    def inside(self) -> bool:
+        """Whether there is a loop around this place."""
+        return bool(self._loops)
+
     def bind(self, name: str) -> None:
         """`name` changes with the innermost loop from here on."""
         depth = len(self._loops)

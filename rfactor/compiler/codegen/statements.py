@@ -47,6 +47,8 @@ _STACK_BYTES = 1 << 14
 _FRAME_BYTES = 1 << 17
 """as long as those of one function take no more than this."""
 _ALIGNMENT = 64
+_TOGETHER = 4
+"""Functions that are computed at the root are parts of one function of the code up to this many."""
 _LOCKS = 64
 """Locks for the points of one function, a power of two."""
 
@@ -87,6 +89,7 @@ class Statements:
         self.memory = Memory(builder, self.arrays, self.places)
         self._known: dict[Expr, LLVMValue] = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
+        self._produced = 0
         self._frame = 0
         self._heap: list[LLVMValue] = []
 
@@ -117,7 +120,7 @@ class Statements:
             case If():
                 self._branch(stmt)
             case Produce():
-                self.emit(stmt.body)
+                self._produce(stmt)
             case Allocate():
                 self._allocate(stmt)
             case Store():
@@ -131,6 +134,25 @@ class Statements:
             case _:
                 kind = f"a {stmt.kind} loop" if isinstance(stmt, For) else type(stmt).__name__
                 raise TypeError(f"{kind} is left after lowering")
+
+    def _produce(self, stmt: Produce) -> None:
+        """In a function of its own where many are computed one after the other: LLVM takes more than twice as long over
+        one that is twice as long."""
+        if self.places.inside or self.asserts is None:
+            self.emit(stmt.body)
+            return
+        self._produced += 1
+        if self._produced <= _TOGETHER:
+            self.emit(stmt.body)
+            return
+        variables, arrays = captured(stmt.body, self)
+        name = self.builder.module.get_unique_name(f"{stmt.name}.produced")
+        builder, _, context, values, pointers = new_function(
+            self.builder.module, name, ir.VoidType(), [], variables, arrays
+        )
+        Statements(builder, values, pointers, context, self.parallel).emit(stmt.body)
+        builder.ret_void()
+        self.builder.call(builder.function, arguments(self.context, variables, arrays))
 
     # -- control -----------------------------------------------------------------------------------------------------
 

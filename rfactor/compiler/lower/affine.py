@@ -240,8 +240,9 @@ def _at_zero(term: Expr) -> tuple[Expr, int]:
         known = arms.get(frozenset(moved))
         if known is None or (constant + by > known[1]) == (term.op == "max"):
             arms[frozenset(moved)] = moved, constant + by
+    # Any order does that depends on the arms alone: nothing but comparisons see it.
     shift = 0 if frozenset() in arms else min(constant for _, constant in arms.values())
-    ordered = sorted((from_affine(terms, constant - shift, term.type) for terms, constant in arms.values()), key=repr)
+    ordered = sorted((from_affine(terms, constant - shift, term.type) for terms, constant in arms.values()), key=hash)
     return reduce(lambda a, b: Op(term.type, term.op, (a, b)), ordered), shift
 
 
@@ -298,7 +299,11 @@ def reads(expr: Expr) -> bool:
 def replace_terms(expr: Expr, values: Mapping[Expr, Expr]) -> Expr:
     """The coordinate `expr` with whole terms of its affine form replaced."""
     terms, constant = affine(expr)
-    result: Expr = _literal(expr.type, constant)
+    merged: dict[Expr, int] = {}
     for term, factor in terms:
-        result = add(result, scale(values.get(term, term), factor))
-    return result
+        value = values.get(term)
+        own, more = affine(value) if value is not None else (((term, 1),), 0)
+        constant += factor * more
+        for part, times in own:
+            merged[part] = merged.get(part, 0) + factor * times
+    return from_affine(tuple((term, factor) for term, factor in merged.items() if factor), constant, expr.type)

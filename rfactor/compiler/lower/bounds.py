@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.interval import (
@@ -146,7 +147,7 @@ class _Inference:
         self._functions = {function.name: function for function in algorithm.functions}
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
-        self.touched: dict[str, list[Touched]] = {name: [] for name in (*self._images, *algorithm.outputs)}
+        self.touched: dict[str, dict[Touched, None]] = {name: {} for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
         self._place = _Place(Scope())
@@ -166,7 +167,7 @@ class _Inference:
             parts: list[Stmt] = []
             for part in stmt.statements:
                 if isinstance(part, Produce) and part.name not in self._outputs:
-                    self.touched[part.name] = []
+                    self.touched[part.name] = {}
                     self._level[part.name] = scope.depth
             for part in reversed(stmt.statements):
                 own, part = self.visit(part, scope)
@@ -223,7 +224,7 @@ class _Inference:
         return (), result
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
-        self.touched[stmt.name] = []
+        self.touched[stmt.name] = {}
         self._level[stmt.name] = scope.depth
         home = self._homes[stmt.name] = _Home(scope, len(self._path))
         lets, body = self.visit(stmt.body, scope)
@@ -294,7 +295,7 @@ class _Inference:
             stages.append(stage)
             pure = pure_variables(function, function.stages[index])
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
-            box = _joined(box, self.touched[function.name][before:], fixed)
+            box = _joined(box, islice(self.touched[function.name], before, None), fixed)
         produced = Produce(stmt.name, block(*reversed(stages)))
         if home is None:
             self.outputs[function.name] = box
@@ -396,8 +397,7 @@ class _Inference:
         if level:
             self._noted(arguments, scope)
         entry = Touched(self._live(scope, intervals, level), box)
-        if entry not in self.touched[name]:
-            self.touched[name].append(entry)
+        self.touched[name][entry] = None
 
     def _noted(self, exprs: Iterable[Expr], scope: Scope) -> list[Interval]:
         """The intervals of coordinates as seen from outside all loops; their sums are kept for the entry checks."""
@@ -496,7 +496,7 @@ def _extent(low: Expr, high: Expr) -> Expr:
     return affine.add(affine.subtract(high, low), affine.integer(1))
 
 
-def _joined(box: Box, touched: list[Touched], fixed: frozenset[int] = frozenset()) -> Box:
+def _joined(box: Box, touched: Iterable[Touched], fixed: frozenset[int] = frozenset()) -> Box:
     """The box that holds `box` and what is touched while it is live.
 
     `fixed` are the dimensions in which every touched box is `box` itself: those of the pure variables of a stage.
@@ -508,7 +508,7 @@ def _joined(box: Box, touched: list[Touched], fixed: frozenset[int] = frozenset(
     return box
 
 
-def hulls(touched: Sequence[Touched]) -> dict[Expr, Box]:
+def hulls(touched: Iterable[Touched]) -> dict[Expr, Box]:
     """The hull of what is touched under one condition, by condition."""
     result: dict[Expr, Box] = {}
     for entry in touched:
