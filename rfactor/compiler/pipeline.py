@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from operator import is_
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,6 +25,7 @@ from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import LoweredPipeline
+from rfactor.kept import Kept
 
 if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
@@ -49,7 +48,6 @@ class Owner(Protocol):
     """What can be realized, a `Func` or a `Pipeline`, and what it keeps for the next time."""
 
     prepared: Any
-    executables: dict[Any, Any]
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed."""
@@ -94,8 +92,6 @@ def prepare(owner: Owner) -> Prepared:
             return known
     frozen = freeze(*owner.results())
     producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
-    schedule = frozen.schedule
-    key = frozen.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
     found = Prepared(
         frozen.algorithm,
         frozen.schedule,
@@ -104,7 +100,7 @@ def prepare(owner: Owner) -> Prepared:
         producers,
         parts(frozen.functions),
         tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
-        owner.executables.setdefault(key, {}),
+        {},
     )
     owner.prepared = found
     return found
@@ -122,11 +118,8 @@ def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable
     return _executable(prepare(owner), sparse)
 
 
-_MOST_KEPT = 256
-"""Compiled pipelines that are kept for others of their structure; beyond, the one unused for longest goes."""
-
-_compiled: OrderedDict[Hashable, Executable] = OrderedDict()
-_lock = Lock()
+_compiled: Kept[Hashable, Executable] = Kept(256)
+"""Compiled pipelines that are kept for others of their structure, about 1 MB each."""
 
 
 def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
@@ -138,17 +131,12 @@ def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
         given = arguments(algorithm, sparse)
         told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
         key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
-        with _lock:
-            same = _compiled.get(key)
+        same = _compiled.get(key)
         if same is None:
             found = compile_pipeline(lower(algorithm, schedule, sparse))
         else:
             found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
-        with _lock:
-            _compiled[key] = found
-            _compiled.move_to_end(key)
-            if len(_compiled) > _MOST_KEPT:
-                _compiled.popitem(last=False)
+        _compiled.keep(key, found)
         prepared.executables[sparse] = found
     return found
 

@@ -20,7 +20,6 @@ class Pipeline(Compiled):
             names = ", ".join(func.name() for func in self._outputs)
             raise AlgorithmError(f"a Pipeline is given each function once, not {names}")
         self.prepared: Any = None
-        self.executables: dict[Any, Any] = {}
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed. Raises `AlgorithmError` where there are none."""
