@@ -24,7 +24,7 @@ class Kept(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value of `key`, None where there is none."""
-        found = self._held.get(key, _MISSING)
+        found: V = self._held.get(key, _MISSING)
         if found is _MISSING:
             return None
         if self._held.pop(key, _MISSING) is not _MISSING:

@@ -21,7 +21,10 @@ BELOW = {
     "compiler": {"matcher", "semantics", "native", "prover", "table", "ir"},
     "cli": {"compiler", "enumerate", "matcher", "prover", "semantics", "native", "table", "ir"},
 }
-"""Folder to the folders it may import. Everything may import `rfactor.errors`, `rfactor.forks` and `rfactor.kept`."""
+"""Folder to the folders it may import."""
+
+EVERYWHERE = {"errors", "forks", "kept", "__version__"}
+"""What everything may import."""
 
 LIBRARIES = {
     "z3": ["rfactor/prover/smt.py"],

@@ -72,6 +72,7 @@ def _initialize() -> None:
 
     from rfactor.native.emit import LIBM_SYMBOLS
     from rfactor.native.output import PUTS
+    from rfactor.native.printing import PUTS_HERE
 
     GATE.add(llvm.ffi.lib._lock)
     llvm.initialize_native_target()
@@ -80,16 +81,7 @@ def _initialize() -> None:
     for symbol, name in LIBM_SYMBOLS.items():
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         llvm.add_symbol(symbol, address)
-    llvm.add_symbol(PUTS, ctypes.cast(_puts, ctypes.c_void_p).value)
-
-
-def _written(line: bytes) -> int:
-    """Write a line that compiled code prints, in one piece: other threads print too."""
-    sys.stdout.write(line.decode(errors="replace") + "\n")
-    return 0
-
-
-_puts = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(_written)
+    llvm.add_symbol(PUTS, ctypes.cast(PUTS_HERE, ctypes.c_void_p).value)
 
 
 @cache
