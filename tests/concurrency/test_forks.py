@@ -224,9 +224,13 @@ def test_an_interrupt_is_raised_when_the_loop_is_done() -> None:
     out = np.zeros((), np.uint32)
     timer = threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def work() -> None:
         f.realize(out)
-        time.sleep(1)
+        time.sleep(1)  # where the loop was done sooner
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert out[()] != 0
 
 
@@ -244,6 +248,10 @@ def test_an_interrupt_in_a_proof_is_raised_and_no_answer() -> None:
     ]
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def work() -> None:
         solve(hard, Meaning.WRAP, Limits(rlimit=10**9, seconds=1.0))
-        time.sleep(1)
+        time.sleep(1)  # where the answer came sooner
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
