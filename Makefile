@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PACKAGES := rfactor tests benchmarks examples
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rfactor demo
@@ -20,10 +20,19 @@ lint: $(VENV)/test.stamp
 bench: $(VENV)/bench.stamp
 	$(BIN)/rfactor bench
 
-# One environment, one stamp an extra: `demo`, `test`, `bench`.
+# Random programs, executed three ways: `make fuzz PROGRAMS=10000 SEED=7`.
+PROGRAMS ?= 1000
+SEED ?= 0
+JOBS ?= 2
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS)
+
+# One environment, one stamp an extra: `demo`, `test`, `bench`. An editable install compiles nothing by itself, and where
+# Python is told not to write bytecode every start would read the source again, half a second of it.
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m compileall -q rfactor
 	touch $@
 
 clean:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import rfactor as hl
-from rfactor.cli.table1 import programs
+from rfactor.bench.table1 import programs
 from rfactor.compiler.codegen import module
 
 CALLS, TRIALS = 2000, 5

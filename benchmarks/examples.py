@@ -13,7 +13,7 @@ from math import exp, log
 
 import numpy as np
 
-from rfactor.cli.bench import in_turn
+from rfactor.bench.rounds import in_turn
 from tests.examples.programs import PROGRAMS, inputs, load
 
 ROWS, COLUMNS = 1024, 1536
@@ -40,7 +40,7 @@ def main() -> None:
                 function.compile_jit()
                 compiled.append((time.process_time() - start) * 1e3)
                 calls.append(into(function, function.realize(sizes)))
-        plain, halide_plain, ours, halide_s = in_turn(calls, given.trials)
+        plain, halide_plain, ours, halide_s = (one.least for one in in_turn(calls, given.trials))
         ratios.append(ours / halide_s)
         times = f"{plain:9.2f}{halide_plain:9.2f}{ours:11.2f}{halide_s:9.2f}{ratios[-1]:7.2f}"
         print(f"{name:16}{compiled[2]:9.0f}{compiled[3]:8.0f}{times}")

@@ -44,6 +44,9 @@ _HOME = {
         _LANGUAGE + "target",
     ),
     **dict.fromkeys(("Argument", "ArgumentKind", "OutputFileType", "StmtOutputFormat"), _LANGUAGE + "arguments"),
+    **dict.fromkeys(
+        ("MemoryType", "Partition", "PrefetchBoundStrategy", "LoopAlignStrategy", "EvictionKey"), _LANGUAGE + "hints"
+    ),
     "TargetFeature": _LANGUAGE + "target_features",
     "Pipeline": _LANGUAGE + "pipeline",
     "Callable": _LANGUAGE + "callable",
@@ -85,10 +88,10 @@ _NOT_YET = frozenset(
     """
     active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
     AutoSchedulerResults BFloat compile_standalone_runtime create_callable_from_generator Derivative
-    deserialize_parameters deserialize_pipeline DeviceAPI Dimension EvictionKey ExternFuncArgument gather
+    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument gather
     Generator generator GeneratorContext GeneratorParam Handle host_supports_target_device InputBuffer InputScalar
-    install_dir link_modules LinkageType load_plugin LoopAlignStrategy main MemoryType Module NameMangling
-    OutputBuffer OutputScalar Parameter Partition PrefetchBoundStrategy propagate_adjoints scatter
+    install_dir link_modules LinkageType load_plugin main Module NameMangling
+    OutputBuffer OutputScalar Parameter propagate_adjoints scatter
     serialize_pipeline target_arch_is target_bits target_feature_for_device_api target_has_feature
     target_natural_vector_size target_os_is TargetProcessorTune user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text

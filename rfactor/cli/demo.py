@@ -13,7 +13,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.cli.programs import Program, of_image
+from rfactor.bench.program import Program
+from rfactor.cli.programs import of_image
 from rfactor.compiler.extraction import extract
 from rfactor.compiler.runtime.threads import runtime_name
 from rfactor.ir.meaning import Meaning

@@ -1,35 +1,15 @@
-"""The reductions that `rfactor demo` and `rfactor bench` run: each an algorithm, a schedule and its NumPy peer."""
+"""The reductions of an image that `rfactor demo` runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import rfactor as hl
-
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A reduction over given arrays."""
-
-    title: str
-    algorithm: Callable[[], tuple[Any, Any]]
-    """Makes the Func and its reduction domain anew, without a schedule."""
-    schedule: Callable[[Any, Any], object]
-    """Factors update 0 of the Func."""
-    outputs: Callable[[], tuple[Array, ...]]
-    """Makes the arrays that the result goes into, one a component."""
-    numpy: Callable[[], tuple[Any, ...]] | None
-    """The same answer by NumPy, where NumPy has it."""
-    inputs: tuple[Array, ...] = ()
-    """The arrays that it reads."""
-
+from rfactor.bench.program import Array, Program
 
 STRIP = 55
 """Rows of a strip: 16 strips for the photograph that ships with scikit-image."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.lower import built
@@ -15,6 +16,7 @@ from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
 
 
+@deep
 def infer_input_bounds(owner: Owner, given: Any) -> None:
     """Set every `ImageParam` that has no array yet to zeros of just the box that is read for the outputs given.
 

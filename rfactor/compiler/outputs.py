@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.arguments import Argument, OutputFileType
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.freeze import Frozen, freeze
+from rfactor.compiler.language.freeze import Frozen, frozen
 from rfactor.compiler.language.target import Target, machine
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
@@ -31,11 +32,12 @@ _SIZE_OF_HEADER = 60
 
 def infer_arguments(outputs: Sequence[Func]) -> list[Argument]:
     """What a function compiled from `outputs` must be given: images and parameters, by name; then outputs are."""
-    frozen = freeze(*outputs)
-    images = (image for image in frozen.images if isinstance(image, ImageParam))
-    return sorted((Argument(one) for one in (*images, *frozen.parameters)), key=lambda argument: argument.name)
+    pipeline = frozen(outputs)
+    images = (image for image in pipeline.images if isinstance(image, ImageParam))
+    return sorted((Argument(one) for one in (*images, *pipeline.parameters)), key=lambda argument: argument.name)
 
 
+@deep
 def compile_to(
     outputs: Sequence[Func], files: Mapping[OutputFileType, str], given: Sequence[Any], fn_name: str, target: Any
 ) -> None:
@@ -51,7 +53,7 @@ class Made:
 
     def __init__(self, outputs: Sequence[Func], given: Sequence[Any], fn_name: str, target: Any) -> None:
         """Raises `AlgorithmError` where `given` lacks an image or a parameter, or `fn_name` is no name in C."""
-        self._frozen = freeze(*outputs)
+        self._frozen = frozen(outputs)
         self._given = [Argument(one) for one in given]
         self._name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
         if not _WORD.fullmatch(self._name):

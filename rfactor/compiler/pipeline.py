@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.freeze import freeze, parts
+from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
-from rfactor.compiler.lower import arguments, lower, passes
+from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
-from rfactor.compiler.runtime.arguments import Placed
-from rfactor.compiler.schedule.directives import Schedule
+from rfactor.compiler.runtime.arguments import HasPlace, Placed, scalar, seen
+from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
@@ -31,16 +33,18 @@ if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
 
 
+@deep
 def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
     """The nest that code is generated from, for dense arrays."""
-    frozen = freeze(*outputs)
-    return lower(frozen.algorithm, frozen.schedule)
+    pipeline = frozen(outputs)
+    return lower(pipeline.algorithm, pipeline.schedule)
 
 
+@deep
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, without bounds."""
-    frozen = freeze(*outputs)
-    _, nest = next(passes(frozen.algorithm, replace(frozen.schedule, traces={})))
+    pipeline = frozen(outputs)
+    _, nest = next(passes(pipeline.algorithm, replace(pipeline.schedule, traces={})))
     return show_loops(nest)
 
 
@@ -81,6 +85,11 @@ class Prepared:
     outputs: tuple[Output, ...]
     executables: dict[frozenset[str], Executable]
     """By the arrays whose dimension 0 is not dense."""
+    images_by_name: tuple[tuple[str, Any], ...]
+    numbers_by_name: tuple[tuple[str, Any], ...]
+    """The images and parameters with their names."""
+    recent: dict[Hashable, tuple[Executable, ctypes.Array[ctypes.c_int64]]] = field(default_factory=dict)
+    """What ran, and the slots of its arguments, by what was seen of the arrays."""
 
 
 def prepare(owner: Owner) -> Prepared:
@@ -90,20 +99,29 @@ def prepare(owner: Owner) -> Prepared:
         now = parts(known.producers) + (parts((owner,)) if isinstance(owner, Func) else [])
         if len(now) == len(known.parts) and all(map(is_, now, known.parts)):
             return known
-    frozen = freeze(*owner.results())
-    producers = frozen.functions[:-1] if isinstance(owner, Func) else frozen.functions
-    found = Prepared(
-        frozen.algorithm,
-        frozen.schedule,
-        frozen.images,
-        frozen.parameters,
-        producers,
-        parts(frozen.functions),
-        tuple(output for name in frozen.algorithm.outputs for output in _outputs_of(frozen.algorithm.function(name))),
-        {},
-    )
-    owner.prepared = found
+    owner.prepared = found = _frozen(owner)
     return found
+
+
+@deep
+def _frozen(owner: Owner) -> Prepared:
+    """`owner`, frozen."""
+    pipeline = frozen(owner.results())
+    producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
+    return Prepared(
+        pipeline.algorithm,
+        pipeline.schedule,
+        pipeline.images,
+        pipeline.parameters,
+        producers,
+        parts(pipeline.functions),
+        tuple(
+            output for name in pipeline.algorithm.outputs for output in _outputs_of(pipeline.algorithm.function(name))
+        ),
+        {},
+        tuple((image.name(), image) for image in pipeline.images),
+        tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
+    )
 
 
 def _outputs_of(function: Function) -> Iterator[Output]:
@@ -118,6 +136,9 @@ def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable
     return _executable(prepare(owner), sparse)
 
 
+_MOST_RECENT = 64
+"""Arrays of as many calls are kept laid out; beyond, all are forgotten."""
+
 _compiled: Kept[Hashable, Executable] = Kept(256)
 """Compiled pipelines that are kept for others of their structure, about 1 MB each."""
 
@@ -125,20 +146,30 @@ _compiled: Kept[Hashable, Executable] = Kept(256)
 def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
     found = prepared.executables.get(sparse)
     if found is None:
-        from rfactor.compiler.codegen.module import compile_pipeline, renamed
-
-        algorithm, schedule = prepared.algorithm, prepared.schedule
-        given = arguments(algorithm, sparse)
-        told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
-        key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
-        same = _compiled.get(key)
-        if same is None:
-            found = compile_pipeline(lower(algorithm, schedule, sparse))
-        else:
-            found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
-        _compiled.keep(key, found)
-        prepared.executables[sparse] = found
+        found = prepared.executables[sparse] = _compile(prepared.algorithm, prepared.schedule, sparse)
     return found
+
+
+@deep
+def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -> Executable:
+    """Compiled now, or for another pipeline of the same structure before."""
+    from rfactor.compiler.codegen.module import compile_pipeline, renamed
+
+    given = arguments(algorithm, sparse)
+    told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
+    key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
+    same = _compiled.get(key)
+    if same is None:
+        found = compile_pipeline(lower(algorithm, schedule, sparse))
+    else:
+        found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
+    _compiled.keep(key, found)
+    return found
+
+
+def forget() -> None:
+    """Compile afresh what has been compiled for other functions of the same structure: so that it can be timed."""
+    _compiled.clear()
 
 
 def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
@@ -149,23 +180,82 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         run(prepared, plain)
         return None
     outputs, fresh = outputs_for(prepared, given)
-    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in outputs])
+    held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
+    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     if not fresh:
         return None
+    outputs = [
+        large
+        if large is asked
+        else large.cropped([(one.min(), one.extent()) for one in map(asked.dim, range(asked.dimensions()))])
+        for large, asked in zip(held, outputs, strict=True)
+    ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
+def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
+    """A new array, larger than what is asked for where `bound` has more computed: constant bounds that hold it."""
+    directives = prepared.schedule.functions[output.function.name].bounds
+    if not directives:
+        return asked
+    sizes, mins = list(reversed(asked.array.shape)), list(asked.mins)
+    for directive in directives:
+        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
+        if not isinstance(directive, Bound) or extent is None:
+            continue
+        d = output.function.variables.index(directive.variable)
+        low = mins[d] if directive.min is None else affine.constant_value(directive.min)
+        if low is not None and low <= mins[d] and mins[d] + sizes[d] <= low + extent:
+            mins[d], sizes[d] = low, extent
+    if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
+        return asked
+    large = Buffer(asked.type(), sizes)
+    large.set_min(mins)
+    return large
+
+
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:
-    """Compute into arrays, one an output. `given` has the images and parameters by name, in place of what is set."""
+    """Compute into arrays, one an output. `given` has the images and parameters by name, in place of what is set.
+
+    How arrays are checked and laid out depends on nothing but what `seen` says of them; it is kept for some of those
+    that came last.
+    """
+    places: list[HasPlace] = [
+        image if type(image) is Buffer else given[name] if given and name in given else image.get()
+        for name, image in prepared.images_by_name
+    ]
+    inputs = len(places)
+    places += placed
+    numbers = [
+        given[name] if given and name in given else parameter.get() for name, parameter in prepared.numbers_by_name
+    ]
+    key = tuple([seen(place.array, place.mins) for place in places])
+    known = prepared.recent.get(key)
+    if known is None:
+        executable, filled = _bound(prepared, places[:inputs], placed, numbers)
+        if len(prepared.recent) >= _MOST_RECENT:
+            prepared.recent.clear()
+        prepared.recent[key] = executable, filled
+    else:
+        executable, filled = known
+        if numbers:
+            filled = type(filled).from_buffer_copy(filled)
+            for (name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
+                position, argument = executable.bind.scalars[name]
+                filled[position] = scalar(argument, number)
+    executable.start(filled)
+
+
+def _bound(
+    prepared: Prepared, inputs: Sequence[HasPlace], placed: Sequence[Placed], numbers: Sequence[Any]
+) -> tuple[Executable, ctypes.Array[ctypes.c_int64]]:
+    """What computes from and into these, and their slots."""
     values: dict[str, Any] = {}
     sparse: list[str] = []
-    for image in prepared.images:
-        name = image.name()
-        buffer = image if isinstance(image, Buffer) else given[name] if given and name in given else image.get()
-        _place(name, Placed(buffer.array, buffer.mins), values, sparse)
-    for parameter in prepared.parameters:
-        name = parameter.name()
-        values[name] = given[name] if given and name in given else parameter.get()
+    for (name, _), input_ in zip(prepared.images_by_name, inputs, strict=True):
+        _place(name, Placed(input_.array, input_.mins), values, sparse)
+    for (name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
+        values[name] = number
     for output, place in zip(prepared.outputs, placed, strict=True):
         _place(output.name, place, values, sparse)
         if output.component == 0:
@@ -173,7 +263,8 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
             for d, (low, extent) in zip(count(), output.box, strict=False):
                 values[low] = mins[d]
                 values[extent] = shape[-1 - d]
-    _executable(prepared, frozenset(sparse))(values)
+    found = _executable(prepared, frozenset(sparse))
+    return found, found.bind(values)[0]
 
 
 def _place(name: str, place: Placed, values: dict[str, Any], sparse: list[str]) -> None:

@@ -66,7 +66,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 11
+GENERATOR = 12
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 

@@ -115,6 +115,7 @@ def _constant(expr: Const, boxed: bool) -> Array:
 class _Evaluator:
     def __init__(self, env: Mapping[str, Array], meaning: Meaning, floats: Floats) -> None:
         self.env, self.meaning, self.floats = env, meaning, floats
+        self.boxes = meaning is Meaning.MATH or floats == "real"
         self.memo: dict[Expr, Array] = {}
 
     def boxed(self, type: Type) -> bool:
@@ -130,18 +131,21 @@ class _Evaluator:
 
     def compute(self, expr: Expr) -> Array:
         """The value of a node whose operands have theirs."""
-        if isinstance(expr, Op):
-            args = [self.memo[arg] for arg in expr.args]
-            if expr.op == "select":
-                return np.where(args[0].astype(bool), args[1], args[2])
-            if expr.op == "cast":
-                return self.cast(args[0], expr.args[0].type, expr.type)
-            operand = expr.args[0].type
-            if self.boxed(operand):
-                return _boxed(expr.op, operand, args)
-            return NATIVE[expr.op](operand, *args)
-        if isinstance(expr, Var):
-            return self.env[expr.name]
+        kind = type(expr)
+        if kind is Op:
+            memo, op, operands = self.memo, expr.op, expr.args  # type: ignore[attr-defined]
+            args = [memo[arg] for arg in operands]
+            if op == "select":
+                condition = args[0]
+                return np.where(condition if condition.dtype == bool else condition.astype(bool), args[1], args[2])
+            if op == "cast":
+                return self.cast(args[0], operands[0].type, expr.type)
+            operand = operands[0].type
+            if self.boxes and self.boxed(operand):
+                return _boxed(op, operand, args)
+            return NATIVE[op](operand, *args)
+        if kind is Var:
+            return self.env[expr.name]  # type: ignore[attr-defined]
         if isinstance(expr, Const):
             return _constant(expr, self.boxed(expr.type))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
@@ -189,23 +193,28 @@ def _saturate(value: Array, new: Type) -> Array:
     return np.where(~inside & (wide < 0), dtype_of(new).type(new.min), result)
 
 
-def _euclid(a: Array, b: Array) -> tuple[Array, Array]:
-    """Quotient and remainder with 0 <= remainder < |b|; both 0 where b is 0."""
-    safe: Array = np.where(b == 0, b.dtype.type(1), b)
+def _quotient(type: Type, a: Array, b: Array) -> Array:
+    """The quotient whose remainder is not negative; 0 where b is 0."""
+    if np.all(b > 0):
+        return np.asarray(np.floor_divide(a, b))
+    zero = a.dtype.type(0)
     if a.dtype.kind == "u":
-        quotient, remainder = np.floor_divide(a, safe), np.remainder(a, safe)
-    else:
-        remainder = np.remainder(a, safe)
-        quotient = np.where(
-            safe == -1, np.negative(a), np.floor_divide(a, np.where(safe == -1, 1, safe).astype(a.dtype))
-        )
-        remainder = np.where(safe == -1, a.dtype.type(0), remainder)
-        low = remainder < 0
-        remainder = np.where(low, remainder - safe, remainder)
-        quotient = np.where(low, quotient + a.dtype.type(1), quotient)
-    none = b == 0
-    nought = a.dtype.type(0)
-    return np.where(none, nought, quotient), np.where(none, nought, remainder)
+        return np.where(b == 0, zero, np.floor_divide(a, np.where(b == 0, b.dtype.type(1), b)))
+    rest = _remainder(type, a, b)
+    safe = np.where((b == 0) | (b == -1), b.dtype.type(1), b)
+    quotient = np.floor_divide(a, safe)  # rounded down, which is one too low where the remainder would be negative
+    quotient = np.where((safe < 0) & (rest != 0), quotient + a.dtype.type(1), quotient)
+    return np.where(b == 0, zero, np.where(b == -1, np.negative(a), quotient))
+
+
+def _remainder(type: Type, a: Array, b: Array) -> Array:
+    """The remainder, 0 <= remainder < |b|; 0 where b is 0."""
+    if np.all(b > 0):
+        return np.asarray(np.remainder(a, b))
+    none = (b == 0) | (b == -1) if a.dtype.kind == "i" else b == 0
+    safe = np.where(none, b.dtype.type(1), b)
+    rest = np.remainder(a, safe)  # has the sign of the divisor
+    return np.where(none, a.dtype.type(0), np.where(rest < 0, rest - safe, rest))
 
 
 def _shift_left(a: Array, count: Array) -> Array:
@@ -257,8 +266,8 @@ NATIVE: dict[str, Callable[..., Array]] = {
     "-": _ufunc(np.subtract),
     "*": _ufunc(np.multiply),
     "/": _ufunc(np.divide),
-    "//": lambda type, a, b: _euclid(*np.broadcast_arrays(a, b))[0],
-    "%": lambda type, a, b: _euclid(*np.broadcast_arrays(a, b))[1],
+    "//": _quotient,
+    "%": _remainder,
     "min": _extremum(True),
     "max": _extremum(False),
     "neg": _ufunc(np.negative),

@@ -458,14 +458,23 @@ def walk(expr: Expr) -> Iterable[Expr]:
     try:
         return expr._nodes
     except AttributeError:
-        nodes = _walked(expr)
-        if len(nodes) <= _REMEMBERED:
-            _set(expr, "_nodes", nodes)
+        nodes = _LARGE.get(expr)
+        if nodes is None:
+            nodes = _walked(expr)
+            if len(nodes) <= _REMEMBERED:
+                _set(expr, "_nodes", nodes)
+                return nodes
+            if len(_LARGE) >= _MOST_LARGE:
+                _LARGE.clear()
+            _LARGE[expr] = nodes
         return nodes
 
 
 _REMEMBERED = 256
 """Most nodes of an expression that are kept in order with it."""
+_MOST_LARGE = 64
+_LARGE: dict[Expr, tuple[Expr, ...]] = {}
+"""The nodes of expressions that have more, before all are let go."""
 
 
 def _walked(expr: Expr) -> tuple[Expr, ...]:

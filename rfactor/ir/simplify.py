@@ -67,6 +67,11 @@ _EXACTLY: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
+_OF_INTEGERS: dict[str, Callable[..., int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "min": min, "max": max,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+"""Operations that are those of Python's integers, but for the range of the result."""
 _REMEMBERED = 1 << 15
 _memos: list[dict[Expr, Expr]] = [{}, {}]
 """What nodes with simplified operands become, in values and in coordinates."""
@@ -76,10 +81,10 @@ _real_memo: list[dict[Expr, Expr]] = [{}]
 def fold(expr: Expr) -> Expr:
     """The constant that an operation on constants is; the expression itself if it is not one."""
     if isinstance(expr, Op) and all(isinstance(arg, Const) for arg in expr.args):
-        if expr.type == I32 and expr.op in ("+", "-", "*"):
-            a, b = (arg.value for arg in expr.args)  # type: ignore[attr-defined]
-            value = a + b if expr.op == "+" else a - b if expr.op == "-" else a * b
-            return Const(I32, I32.wrap(value))
+        operand = expr.args[0].type
+        if operand.is_int and operand.lanes == 1 and expr.op in _OF_INTEGERS:
+            value = _OF_INTEGERS[expr.op](*(arg.value for arg in expr.args))  # type: ignore[attr-defined]
+            return Const(expr.type, expr.type.wrap(value) if expr.type.is_int else value)
         return Const(expr.type, to_value(evaluate(expr, {})[0]))
     return expr
 

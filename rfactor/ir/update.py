@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rfactor.ir.expr import Expr, Var, variables
 from rfactor.ir.meaning import Meaning
@@ -23,15 +24,25 @@ class Update:
 
     @property
     def accumulators(self) -> tuple[Var, ...]:
-        return tuple(Var(type_, f"x{i}") for i, type_ in zip(range(len(self.types)), self.types, strict=True))
+        return _accumulators(self.types)
 
     @property
     def data(self) -> tuple[Var, ...]:
         """The per-iteration variables, in order of first occurrence."""
-        own = {x.name for x in self.accumulators} | self.constants
-        seen: dict[str, Var] = {}
-        for component in self.components:
-            for var in variables(component):
-                if var.name not in own:
-                    seen.setdefault(var.name, var)
-        return tuple(seen.values())
+        return _data(self.components, self.types, self.constants)
+
+
+@lru_cache(maxsize=256)
+def _accumulators(types: tuple[Type, ...]) -> tuple[Var, ...]:
+    return tuple(Var(type_, f"x{i}") for i, type_ in zip(range(len(types)), types, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _data(components: tuple[Expr, ...], types: tuple[Type, ...], constants: frozenset[str]) -> tuple[Var, ...]:
+    own = {x.name for x in _accumulators(types)} | constants
+    seen: dict[str, Var] = {}
+    for component in components:
+        for var in variables(component):
+            if var.name not in own:
+                seen.setdefault(var.name, var)
+    return tuple(seen.values())

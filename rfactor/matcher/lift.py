@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from rfactor.ir.canonical import canonical
@@ -11,41 +10,6 @@ from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher import (
-    guard,
-    lift_affine,
-    lift_asked,
-    lift_average,
-    lift_bits,
-    lift_clamp,
-    lift_clock,
-    lift_control,
-    lift_counter,
-    lift_decay,
-    lift_difference,
-    lift_factor,
-    lift_floor,
-    lift_modular,
-    lift_moved,
-    lift_neighbour,
-    lift_passing,
-    lift_payload,
-    lift_phase,
-    lift_polynomial,
-    lift_projective,
-    lift_reader,
-    lift_record,
-    lift_rescaled,
-    lift_reset,
-    lift_saturate,
-    lift_scaled,
-    lift_settle,
-    lift_spread,
-    lift_steered,
-    lift_table,
-    lift_threshold,
-    tropical,
-)
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.recall import Likeness
 from rfactor.matcher.solve import Solver, renumbered
@@ -108,46 +72,10 @@ class Lifter:
         def inner(part: Update) -> Action | None:
             return self.action(part, depth + 1)
 
-        families: list[Callable[[], Iterable[Claim]]] = [
-            lambda: lift_neighbour.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_reset.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: guard.lifted(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_control.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_steered.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_affine.claims(update),
-            lambda: lift_projective.claims(update),
-            lambda: lift_polynomial.claims(update),
-            lambda: tropical.claims(update),
-            lambda: lift_clamp.claims(update),
-            lambda: lift_scaled.claims(update),
-            lambda: lift_spread.claims(update),
-            lambda: lift_factor.claims(update),
-            lambda: lift_rescaled.claims(update),
-            lambda: lift_average.claims(update),
-            lambda: lift_floor.claims(update),
-            lambda: lift_counter.claims(update),
-            lambda: lift_moved.claims(update),
-            lambda: lift_decay.claims(update),
-            lambda: lift_saturate.claims(update),
-            lambda: lift_bits.claims(update),
-            lambda: lift_table.claims(update),
-            lambda: lift_asked.claims(update),
-            lambda: lift_modular.claims(update),
-            lambda: lift_modular.widened(update),
-            lambda: lift_modular.settled(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_threshold.claims(update),
-            lambda: lift_payload.claims(update),
-            lambda: lift_record.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_reader.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_settle.claims(update),
-            lambda: lift_settle.steering(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_passing.claims(update),
-            lambda: lift_clock.claims(update),
-            lambda: lift_phase.claims(update, inner) if depth < _DEEPEST else (),
-            lambda: lift_difference.claims(update, inner) if depth < _DEEPEST else (),
-        ]
-        for family in families:
-            for claim in family():
+        from rfactor.matcher import families  # most updates need none of these many
+
+        for family in families.of(update, inner if depth < _DEEPEST else None):
+            for claim in family:
                 if self.solver.limits.expired:
                     return None
                 result = discharge(_tidied(claim), self.solver.limits)

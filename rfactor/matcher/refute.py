@@ -47,6 +47,8 @@ _ROUNDS = 6
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _PROOF = 500_000, 1.0, 200
 """Resource units, seconds and cases for the proof that a list of pairs covers every e."""
+_LATER_PROOF = 150_000, 0.3, 200
+"""The same once one was given up: the next are as hard as a rule."""
 
 
 def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutation | None:
@@ -64,6 +66,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     solved = solved_runs(own, e)
     first = first_data(own, e)
+    proof = _PROOF
     for one, two in _RUNS:
         if limits.expired:
             return None
@@ -75,9 +78,10 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
         ]
         for datum in first:
             search = _Search(update, held, own, e, runs, datum, same_length)
-            found = search.search(limits)
+            found = search.search(limits, proof)
             if found is not None:
                 return found
+            proof = _LATER_PROOF if search.gave_up else proof
     return None
 
 
@@ -189,17 +193,24 @@ class _Search:
         self.terms: dict[Expr, int] = {}
         """What runs read, with its number."""
         self.inputs = [self._inputs(steps) for steps in (1, 2)]
+        self.gave_up = False
+        """Whether a proof was neither found nor refuted."""
         self.seen: _Table | None = None
         """The table at the points of e that were looked at."""
 
-    def search(self, limits: Limits) -> Refutation | None:
-        """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not."""
+    def search(self, limits: Limits, proof: tuple[int, float, int]) -> Refutation | None:
+        """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not.
+
+        A `proof` may take so many resource units, seconds and cases.
+        """
         if len(self.runs) < 2:
             return None
-        for _ in range(_ROUNDS):
+        for turn in range(_ROUNDS):
             table = self.table()
             chosen = None if table is None else _cover(table.good)
             if table is None or chosen is None:
+                return None
+            if turn == 0 and not _infinite_starts(self.update, self.first[0]):
                 return None
             claim: Expr | None = None
             for i, j in chosen:
@@ -210,12 +221,13 @@ class _Search:
             # Literals that are folded leave a product of them a literal, and the claim about sums, which is easier.
             # Where integers are unbounded sums of literals may leave the type.
             claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
-            verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*_PROOF))
+            verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*proof))
             if isinstance(verdict, Proven):
-                if not _infinite_starts(self.update, self.first[0]):
-                    return None
                 return self.shown(table, chosen, verdict)
-            if isinstance(verdict, Unknown) or limits.expired:
+            if isinstance(verdict, Unknown):
+                self.gave_up = True
+                return None
+            if limits.expired:
                 return None
             self.learn(verdict)
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rfactor.ir.evaluate import Floats, as_array, dtype_of, evaluate, to_value
+from rfactor.ir.evaluate import Floats, as_array, dtype_of, evaluate_all, to_value
 from rfactor.ir.expr import Call, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -30,6 +30,8 @@ _MOST = 256
 _SIZES = (32, 256, 1024, _ENTRIES)
 """Tables that are looked at together: where there are as many as states, or some more, no more are needed."""
 
+_TOGETHER = 1 << 16
+"""Most steps that are computed together."""
 _STRIDE = 61
 """Of so many states one is looked at before all are."""
 
@@ -54,19 +56,20 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     if len(data) < 2:
         return None
     reached = max(map(_values_of, single), key=len)
+    there = single if len(reached) == len(single[0]) else [table[reached] for table in single]
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
         different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
-        waiting = iter(runs)
         for size in _SIZES:
-            for run in waiting:
-                table = single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]]
-                different.setdefault(table[reached].tobytes(), (run, table))
+            for run in runs:
+                key = (there[run[0]] if len(run) == 1 else single[run[1]][there[run[0]]]).tobytes()
+                if key not in different:
+                    different[key] = run, single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]]
                 if len(different) == size:
                     break
             if len(different) < 2:
                 break
             tables = np.stack([table for _, table in different.values()])
-            if _all_repeat(tables[:, ::_STRIDE]) and _all_repeat(tables):
+            if len(tables) > len(single[0]) or (_all_repeat(tables[:, ::_STRIDE]) and _all_repeat(tables)):
                 told_runs = [[data[i] for i in run] for run, _ in different.values()]
                 return _shown(update, told_runs, tables, reached, held, start)
             if len(different) < size:
@@ -83,19 +86,28 @@ def _values_of(table: sampling.Array) -> sampling.Array:
 
 def _all_repeat(tables: sampling.Array) -> bool:
     """Whether from every state two runs lead to the same."""
-    ordered = np.sort(tables.T, axis=1)
-    return bool(np.all((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)))
+    if tables.dtype == np.uint8:
+        count = tables.shape[1]
+        ends = tables + (np.arange(count) << 8)
+        return bool(np.all(np.bincount(ends.ravel(), minlength=count << 8).reshape(count, 256).max(axis=1) > 1))
+    for run in range(1, len(tables)):
+        repeated = (tables[:run] == tables[run]).any(axis=0)
+        if repeated.all():
+            return True
+        if repeated.any():
+            tables = tables[:, ~repeated]
+    return False
 
 
-def _lengths(count: int, same_length: bool, most: int) -> Iterator[list[tuple[int, ...]]]:
+def _lengths(count: int, same_length: bool, most: int) -> Iterator[Iterator[tuple[int, ...]]]:
     """Sets of runs to compare, by the numbers of their data."""
     ones: list[tuple[int, ...]] = [(i,) for i in range(count)]
-    twos: list[tuple[int, ...]] = [*itertools.islice(_spread(count), max(0, most - count))]
-    yield ones
-    yield twos if same_length else [*ones, *twos]
+    yield iter(ones)
+    twos = itertools.islice(_spread(count), max(0, most - count))
+    yield twos if same_length else itertools.chain(ones, twos)
 
 
-def _spread(count: int) -> Iterator[tuple[int, int]]:
+def _spread(count: int) -> Iterator[tuple[int, ...]]:
     """Pairs, those of small numbers first."""
     for total in range(2 * count - 1):
         yield from ((i, total - i) for i in range(max(0, total - count + 1), min(total, count - 1) + 1))
@@ -132,24 +144,41 @@ def _tables(
 ) -> list[sampling.Array | None]:
     """For each datum the number of the state that each state leads to; None where one divides by zero."""
     bits = sum(t.bits for t in update.types)
-    env = dict(zip((x.name for x in update.accumulators), states(update.types), strict=True))
+    columns = dict(zip((x.name for x in update.accumulators), states(update.types), strict=True))
     types = {v.name: v.type for v in sampling.used(update.components)}
     kind: Floats = "real" if floats else "ieee"
-    for name, value in held.items():
-        env[name] = as_array(types[name], [value], update.meaning, kind)
-    result: list[sampling.Array | None] = []
+    constants = {name: as_array(types[name], [value], update.meaning, kind) for name, value in held.items()}
     quotients = defined.conditions(update.components, everywhere=True)
-    for datum in data:
-        given = {name: as_array(types[name], [value], update.meaning, kind) for name, value in datum.items()}
-        if not all(np.all(evaluate(condition, env | given, update.meaning, kind)) for condition in quotients):
-            result.append(None)
-            continue
-        number = np.zeros(1 << bits, dtype=np.int64)
-        for component, type_ in zip(reversed(update.components), reversed(update.types), strict=True):
-            after = np.broadcast_to(evaluate(component, env | given, update.meaning, kind), number.shape)
-            number = (number << type_.bits) | (after.astype(np.int64) & ((1 << type_.bits) - 1))
-        result.append(number.astype(np.uint8 if bits <= 8 else np.uint16))
+    # Objects are computed with one by one: then what depends on data alone is computed once.
+    objects = floats or update.meaning is Meaning.MATH
+    count = 1 if objects else max(1, _TOGETHER >> bits)
+    result: list[sampling.Array | None] = []
+    for start in range(0, len(data), count):
+        some = data[start : start + count]
+        shape = (len(some), 1 << bits)
+        env = constants | {name: np.tile(column, len(some)) for name, column in columns.items()}
+        for name in some[0]:
+            values = as_array(types[name], [datum[name] for datum in some], update.meaning, kind)
+            env[name] = values if len(some) == 1 else np.repeat(values, shape[1])
+        found = evaluate_all((*quotients, *update.components), env, update.meaning, kind)
+        values_of = [np.broadcast_to(value, (shape[0] * shape[1],)).reshape(shape) for value in found]
+        fine = np.ones(len(some), dtype=bool)
+        for nonzero in values_of[: len(quotients)]:
+            fine &= nonzero.astype(bool).all(axis=1)
+        tables = _numbers(values_of[len(quotients) :], update.types)
+        result += [table if defined_ else None for table, defined_ in zip(tables, fine.tolist(), strict=True)]
     return result
+
+
+def _numbers(state: Sequence[sampling.Array], types: Sequence[Type]) -> sampling.Array:
+    """The numbers of states, given their components."""
+    dtype = np.uint8 if sum(t.bits for t in types) <= 8 else np.uint16
+    number: sampling.Array | None = None
+    for part, type_ in zip(reversed(state), reversed(types), strict=True):
+        own = part.astype(dtype_of(type_), copy=False).view(f"u{max(1, type_.bits // 8)}").astype(dtype, copy=False)
+        number = own if number is None else np.bitwise_or(np.left_shift(number, type_.bits), own)
+    assert number is not None
+    return number
 
 
 def states(types: Sequence[Type]) -> list[sampling.Array]:

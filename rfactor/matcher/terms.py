@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 
 from rfactor.ir.expr import (
     MIRRORED,
@@ -134,6 +134,7 @@ def run_from(update: Update, state: State) -> State:
     return tuple(map(tidy, after))
 
 
+@lru_cache(maxsize=1 << 14)
 def tidy(expr: Expr) -> Expr:
     """`expr` simplified, literals on the right; the form in which data are shown."""
     return simplify_real(transform(simplify_real(expr), _literals_right))

@@ -8,9 +8,11 @@ instruction for (`exp`, `pow`, …) call one scalar routine of libm for every la
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 
 from llvmlite import ir
+from llvmlite.ir.instructions import Instruction
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print
@@ -55,6 +57,13 @@ def splat(builder: Builder, value: LLVMValue, lanes: int) -> LLVMValue:
     vector = ir.VectorType(value.type, lanes)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
     return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), None))
+
+
+def freeze(builder: Builder, value: LLVMValue) -> LLVMValue:
+    """`value`, as something that LLVM does not look into."""
+    instruction = Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)
+    return instruction
 
 
 def shuffle(builder: Builder, first: LLVMValue, second: LLVMValue, lanes: list[int]) -> LLVMValue:
@@ -301,6 +310,17 @@ LIBM_SYMBOLS = {
 """The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Somewhere outside, that runs before what is emitted."""
+
+    block: LLVMValue
+    known: dict[Expr, LLVMValue]
+    """Values of expressions without loads that dominate what comes after `block`."""
+    frozen: dict[Expr, LLVMValue] = field(default_factory=dict)
+    """Addresses' parts that LLVM is to take as they are."""
+
+
 class Emitter:
     """Emits expressions at a builder's position; equal subexpressions are emitted once.
 
@@ -315,14 +335,17 @@ class Emitter:
         load: Callable[[Load, Emitter], LLVMValue] | None = None,
         lanes: int = 1,
         known: dict[Expr, LLVMValue] | None = None,
+        outside: Callable[[Expr], Place | None] | None = None,
     ) -> None:
         """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many.
 
-        `known` are values of expressions without loads that dominate this place.
+        `known` are values of expressions without loads that dominate this place; `outside` says where to compute what
+        need not be computed here.
         """
         self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
         self._known: dict[Expr, LLVMValue] = {} if known is None else known
         self._memo: dict[Expr, LLVMValue] = {}
+        self._outside = outside
 
     def emit(self, expr: Expr) -> LLVMValue:
         """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
@@ -340,16 +363,31 @@ class Emitter:
                 pending.extend(missing)
                 continue
             pending.pop()
-            value = self._compute(node)
+            place = None if self._outside is None else self._outside(node)
+            value = self._compute(node) if place is None else self._placed(node, place)
             pure = not isinstance(node, Load | Print) and all(child in known for child in node.children)
             (known if pure else memo)[node] = value
         return known[expr] if expr in known else memo[expr]
 
+    def once(self, expr: Expr, compute: Callable[[], LLVMValue]) -> LLVMValue:
+        """The value of `expr`, which `compute` emits where it was not emitted before."""
+        known = self._known.get(expr, self._memo.get(expr))
+        if known is None:
+            known = self._memo[expr] = compute()
+        return known
+
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""
-        inner = Emitter(self.builder, self.variables, self.load, self.lanes, dict(self._known))
+        inner = Emitter(self.builder, self.variables, self.load, self.lanes, dict(self._known), self._outside)
         inner._memo.update(self._memo)
         return inner
+
+    def _placed(self, expr: Expr, place: Place) -> LLVMValue:
+        value = place.known.get(expr)
+        if value is None:
+            with self.builder.goto_block(place.block):
+                value = place.known[expr] = self._compute(expr)
+        return value
 
     def typed(self, type: Type) -> Type:
         """`type` in as many lanes as are emitted."""

@@ -24,6 +24,8 @@ class Unbounded:
     assumptions: tuple[Expr, ...]
     ranges: tuple[Expr, ...]
     """The ranges of the variables, as conditions."""
+    exact: bool
+    """Whether nothing that may overflow became a variable, so that what is false of these integers is false."""
 
 
 def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbounded | None:
@@ -48,7 +50,7 @@ def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbo
     for var, (low, high) in reader.intervals.items():
         if isinstance(var, Var):
             conditions += [apply("<=", Const(var.type, low), var), apply("<=", var, Const(var.type, high))]
-    return Unbounded(images, assumed, tuple(conditions))
+    return Unbounded(images, assumed, tuple(conditions), exact=not reader.met)
 
 
 class _MayOverflow(Exception):

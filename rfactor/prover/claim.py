@@ -8,7 +8,7 @@ a side of its identity, or gain an invariant, on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -86,7 +86,7 @@ class Failed:
 
 
 @dataclass(slots=True)
-class _Ledger:
+class Ledger:
     """The obligations met so far."""
 
     claim: Claim
@@ -117,50 +117,55 @@ class _Ledger:
         numbers: frozenset[Expr] = frozenset(),
     ) -> Verdict:
         """Prove an obligation, also where data put infinities into operands, and enter it; `numbers` are finite."""
+        half = len(left)
+
+        def there(exprs: Tuple, finite: frozenset[Expr]) -> Verdict:
+            finite |= numbers
+            given = tuple(without_infinities(e, finite) for e in exprs[2 * half :])
+            return self.equal_numbers(name, exprs[:half], exprs[half : 2 * half], given, finite)
+
         verdict = self.equal_numbers(name, left, right, assumptions, numbers)
-        if name == "step" or not self.signs or not isinstance(verdict, Proven):
+        if name == "step":
             return verdict
-        letters = "xyz" if self.claim.lift is None else "yz"
-        whole = (*left, *right, *assumptions)
-        if extends(whole, self.signs, letters):
-            return verdict
-        del self.proofs[name]
-        placed = placings(whole, self.signs, letters)
-        if placed is None:
-            return Unknown("infinities may stand in too many places")
-        for values in placed:
-            one, other = (substitute_all(tuple(side), values) for side in (left, right))
-            nodes = (node for e in (*one, *other) for node in walk(e))
-            finite = numbers | frozenset(node for node in nodes if node.type.is_float and not has_infinity(node))
-            try:
-                given = tuple(without_infinities(e, finite) for e in substitute_all(assumptions, values))
-            except Undefined as error:
-                return Unknown(str(error))
-            there = self.equal_numbers(name, one, other, given, finite)
-            if not isinstance(there, Proven):
-                return there
-        self.proofs[name] = verdict
+        verdict = self.at_infinity(verdict, (*left, *right, *assumptions), there)
+        if isinstance(verdict, Proven):
+            self.proofs[name] = verdict
+        else:
+            self.proofs.pop(name, None)  # what holds for some ways of placing infinities is not proved
         return verdict
 
     def hold(self, conditions: Tuple, assumptions: Tuple) -> Verdict:
         """Whether conditions hold where the assumptions do, also where data put infinities into operands."""
-        meaning = self.claim.update.meaning
+        meaning, count = self.claim.update.meaning, len(conditions)
+
+        def there(exprs: Tuple, finite: frozenset[Expr]) -> Verdict:
+            values = tuple(without_infinities(e, finite) for e in exprs)
+            return _hold(values[:count], meaning, values[count:], self.limits)
+
         verdict = _hold(conditions, meaning, assumptions, self.limits)
-        whole, letters = (*conditions, *assumptions), "xyz" if self.claim.lift is None else "yz"
-        if not self.signs or not isinstance(verdict, Proven) or extends(whole, self.signs, letters):
+        return self.at_infinity(verdict, (*conditions, *assumptions), there)
+
+    def at_infinity(
+        self, verdict: Verdict, exprs: Tuple, there: Callable[[Tuple, frozenset[Expr]], Verdict]
+    ) -> Verdict:
+        """The verdict on what `exprs` say of finite operands, if it holds where data put infinities into them, too.
+
+        `there` gives the verdict for one way of placing them, from the expressions with them and their finite parts.
+        """
+        letters = "xyz" if self.claim.lift is None else "yz"
+        if not self.signs or not isinstance(verdict, Proven) or extends(exprs, self.signs, letters):
             return verdict
-        placed = placings(whole, self.signs, letters)
+        placed = placings(exprs, self.signs, letters)
         if placed is None:
             return Unknown("infinities may stand in too many places")
         for values in placed:
-            there = substitute_all(whole, values)
-            nodes = (node for e in there for node in walk(e))
+            at = substitute_all(exprs, values)
+            nodes = (node for e in at for node in walk(e))
             finite = frozenset(node for node in nodes if node.type.is_float and not has_infinity(node))
             try:
-                exprs = tuple(without_infinities(e, finite) for e in there)
+                found = there(at, finite)
             except Undefined as error:
                 return Unknown(str(error))
-            found = _hold(exprs[: len(conditions)], meaning, exprs[len(conditions) :], self.limits)
             if not isinstance(found, Proven):
                 return found
         return verdict
@@ -208,7 +213,7 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     if any(map(_never, claim.assumes)):
         return Failed("step", Unknown("what is assumed never holds"))
     named, back = separated(claim)
-    ledger = _Ledger(named, limits)
+    ledger = Ledger(named, limits)
     result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
     if isinstance(result, Discharged) and back:
         return replace(result, claim=restored(result.claim, back))
@@ -266,7 +271,7 @@ def _needs(verdict: Verdict, name: Name) -> Failed | None:
 # Plain claims.
 
 
-def _plain(ledger: _Ledger) -> Discharged | Failed:
+def _plain(ledger: Ledger) -> Discharged | Failed:
     claim, update = ledger.claim, ledger.claim.update
     assert claim.operator is not None
     assert claim.data is not None
@@ -280,7 +285,7 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     data = claim.data or ()
     failure: Failed | None = None
     for invariant in candidates(claim.invariant, claim.identity, data, op):
-        attempt = _Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
+        attempt = Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
         found = _laws(attempt, op) or _right_side(attempt, op)
         if found is None:
             return _finish(attempt, op)
@@ -291,12 +296,12 @@ def _plain(ledger: _Ledger) -> Discharged | Failed:
     if claim.identity is not None and isinstance(failure.verdict, Unknown):
         # Where the laws are not known to fail somewhere, it is enough that they hold for what runs from e reach: one
         # induction step gives them there.
-        attempt = _Ledger(claim, ledger.limits, dict(ledger.proofs))
+        attempt = Ledger(claim, ledger.limits, dict(ledger.proofs))
         reached = _by_induction(attempt, op) or _right_side(attempt, op)
         if reached is None:
             return _finish(attempt, op)
     if claim.identity is not None:
-        without = _Ledger(replace(claim, identity=None, invariant=()), ledger.limits, dict(ledger.proofs))
+        without = Ledger(replace(claim, identity=None, invariant=()), ledger.limits, dict(ledger.proofs))
         if _laws(without, op) is None:
             return _finish(without, op)
     return failure
@@ -319,7 +324,7 @@ def _starts(claim: Claim, limits: Limits) -> bool:
     return isinstance(verdict, Proven)
 
 
-def _laws(ledger: _Ledger, op: Operator) -> Failed | None:
+def _laws(ledger: Ledger, op: Operator) -> Failed | None:
     """Associativity and the left identity on everything that satisfies the invariant, which the update keeps."""
     claim, e = ledger.claim, ledger.claim.identity
     x, y, z = map(op.operands, "xyz")
@@ -337,7 +342,7 @@ def _laws(ledger: _Ledger, op: Operator) -> Failed | None:
     return None
 
 
-def _keeps_invariant(ledger: _Ledger, op: Operator, on_y: Tuple) -> Failed | None:
+def _keeps_invariant(ledger: Ledger, op: Operator, on_y: Tuple) -> Failed | None:
     """The invariant holds for one datum, and each further one keeps it."""
     claim = ledger.claim
     assert claim.data is not None
@@ -367,7 +372,7 @@ def _hold(conditions: Tuple, meaning: Meaning, assumptions: Tuple, limits: Limit
     return verdict
 
 
-def _by_induction(ledger: _Ledger, op: Operator) -> Failed | None:
+def _by_induction(ledger: Ledger, op: Operator) -> Failed | None:
     """Associativity where y and z are results of runs from e: op(x, f(y; d)) = f(op(x, y); d), and op(e, g) = g."""
     claim, e = ledger.claim, ledger.claim.identity
     assert e is not None
@@ -386,7 +391,7 @@ def _by_induction(ledger: _Ledger, op: Operator) -> Failed | None:
     return _needs(ledger.equal("associative", left, right, (*on_y, *claim.assumes)), "associative")
 
 
-def _right_side(ledger: _Ledger, op: Operator) -> Failed | None:
+def _right_side(ledger: Ledger, op: Operator) -> Failed | None:
     """Enter the right identity if it holds; without it the claim stands as left only."""
     claim, e = ledger.claim, ledger.claim.identity
     if e is None:
@@ -416,7 +421,7 @@ def prove_unit(op: Operator, e: Tuple) -> bool:
         return False
 
 
-def _finish(ledger: _Ledger, op: Operator) -> Discharged:
+def _finish(ledger: Ledger, op: Operator) -> Discharged:
     claim = ledger.claim
     right = "right_identity" in ledger.proofs
     kind: Kind = "none" if claim.identity is None else "two-sided" if right else "left"
@@ -425,7 +430,7 @@ def _finish(ledger: _Ledger, op: Operator) -> Discharged:
     return Discharged(claim, kind, commutative, tuple(ledger.proofs.items()))
 
 
-def _commuting(ledger: _Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool | None:
+def _commuting(ledger: Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool | None:
     """Enter whether the operator commutes, as far as that is known."""
     claim = ledger.claim
     if not on_x:
@@ -439,7 +444,7 @@ def _commuting(ledger: _Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool 
         return False
     if found is None:
         x, y = map(op.operands, "xy")
-        few = _Ledger(claim, ledger.limits.at_most(rlimit=3_000_000, seconds=1.0), ledger.proofs)
+        few = Ledger(claim, ledger.limits.at_most(rlimit=3_000_000, seconds=1.0), ledger.proofs)
         return True if isinstance(few.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
     if ledger.signs:
         x, y = map(op.operands, "xy")
@@ -451,7 +456,7 @@ def _commuting(ledger: _Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool 
 # Lifted claims.
 
 
-def _lifted(ledger: _Ledger, lift: Lift) -> Discharged | Failed:
+def _lifted(ledger: Ledger, lift: Lift) -> Discharged | Failed:
     claim, update = ledger.claim, ledger.claim.update
     op = Operator(lift.operator, lift.types, update.meaning)
     act = Operator(lift.apply, update.types, update.meaning)

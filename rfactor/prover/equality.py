@@ -186,10 +186,15 @@ def _without_overflow(
     """
     flags = [var for var in sampling.used([*left, *right]) if var.type.is_bool]
     limiting = any(isinstance(n, Op) and n.op in ("%", "min", "max") for e in (*left, *right) for n in walk(e))
-    if not limiting or not 0 < len(flags) <= _FLAGS:
-        unbounded = without_overflow([*left, *right], assumptions)
-        return None if unbounded is None or not unbounded.ranges else _over_integers(unbounded, len(left), limits)
-    return _by_choices(left, right, assumptions, flags, limits)
+    choosing = limiting and 0 < len(flags) <= _FLAGS
+    unbounded = without_overflow([*left, *right], assumptions)
+    if unbounded is not None and unbounded.ranges and (not choosing or unbounded.exact):
+        # Soon proved for all choices at once, or for each.
+        soon = limits.at_most(rlimit=_UNDIVIDED) if choosing else limits
+        method = _over_integers(unbounded, len(left), soon)
+        if method is not None:
+            return method
+    return _by_choices(left, right, assumptions, flags, limits) if choosing else None
 
 
 def _by_choices(
@@ -198,13 +203,15 @@ def _by_choices(
     """A proof over unbounded integers, for each choice of the flags where there is none for all."""
     unbounded = without_overflow([*left, *right], assumptions)
     if unbounded is not None:
-        easy = limits.at_most(cases=_EASY)
         half = len(left)
+        if not flags:
+            return _over_integers(unbounded, half, limits)
         sides = unbounded.exprs[:half], unbounded.exprs[half:]
-        method = prove_by_cases(*sides, Meaning.MATH, unbounded.assumptions, easy) if flags else None
-        if method is None and not flags:
-            method = _over_integers(unbounded, half, limits)
-        if method is not None or not flags:
+        known = (*unbounded.assumptions, *unbounded.ranges)
+        if not without_equal_sums(list(zip(*sides, strict=True)), Meaning.MATH, known):
+            return "order"
+        method = prove_by_cases(*sides, Meaning.MATH, unbounded.assumptions, limits.at_most(cases=_EASY))
+        if method is not None:
             return method
     if not flags or limits.expired:
         return None

@@ -156,10 +156,10 @@ class _Facts:
 
     def is_nonnegative(self, value: Polynomial) -> bool:
         """Whether every term shows that the value is not below zero."""
-        return all(
-            coefficient > 0 and all(power % 2 == 0 or atom in self.nonnegative for atom, power in monomial)
-            for monomial, coefficient in value.items()
-        )
+        return all(self.is_nonnegative_term(monomial, coefficient) for monomial, coefficient in value.items())
+
+    def is_nonnegative_term(self, monomial: Monomial, coefficient: Number) -> bool:
+        return coefficient > 0 and all(power % 2 == 0 or atom in self.nonnegative for atom, power in monomial)
 
     def at_most(self, low: Key, high: Key) -> bool:
         """Whether low <= high is known."""
@@ -167,8 +167,10 @@ class _Facts:
             return True
         self.count(1)
         difference = _EXACT.add(dict(high), dict(low), -1)
-        return self.is_nonnegative(difference) or any(
-            self.is_nonnegative(_EXACT.add(difference, known, -1)) for known in self.differences
+        open_ = [m for m, coefficient in difference.items() if not self.is_nonnegative_term(m, coefficient)]
+        return not open_ or any(
+            all(m in known for m in open_) and self.is_nonnegative(_EXACT.add(difference, known, -1))
+            for known in self.differences
         )
 
     def reduced(self, parts: Iterable[frozenset[Key]]) -> Lattice:

@@ -9,7 +9,7 @@ and a model is a hint that callers confirm by evaluation. The only file that imp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -45,6 +45,9 @@ class GaveUp:
 
 Outcome = Sat | Unsat | GaveUp
 
+_PLAIN, _PLAIN_INTEGERS = 30_000, 500_000
+"""Resource units for the plain solver where another is asked after it: of anything, of unbounded integers."""
+
 
 class _NoTerm(Exception):
     """An expression that has no term: a call of a Func."""
@@ -66,20 +69,17 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
 
 
 def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: bool) -> Outcome:
-    # A context of its own makes the answer a function of the query alone, and costs 2 ms.
+    # A context of its own makes the answer a function of the query alone, and costs 1 ms.
     context = z3.Context()
     terms = LinearTerms(context, meaning) if linear and meaning is Meaning.WRAP else Terms(context, meaning)
-    solver = z3.Solver(ctx=context)
-    solver.set("rlimit", limits.rlimit)
-    # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it.
-    solver.set("ctrl_c", False)
-    seconds = limits.remaining()
-    if seconds is not None:
-        solver.set("timeout", max(1, int(seconds * 1000)))
     try:
-        for condition in [*map(terms.term, conditions), *terms.ranges]:
-            z3.Z3_solver_assert(context.ref(), solver.solver, condition.ast)
-        answer = solver.check()
+        terms.spelt_out = not _divides_remainders(conditions)
+        claims = [*map(terms.term, conditions)]
+        reals = any(map(z3.is_real, terms.variables.values()))
+        for solver, rlimit in _solvers(context, meaning, linear, reals, limits.rlimit):
+            answer = _checked(solver, [*claims, *terms.ranges], limits, rlimit)
+            if answer != z3.unknown:
+                break
     except _NoTerm as error:
         return GaveUp(str(error))
     except z3.Z3Exception as error:
@@ -92,8 +92,62 @@ def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear:
     return GaveUp(f"the solver gave up: {solver.reason_unknown()}")
 
 
+def _solvers(context: Any, meaning: Meaning, linear: bool, reals: bool, rlimit: int) -> Iterator[tuple[Any, int]]:
+    """Solvers in the order in which they are asked, each with its resource units.
+
+    The plain one costs less to set up than most answers take, and is as quick on integers; of sums of machine integers
+    it looks at all parts at once. The other one chooses a strategy for the query, which products and bits need.
+    """
+    machine = meaning is Meaning.WRAP
+    if not reals or linear:
+        plain = z3.SimpleSolver(ctx=context)
+        if linear and machine and not reals:
+            plain.set("smt.relevancy", 0)
+            yield plain, rlimit
+            return
+        first = _PLAIN if machine or reals else _PLAIN_INTEGERS
+        yield plain, min(first, rlimit)
+        if rlimit <= first:
+            return
+    yield z3.Solver(ctx=context), rlimit
+
+
+def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int) -> Any:
+    """What the solver says of the terms within the limits."""
+    solver.set("rlimit", rlimit)
+    # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it.
+    solver.set("ctrl_c", False)
+    seconds = limits.remaining()
+    if seconds is not None:
+        solver.set("timeout", max(1, int(seconds * 1000)))
+    for condition in conditions:
+        z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, condition.ast)
+    return solver.check()
+
+
 def _has_no_term(node: Expr) -> bool:
     return isinstance(node, Const) and isinstance(node.value, float) and not math.isfinite(node.value)
+
+
+def _literal_divisor(node: Expr) -> int | None:
+    """The literal but 0, 1 and -1 of which an integer has the quotient or remainder."""
+    if not isinstance(node, Op) or node.op not in ("//", "%") or not node.type.is_int:
+        return None
+    divisor = node.args[1]
+    return int(divisor.value) if isinstance(divisor, Const) and abs(divisor.value) > 1 else None
+
+
+def _divides_remainders(conditions: Sequence[Expr]) -> bool:
+    """Whether sums and products of remainders are divided: the solver's own rules take the inner ones away."""
+    divisions = {node for condition in conditions for node in walk(condition) if _literal_divisor(node) is not None}
+    return any(_has_remainder(node.children[0]) for node in divisions)
+
+
+def _has_remainder(expr: Expr) -> bool:
+    """Whether it is a remainder, or made of one by adding and multiplying."""
+    if not isinstance(expr, Op):
+        return False
+    return expr.op == "%" or (expr.op in ("+", "-", "*", "neg") and any(map(_has_remainder, expr.args)))
 
 
 def _value(term: Any) -> Value:
@@ -118,6 +172,8 @@ class Terms:
         self.variables: dict[str, Any] = {}
         self.ranges: list[Any] = []
         self.functions: dict[tuple[object, ...], Any] = {}
+        self.spelt_out = True
+        """Whether quotients by literals are variables, where integers are unbounded."""
 
     def term(self, expr: Expr) -> Any:
         found = self.memo.get(expr)
@@ -167,12 +223,24 @@ class Terms:
         if operand.is_bool:
             return _BOOL[expr.op](*args)
         if operand.is_float or self.meaning is Meaning.MATH:
+            divisor = _literal_divisor(expr) if self.spelt_out else None
+            if divisor is not None:
+                return self.divided_by(divisor, args[0])[expr.op == "%"]
             rule = _EXACT.get(expr.op)
             if expr.op == "~":
                 top = operand.max if operand.code == "uint" else -1
                 return self.constant(operand, top) - args[0]
             return self.uninterpreted(expr.type, (expr.op, operand), expr.args) if rule is None else rule(*args)
         return _WRAP[expr.op](operand.code == "int", *args)
+
+    def divided_by(self, divisor: int, value: Any) -> tuple[Any, Any]:
+        """Quotient and remainder by a literal but 0, 1 and -1: value = divisor * quotient + remainder, 0 <= remainder <
+        |divisor|. The solver takes longer with divisions of its own.
+        """
+        quotient = z3.Const(f"quotient {value.get_id()} {divisor}", z3.IntSort(self.context))
+        rest = value - divisor * quotient
+        self.ranges += [rest >= 0, rest < abs(divisor)]
+        return quotient, rest
 
     def uninterpreted(self, result: Type, description: tuple[object, ...], args: tuple[Expr, ...]) -> Any:
         """A function about which only congruence is known."""
@@ -282,16 +350,16 @@ class LinearTerms(Terms):
         return self.atom(expr, self.uninterpreted(type_, description, args), low, high)
 
     def divided(self, expr: Op, operand: Expr, divisor: int) -> Sum:
-        """Quotient or remainder by a literal: operand = divisor * quotient + remainder, 0 <= remainder < |divisor|."""
+        """Quotient or remainder by a literal."""
         if divisor == 0:
             return Sum({}, 0)
         if abs(divisor) == 1:
             return plus(Sum({}, 0), self.sum(operand), divisor, expr.type) if expr.op == "//" else Sum({}, 0)
         low, high = int(expr.type.min), int(expr.type.max)
         value = self.term(operand)
-        quotient = z3.Const(f"quotient {value.get_id()} {divisor}", z3.IntSort(self.context))
+        quotient, remainder = self.divided_by(divisor, value)
         part = self.atom(("//", value.get_id(), divisor), quotient, low, high)
-        rest = self.atom(("%", value.get_id(), divisor), value - divisor * quotient, 0, abs(divisor) - 1)
+        rest = self.atom(("%", value.get_id(), divisor), remainder, 0, abs(divisor) - 1)
         return part if expr.op == "//" else rest
 
     def value(self, total: Sum, type_: Type) -> Any:

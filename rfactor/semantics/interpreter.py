@@ -149,8 +149,12 @@ class _Run:
             yield from self.iterations(inner, {**env, name: at})
 
 
-def _parameters(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: Mapping[str, Value]) -> dict[str, Value]:
-    """The scalars given, and the box of every image."""
+def environment(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: Mapping[str, Value]) -> dict[str, Value]:
+    """The scalars given, and the box of every image, by name.
+
+    Raises `BufferError` where an image is missing or does not fit its declaration, `AlgorithmError` where a parameter
+    is missing.
+    """
     parameters = dict(given)
     for image in algorithm.images:
         if image.name not in inputs:
@@ -188,7 +192,7 @@ def interpret(
         functions,
         {name: tuple(_stage(f, definition) for definition in f.stages) for name, f in functions.items()},
         inputs,
-        _parameters(algorithm, inputs, parameters),
+        environment(algorithm, inputs, parameters),
     )
     results: dict[str, tuple[np.ndarray, ...]] = {}
     for name, box in boxes.items():

@@ -19,7 +19,8 @@ from rfactor.ir.types import Type
 
 Read = Callable[[str, int, tuple[int, ...]], Value]
 """The value of component `index` of the function or image `name` at a point: `read(name, index, point)`."""
-_Rule = Callable[..., Value]
+Rule = Callable[..., Value]
+"""From the values of operands to the value of an operation."""
 
 
 def rounded(type: Type, value: float | int) -> float:
@@ -72,7 +73,7 @@ def _divided(a: float, b: float) -> float:
         return float(np.float64(a) / np.float64(b))
 
 
-_COMPARISONS: dict[str, _Rule] = {
+_COMPARISONS: dict[str, Rule] = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
     ">": lambda a, b: a > b,
@@ -84,7 +85,7 @@ _COMPARISONS: dict[str, _Rule] = {
     "not": lambda a: not a,
     "select": lambda c, a, b: a if c else b,
 }
-_BOOLEANS: dict[str, _Rule] = {
+_BOOLEANS: dict[str, Rule] = {
     "min": lambda a, b: a and b,
     "max": lambda a, b: a or b,
     "&": lambda a, b: a and b,
@@ -92,7 +93,7 @@ _BOOLEANS: dict[str, _Rule] = {
     "^": lambda a, b: a != b,
     "~": lambda a: not a,
 }
-_FLOATS: dict[str, _Rule] = {
+_FLOATS: dict[str, Rule] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -102,7 +103,7 @@ _FLOATS: dict[str, _Rule] = {
     "min": _least,
     "max": lambda a, b: -_least(-a, -b),
 }
-_INTEGERS: dict[str, _Rule] = {
+_INTEGERS: dict[str, Rule] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -119,9 +120,9 @@ _INTEGERS: dict[str, _Rule] = {
 }
 
 
-def _rule(expr: Op) -> _Rule:
-    """What `expr.op` does to the values of its operands."""
-    op, type_ = expr.op, expr.type
+def rule_of(expr: Op) -> Rule:
+    """What `expr.op` does to the values of its operands, one lane each."""
+    op, type_ = expr.op, expr.type.element
     if op == "cast":
         return lambda a: to_type(type_, a)
     if op in _COMPARISONS:
@@ -138,10 +139,10 @@ def _rule(expr: Op) -> _Rule:
     return lambda *args: type_.wrap(int(whole(*args)))
 
 
-def _intrinsic(expr: Call) -> _Rule:
+def intrinsic_of(expr: Call) -> Rule:
     """Intrinsics are the array evaluator's: there is one routine for each."""
-    arguments = tuple(Var(arg.type, f"a{i}") for i, arg in zip(range(len(expr.args)), expr.args, strict=True))
-    call = Call(expr.type, expr.name, arguments)
+    arguments = tuple(Var(arg.type.element, f"a{i}") for i, arg in zip(range(len(expr.args)), expr.args, strict=True))
+    call = Call(expr.type.element, expr.name, arguments)
 
     def rule(*values: Value) -> Value:
         env = {var.name: np.array([value], dtype_of(var.type)) for var, value in zip(arguments, values, strict=True)}
@@ -158,7 +159,7 @@ class Program:
     size: int
     constants: tuple[tuple[int, Value], ...]
     variables: tuple[tuple[int, str], ...]
-    steps: tuple[tuple[int, _Rule | None, str, int, tuple[int, ...]], ...]
+    steps: tuple[tuple[int, Rule | None, str, int, tuple[int, ...]], ...]
     """Slot, rule, and for a read (no rule) the name and component; the slots of the operands."""
     results: tuple[int, ...]
 
@@ -180,7 +181,7 @@ def program(exprs: Sequence[Expr]) -> Program:
     slots: dict[Expr, int] = {}
     constants: list[tuple[int, Value]] = []
     names: list[tuple[int, str]] = []
-    steps: list[tuple[int, _Rule | None, str, int, tuple[int, ...]]] = []
+    steps: list[tuple[int, Rule | None, str, int, tuple[int, ...]]] = []
     for expr in exprs:
         for node in walk(expr):
             if node in slots:
@@ -192,9 +193,9 @@ def program(exprs: Sequence[Expr]) -> Program:
             elif isinstance(node, Var):
                 names.append((slot, node.name))
             elif isinstance(node, Op):
-                steps.append((slot, _rule(node), "", 0, operands))
+                steps.append((slot, rule_of(node), "", 0, operands))
             elif isinstance(node, Call):
-                rule = _intrinsic(node) if node.kind == "intrinsic" else None
+                rule = intrinsic_of(node) if node.kind == "intrinsic" else None
                 steps.append((slot, rule, node.name, node.index, operands))
             elif isinstance(node, Print):
                 steps.append((slot, lambda value, *rest: value, "", 0, operands))

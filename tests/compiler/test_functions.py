@@ -278,6 +278,25 @@ def test_what_is_required_is_checked_on_entry() -> None:
         hl.require(n, 7)
 
 
+def test_a_pipeline_requires_what_it_is_told() -> None:
+    x, f, n = hl.Var("x"), hl.Func("f"), hl.Param(hl.Int(32), "n", 3)
+    f[x] = x
+    pipeline = hl.Pipeline(f)
+    assert np.asarray(pipeline.realize([2])).tolist() == [0, 1]
+    pipeline.add_requirement(n > 2, "n was", n)
+    assert np.asarray(pipeline.realize([2])).tolist() == [0, 1]
+    n.set(1)
+    with pytest.raises(BufferError, match=r"required that n.* > 2 n was 1"):
+        pipeline.realize([2])
+    assert np.asarray(f.realize([2])).tolist() == [0, 1]
+    assert [one.name for one in pipeline.infer_arguments()] == [n.name()]
+    for wrong in (x > 3, f[0] > 3):
+        with pytest.raises(NotImplementedError, match=r"add_requirement of .*only of parameters"):
+            pipeline.add_requirement(wrong)
+    with pytest.raises(TypeMismatch, match="not bool"):
+        pipeline.add_requirement(n)
+
+
 def test_what_is_undefined_is_not_calculated_with() -> None:
     x, f = hl.Var("x"), hl.Func("f")
     with pytest.raises(NotImplementedError, match=r"undef in the pure definition of .*: it is undef as a whole"):

@@ -158,6 +158,41 @@ def test_what_is_not_there_yet_says_so() -> None:
         hl.colour  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: hl.cast(3, x), r"cast takes a type first, as in cast\(Int\(32\), …\), not 3"),
+        (lambda: hl.saturating_cast("u8", x), "saturating_cast takes a type first"),
+        (lambda: hl.reinterpret(x, x), "reinterpret takes a type first"),
+        (lambda: hl.undef(32), "undef takes a type first"),
+        (lambda: hl.Param("x"), "Param takes a type first"),
+        (lambda: hl.ImageParam("x", 2), "ImageParam takes a type first"),
+        (lambda: hl.ImageParam(hl.Int(32), "x"), "a number of dimensions and a name, not 'x' second"),
+        (lambda: hl.Var(3), r"Var takes a name, as in Var\('x'\), or nothing, not 3"),
+    ],
+)
+def test_what_is_no_type_and_no_name_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_a_pure_definition_has_a_variable_a_dimension() -> None:
+    f = hl.Func("f")
+    with pytest.raises(hl.Error, match="must be distinct; x is there twice"):
+        f[x, x] = 1
+    with pytest.raises(hl.Error, match="first defined at 0"):
+        f[x, 0] = 1
+    f[x, y] = x + y
+    f[x, x] = 5
+    assert np.asarray(f.realize([2, 2])).tolist() == [[5, 1], [1, 5]]
+
+
+def test_a_domain_of_any_dimensions_can_be_printed() -> None:
+    assert str(hl.RDom([(0, 3), (1, 4)], "d")) == "RDom(d.x(0, 3), d.y(1, 4))"
+    assert str(hl.RDom([(0, 3)], "e")) == "e.x"
+    assert repr(hl.RDom()) == "RDom()"
+
+
 def test_every_public_name_can_be_imported() -> None:
     for name in hl._HOME:
         assert getattr(hl, name) is not None
@@ -187,8 +222,8 @@ def test_whole_powers_are_products() -> None:
 def test_methods_that_are_not_there_yet_say_so() -> None:
     f = hl.Func("f")
     f[x] = x
-    with pytest.raises(NotImplementedError, match=r"Func\.memoize is not there yet"):
-        f.memoize()
+    with pytest.raises(NotImplementedError, match=r"Func\.define_extern is not there yet"):
+        f.define_extern("g", [], hl.Int(32), 1)
     with pytest.raises(AttributeError):
         f.colour  # noqa: B018
 

@@ -399,3 +399,26 @@ def test_hints_are_checked() -> None:
         f.prefetch(hl.Func("h"), y, y)
     with pytest.raises(ScheduleError, match=r"f: partition\(c\): the stage has no such loop"):
         f.partition(c)
+
+
+def test_a_level_may_be_set_after_functions_were_placed_by_it() -> None:
+    x, y, f, g, h = hl.Var("x"), hl.Var("y"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+    g[x, y] = x + y
+    h[x, y] = g[x, y] * 2
+    f[x, y] = h[x, y] + h[x, y + 1]
+    level, storage = hl.LoopLevel(), hl.LoopLevel()
+    g.compute_at(level)
+    h.compute_at(level).store_at(storage)
+    level.set(hl.LoopLevel(f, y, 0))
+    storage.set(hl.LoopLevel.root())
+    want = np.add.outer(np.arange(3), np.arange(4)) * 4 + 2
+    assert np.asarray(f.realize([4, 3])).tolist() == want.tolist()
+    assert level.stage_index() == 0
+    assert g.level == hl.LoopLevel(f, y).level
+    level.set(hl.LoopLevel.root())
+    assert np.asarray(f.realize([4, 3])).tolist() == want.tolist()
+    assert g.level == hl.LoopLevel.root().level
+    with pytest.raises(ScheduleError, match="takes another LoopLevel"):
+        level.set(f)
+    with pytest.raises(ScheduleError, match="or a LoopLevel, not 3"):
+        g.compute_at(3, y)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.cli.programs import Program
-from rfactor.cli.table1 import programs
+from rfactor.bench.program import Program
+from rfactor.bench.table1 import programs
 
 PROGRAMS = {program.title: program for program in programs(1 << 12)}
 

@@ -269,3 +269,18 @@ def test_a_parameter_is_no_variable_of_the_same_name() -> None:
     f[x] = p + x
     with pytest.raises(AlgorithmError, match="both a pure variable and a parameter"):
         f.realize([4])
+
+
+def test_less_may_be_asked_for_than_is_computed() -> None:
+    x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
+    f[x, y] = x + 10 * y
+    f.bound(x, 0, 8).bound_extent(y, 4).unroll(y)
+    want = np.add.outer(10 * np.arange(3), np.arange(5))
+    given = f.realize([5, 3])
+    assert (given.width(), given.height()) == (5, 3)
+    assert np.asarray(given).tolist() == want.tolist()
+    assert np.asarray(f.realize([8, 4])).shape == (4, 8)
+    with pytest.raises(BufferError, match="is bounded to 0 to 7"):
+        f.realize([9, 4])
+    with pytest.raises(BufferError, match="is computed from 0 to 7"):
+        f.realize(np.zeros((4, 5), np.int32))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler.pipeline import loop_nest
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule
 from rfactor.errors import ScheduleError
@@ -115,10 +116,16 @@ def test_tile_is_two_splits_and_a_reorder() -> None:
     assert order(g.stages[0].schedule) == ["xi", "yi", "x", "y"]
 
 
-def test_a_function_with_updates_is_not_inlined() -> None:
-    f, _ = column_sums()
-    with pytest.raises(ScheduleError, match="has updates, so it cannot be inlined"):
-        f.compute_inline()
+def test_a_function_with_updates_that_is_to_be_inlined_is_computed_where_it_would_be_by_default() -> None:
+    values = []
+    for place in ("", "compute_inline"):
+        f, _ = column_sums()
+        g = hl.Func("g")
+        g[x] = f[x] + f[x + 1]
+        if place:
+            f.compute_at(g, x).compute_inline()
+        values.append((loop_nest([g]).replace("$1", ""), np.array(g.realize([3])).tolist()))
+    assert values[0] == values[1]
 
 
 def test_a_producer_is_computed_around_all_its_uses() -> None:

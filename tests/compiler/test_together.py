@@ -142,10 +142,10 @@ def test_what_is_given_is_checked() -> None:
     f, g = pair()
     with pytest.raises(ScheduleError, match="two functions, not of two stages of one"):
         f.compute_with(f, y)
-    with pytest.raises(NotImplementedError, match="alignment"):
-        f.compute_with(g, y, "start")
+    with pytest.raises(NotImplementedError, match=r"AlignStart.* are not aligned"):
+        f.compute_with(g, y, hl.LoopAlignStrategy.AlignStart)
     h = both(f, g)
-    g.compute_with(f, "z")
+    g.compute_with(f, "z", hl.LoopAlignStrategy.Auto)
     with pytest.raises(ScheduleError, match=r"no such loop; it has y, x \(outermost first\)"):
         h.realize([3, 3])
 

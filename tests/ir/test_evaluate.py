@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from rfactor.ir.evaluate import as_array, evaluate, evaluate_scalar
-from rfactor.ir.expr import Op, Var, apply, cast, select
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_scalar, to_value
+from rfactor.ir.expr import Op, Var, apply, cast, const, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
+from rfactor.ir.simplify import fold
 from rfactor.ir.types import BOOL, BY_NAME, F32, F64, I8, SCALARS, U8
 
 EDGES = {I8: [-128, -127, -7, -2, -1, 0, 1, 2, 5, 7, 8, 9, 126, 127], U8: [0, 1, 2, 5, 7, 8, 9, 127, 128, 254, 255]}
@@ -53,6 +54,28 @@ def test_binary_operations_wrap_the_exact_result(type_, op):
     result = evaluate(apply(op, Var(type_, "a"), Var(type_, "b")), env)
     assert result.tolist() == [type_.wrap(ORACLE[op](a, b, type_)) for a, b in pairs]
     assert result.dtype == env["a"].dtype
+
+
+@pytest.mark.parametrize("type_", [I8, U8])
+@pytest.mark.parametrize("op", ["//", "%"])
+def test_division_by_one_number_is_that_by_many(type_, op):
+    many = as_array(type_, EDGES[type_])
+    for b in EDGES[type_]:
+        result = evaluate(apply(op, Var(type_, "a"), Var(type_, "b")), {"a": many, "b": as_array(type_, [b])})
+        assert result.tolist() == [type_.wrap(ORACLE[op](a, b, type_)) for a in EDGES[type_]], b
+        assert result.dtype == many.dtype
+
+
+@pytest.mark.parametrize("type_", [t for t in SCALARS if t.is_int])
+def test_folded_literals_are_what_arrays_of_them_give(type_):
+    values = [type_.min, type_.min + 1, 0, 1, 3, type_.max - 1, type_.max]
+    operations = ("+", "-", "*", "min", "max", "<", "<=", ">", ">=", "==", "!=")
+    for a, b in itertools.product(values, repeat=2):
+        env = {"a": as_array(type_, [a]), "b": as_array(type_, [b])}
+        for op in operations:
+            folded = fold(apply(op, const(type_, a), const(type_, b)))
+            wanted = evaluate(apply(op, Var(type_, "a"), Var(type_, "b")), env)
+            assert folded == const(folded.type, to_value(wanted[0])), (a, op, b)
 
 
 @pytest.mark.parametrize("type_", [I8, U8])

@@ -12,9 +12,13 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F16, F32, I8, I32, I64, U8, Type
 from rfactor.ir.update import Update
+from rfactor.matcher import lift
+from rfactor.matcher.lift import Lifter
 from rfactor.matcher.recall import Likeness, Memory
 from rfactor.matcher.solve import Solver, late_tiers, quick_tiers
+from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Unknown
 
 
 def update(text: str, type_: Type = I32) -> Update:
@@ -70,3 +74,51 @@ def test_a_false_memory_is_not_believed() -> None:
     again = solver(memory).solve(update("x + p*q", I8), thorough=False)
     assert again is not None
     assert str(again.proved.claim.operator[0]) == "x0 + y0"  # type: ignore[index]
+
+
+def saturating(type_: Type) -> Update:
+    low, high = type_.min, type_.max
+    return update(
+        f"select(a > 0 and x > {high} - a, {high}, select(a < 0 and x < {low} - a, {low}, x + a))",
+        type_,
+    )
+
+
+def test_what_was_found_for_64_bits_is_tried_at_8_and_leaves_the_search_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = Memory()
+    wide, narrow = saturating(I64), saturating(I8)
+    assert Lifter(solver(memory)).lift(wide) is not None
+    likeness = Likeness.of(narrow)
+    recalled = memory.recall(narrow, likeness, "lifted")
+    assert recalled is not None
+    asked: list[tuple[Claim, Limits]] = []
+
+    def given_up(claim: Claim, limits: Limits) -> Discharged | Failed:
+        """Recalled claims take more than they may."""
+        asked.append((claim, limits))
+        if len(asked) == 1:
+            return Failed("action", Unknown("the solver gave up"))
+        return discharge(claim, limits)
+
+    monkeypatch.setattr(lift, "discharge", given_up)
+    found = Lifter(solver(memory)).lift(narrow)
+    assert found is not None
+    assert found.claim.update == narrow
+    first, limits = asked[0]
+    assert first == recalled[1]
+    assert limits.rlimit < Limits().rlimit, "a recalled claim may take as much as a search"
+    assert len(asked) > 1
+
+
+def test_what_was_found_for_64_bits_is_proved_again_at_8() -> None:
+    memory = Memory()
+    assert Lifter(solver(memory)).lift(saturating(I64)) is not None
+    recalled = memory.recall(saturating(I8), Likeness.of(saturating(I8)), "lifted")
+    found = Lifter(solver(memory)).lift(saturating(I8))
+    assert recalled is not None
+    assert found is not None
+    assert found.claim == recalled[1]
+    assert found.claim.lift is not None
+    assert I8 in found.claim.lift.types

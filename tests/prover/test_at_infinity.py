@@ -9,8 +9,10 @@ from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import F64
 from rfactor.matcher.check import check
 from rfactor.prover.at_infinity import extends, infinite_components
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Ledger, Lift, discharge
 from rfactor.prover.defined import conditions
+from rfactor.prover.limits import DEFAULT
+from rfactor.prover.verdict import Proven
 
 TYPES = {f"{letter}{i}": F64 for letter in "xy" for i in range(2)} | {"a": F64}
 
@@ -91,3 +93,13 @@ def test_a_divisor_that_is_evidently_positive_is_no_condition() -> None:
         "exp(x0) + y0",
     ):
         assert asked(other)
+
+
+def test_what_holds_for_one_infinity_and_not_for_the_other_is_not_entered() -> None:
+    update = parse_update("max(x0, a)", F64, {}, (), Meaning.WRAP)
+    ledger = Ledger(Claim(update, read("max(x0, y0)"), None, read("select(a > 0, inf, -inf)")), DEFAULT)
+    left, right = read("x0 + max(y0, 0.0) - max(y0, 0.0)"), read("x0")
+    assert not isinstance(ledger.equal("right_identity", left, right), Proven)
+    assert "right_identity" not in ledger.proofs
+    assert isinstance(ledger.equal("right_identity", read("max(x0, y0)"), read("max(y0, x0)")), Proven)
+    assert "right_identity" in ledger.proofs

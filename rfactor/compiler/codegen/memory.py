@@ -5,18 +5,20 @@ A lane whose predicate is false touches no memory. Lanes of one address are stor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
 from rfactor.compiler.codegen.lanes import Pattern, pattern, shared
+from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.lower.in_place import in_place, own_loads
-from rfactor.ir.expr import Const, Expr, walk
+from rfactor.ir.expr import Const, Expr, Op, walk
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I64, Type
-from rfactor.native.emit import Emitter, convert, declare, mangled, shuffle, splat
+from rfactor.native.emit import Emitter, Place, convert, declare, freeze, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memory_type
 
 _WIDEST_STRIDE = 4
@@ -34,8 +36,8 @@ class Array:
 class Memory:
     """Emits the loads and stores of one function."""
 
-    def __init__(self, builder: Builder, arrays: Mapping[str, Array]) -> None:
-        self.builder, self.arrays = builder, arrays
+    def __init__(self, builder: Builder, arrays: Mapping[str, Array], places: Places) -> None:
+        self.builder, self.arrays, self.places = builder, arrays, places
 
     def load(self, load: Load, emitter: Emitter) -> LLVMValue:
         """The elements of a load; lanes whose predicate is false are zero."""
@@ -83,7 +85,7 @@ class Memory:
         type = store.value.type
         if type.lanes > 1 or _condition(store.predicate) is not True:
             return False
-        address = self._address(self.arrays[store.buffer], emitter.emit(store.index))
+        address = self._at(self.arrays[store.buffer], store.index, emitter)
         change = in_place(store) if type.is_int and not type.is_bool else None
         name = None if change is None else _IN_PLACE.get(change.op)
         if change is not None and name is not None:
@@ -122,27 +124,25 @@ class Memory:
         array, type = self.arrays[load.buffer], load.type
         index, lanes = _plain(load.index), load.type.lanes
         if lanes == 1:
-            return self._dense_load(array, type, emitter.emit(index), None)
+            return self._dense_load(type, self._at(array, index, emitter), None)
         if isinstance(index, Ramp) and isinstance(index.stride, Const):
             stride = int(index.stride.value)
-            base = emitter.emit(index.base)
             if stride == 1:
-                return self._dense_load(array, type, base, mask)
+                return self._dense_load(type, self._at(array, index.base, emitter), mask)
             if stride == -1:
-                first = self.builder.sub(base, base.type(lanes - 1))
-                return self._reversed(self._dense_load(array, type, first, self._reversed(mask)))
+                first = self._at(array, index.base, emitter, 1 - lanes)
+                return self._reversed(self._dense_load(type, first, self._reversed(mask)))
             if 1 < stride <= _WIDEST_STRIDE and mask is None and lanes >= stride:
-                return self._strided_load(array, type, base, stride)
+                return self._strided_load(array, index.base, stride, type, emitter)
         if isinstance(index, Broadcast) and mask is None:
-            one = self._dense_load(array, type.element, emitter.emit(index.value), None)
+            one = self._dense_load(type.element, self._at(array, index.value, emitter), None)
             return splat(self.builder, one, lanes)
         lanes_of = pattern(index) if mask is None and index.type.element == I64 else None
         if lanes_of is not None and (taken := self._patterned_load(array, type, lanes_of, emitter)) is not None:
             return taken
         return self._gather(type, self._addresses(array, index, emitter), mask)
 
-    def _dense_load(self, array: Array, type: Type, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
-        address = self._address(array, index)
+    def _dense_load(self, type: Type, address: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         if mask is None:
             raw = self.builder.load(address, align=_bytes(type), typ=memory_type(type))
             return self._from_memory(type, raw)
@@ -164,12 +164,12 @@ class Memory:
             return convert(self.builder, word, type, call)
         return self.builder.bitcast(call, llvm_type(type))
 
-    def _strided_load(self, array: Array, type: Type, base: LLVMValue, stride: int) -> LLVMValue:
+    def _strided_load(self, array: Array, base: Expr, stride: int, type: Type, emitter: Emitter) -> LLVMValue:
         """`stride` dense loads that end with the last element, nothing beyond; then the wanted lanes are picked."""
         lanes = type.lanes
         last = (lanes - 1) * stride + 1 - lanes
         starts = [piece * lanes for piece in range(stride - 1)] + [last]
-        pieces = [self._dense_load(array, type, self.builder.add(base, base.type(start)), None) for start in starts]
+        pieces = [self._dense_load(type, self._at(array, base, emitter, start), None) for start in starts]
         result = pieces[0]
         for piece, start, vector in zip(range(stride), starts, pieces, strict=True):
             # Lane k of the result comes from the piece that holds element k * stride; other lanes stay as they are.
@@ -198,10 +198,10 @@ class Memory:
                 )
             return result
 
-        base, dense = emitter.emit(lanes.base), type.with_lanes(count)
+        base, dense = self._at(array, lanes.base, emitter), type.with_lanes(count)
         word = ir.IntType(64)
         starts = chosen([word(first) for first, _ in spans]), chosen([word(last + 1 - count) for _, last in spans])
-        pieces = [self._dense_load(array, dense, self.builder.add(base, start), None) for start in starts]
+        pieces = [self._dense_load(dense, self._address(Array(base, array.type), start), None) for start in starts]
         return chosen(
             [
                 shuffle(
@@ -220,25 +220,21 @@ class Memory:
         array = self.arrays[store.buffer]
         index, type = _plain(store.index), store.value.type
         if type.lanes == 1:
-            self._dense_store(array, type, emitter.emit(index), value, None)
+            self._dense_store(type, self._at(array, index, emitter), value, None)
             return
         if isinstance(index, Ramp) and isinstance(index.stride, Const) and index.stride.value in (1, -1):
-            base = emitter.emit(index.base)
+            first = self._at(array, index.base, emitter, 0 if index.stride.value == 1 else 1 - type.lanes)
             if index.stride.value == -1:
-                base = self.builder.sub(base, base.type(type.lanes - 1))
                 value, mask = self._reversed(value), self._reversed(mask)
-            self._dense_store(array, type, base, value, mask)
+            self._dense_store(type, first, value, mask)
             return
         if isinstance(index, Broadcast) and mask is None:
             last = self.builder.extract_element(value, ir.IntType(32)(type.lanes - 1))
-            self._dense_store(array, type.element, emitter.emit(index.value), last, None)
+            self._dense_store(type.element, self._at(array, index.value, emitter), last, None)
             return
         self._scatter(type, self._addresses(array, index, emitter), value, mask)
 
-    def _dense_store(
-        self, array: Array, type: Type, index: LLVMValue, value: LLVMValue, mask: LLVMValue | None
-    ) -> None:
-        address = self._address(array, index)
+    def _dense_store(self, type: Type, address: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
         if mask is None:
             raw = self.builder.zext(value, memory_type(type)) if type.is_bool else value
             self.builder.store(raw, address, align=_bytes(type))
@@ -266,8 +262,46 @@ class Memory:
         base, vector = shared(index)
         if vector is None or base == Const(I64, 0):
             return self._address(array, emitter.emit(index))
-        start = self._address(array, emitter.emit(base))
+        start = self._at(array, base, emitter)
         return self._address(Array(start, array.type), emitter.emit(vector))
+
+    def _at(self, array: Array, index: Expr, emitter: Emitter, offset: int = 0) -> LLVMValue:
+        """The address of the element `offset` after the one at a scalar index."""
+        if index.type != I64:
+            address = self._address(array, emitter.emit(index))
+        else:
+            parts, constant = self.places.parts(index)
+            offset += constant
+            address = self._address(array, self._sum(parts, emitter))
+        if offset == 0:
+            return address
+        return self._address(Array(address, array.type), ir.IntType(64)(I64.wrap(offset)))
+
+    def _sum(self, parts: Sequence[tuple[Expr, Place | None]], emitter: Emitter) -> LLVMValue:
+        """The sum of `parts`, what belongs to outer loops before what belongs to inner ones.
+
+        What outer loops contribute is frozen: LLVM's strength reduction would try the addends in all combinations.
+        """
+        total: LLVMValue | None = None
+        whole: Expr | None = None
+        for index, (part, place) in enumerate(parts):
+            whole = part if whole is None else Op(I64, "+", (whole, part))
+            if place is None:
+                total = emitter.once(whole, partial(self._plus, total, part, emitter))
+                continue
+            with self.builder.goto_block(place.block):
+                if whole not in place.known:
+                    place.known[whole] = self._plus(total, part, emitter)
+                total = place.known[whole]
+                if index + 1 == len(parts) or parts[index + 1][1] is None:
+                    if whole not in place.frozen:
+                        place.frozen[whole] = freeze(self.builder, total)
+                    total = place.frozen[whole]
+        return ir.IntType(64)(0) if total is None else total
+
+    def _plus(self, total: LLVMValue | None, part: Expr, emitter: Emitter) -> LLVMValue:
+        value = emitter.emit(part)
+        return value if total is None else self.builder.add(total, value)
 
     def _address(self, array: Array, index: LLVMValue) -> LLVMValue:
         """The address of the element at `index`; a vector of addresses for a vector of indices."""

@@ -47,7 +47,8 @@ class Executable:
     _lower: Callable[[], LoweredPipeline]
     _function: Any
     _report: type[ctypes.Array[ctypes.c_int64]]
-    _bind: Binding
+    bind: Binding
+    """Checks arguments and lays them out for `start`."""
     _prints: bool
 
     def __call__(self, values: Mapping[str, Argument]) -> None:
@@ -58,7 +59,11 @@ class Executable:
         `sys.stdout` raised first while it printed.
         """
         # The arrays are held until the code is done with them.
-        given, _arrays = self._bind(values)
+        given, _arrays = self.bind(values)
+        self.start(given)
+
+    def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
+        """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
         report = self._report()
         if self._prints:
             with raising():
@@ -123,7 +128,7 @@ def renamed(
     known: Executable, expected: Sequence[BufferArgument | ScalarArgument], lowered: Callable[[], LoweredPipeline]
 ) -> Executable:
     """The code of `known` for a pipeline of the same structure, with arguments of its own names."""
-    return replace(known, _lower=lowered, _bind=Binding(expected))
+    return replace(known, _lower=lowered, bind=Binding(expected))
 
 
 def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target:

@@ -6,16 +6,32 @@ overlap where one is written), variables by value, and a `Context`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
+from rfactor.compiler.codegen.places import Places
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.loopnest import Allocate, AnyLane, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write
+from rfactor.ir.loopnest import (
+    Allocate,
+    AnyLane,
+    Assert,
+    Atomic,
+    Block,
+    For,
+    If,
+    Let,
+    Produce,
+    Stmt,
+    Store,
+    Write,
+    block,
+)
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import Emitter, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
@@ -64,7 +80,8 @@ class Statements:
         """`parallel` emits parallel loops; `asserts` collects the checks, None where none may be."""
         self.builder, self.context, self.parallel, self.asserts = builder, context, parallel, asserts
         self.variables, self.arrays = dict(variables), dict(arrays)
-        self.memory = Memory(builder, self.arrays)
+        self.places = Places(self.variables)
+        self.memory = Memory(builder, self.arrays, self.places)
         self._known: dict[Expr, LLVMValue] = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
         self._frame = 0
@@ -72,7 +89,7 @@ class Statements:
 
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
-        return Emitter(self.builder, self.variables, self.memory.load, known=self._known)
+        return Emitter(self.builder, self.variables, self.memory.load, known=self._known, outside=self.places.outside)
 
     def value(self, expr: Expr) -> LLVMValue:
         return self.emitter().emit(expr)
@@ -81,7 +98,10 @@ class Statements:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
         match stmt:
             case Block():
-                for child in stmt.statements:
+                checks = list(takewhile(lambda child: isinstance(child, Assert), stmt.statements))
+                if checks:
+                    self._checked(checks)
+                for child in stmt.statements[len(checks) :]:
                     self.emit(child)
             case For(kind="serial"):
                 self._loop(stmt)
@@ -122,6 +142,7 @@ class Statements:
     def _bound(self, name: str, value: LLVMValue) -> Iterator[None]:
         outer = self.variables.get(name)
         self.variables[name] = value
+        self.places.bind(name)
         with self._scope(shadowed=outer is not None):
             yield
         if outer is None:
@@ -137,15 +158,17 @@ class Statements:
     def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt) -> None:
         """`body` for `first <= name < end` (signed)."""
         builder = self.builder
-        before = builder.block
+        before = builder.append_basic_block(f"{name}.before")
         inside = builder.append_basic_block(f"{name}.loop")
         after = builder.append_basic_block(f"{name}.end")
-        builder.cbranch(builder.icmp_signed("<", first, end), inside, after)
+        builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
         counter = builder.phi(first.type, name=name)
         counter.add_incoming(first, before)
-        with self._bound(name, counter):
+        with self.places.loop(before, self._known), self._bound(name, counter):
             self.emit(body)
+        with builder.goto_block(before):
+            builder.branch(inside)
         # The counter is below `end`, so that one more does not overflow.
         following = builder.add(counter, first.type(1), flags=("nsw",))
         counter.add_incoming(following, builder.block)
@@ -193,6 +216,26 @@ class Statements:
             self.emit(stmt.body)
         builder.atomic_rmw("xchg", lock, I32(0), "release")
 
+    def _checked(self, checks: Sequence[Stmt]) -> None:
+        """Checks in a function of their own that LLVM takes no pains over: it is long, and runs once."""
+        variables, arrays = captured(block(*checks), self)
+        module = self.builder.module
+        name = module.get_unique_name(f"{self.builder.function.name}.checks")
+        builder, _, context, values, pointers = new_function(module, name, I32, [], variables, arrays)
+        builder.function.attributes.add("optnone")
+        inside = Statements(builder, values, pointers, context, self.parallel, self.asserts)
+        for check in checks:
+            inside.emit(check)
+        builder.ret(I32(0))
+        status = self.builder.call(builder.function, arguments(self.context, variables, arrays))
+        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+            self._leave(status)
+
+    def _leave(self, status: LLVMValue) -> None:
+        for raw in self._heap:
+            self._call("free", ir.VoidType(), raw)
+        self.builder.ret(status)
+
     def _assert(self, check: Assert) -> None:
         if self.asserts is None:
             raise TypeError(f"a check inside a parallel loop: {check.message}")
@@ -203,9 +246,7 @@ class Statements:
         with self.builder.if_then(self.builder.not_(holds), likely=False):
             for slot, argument, value in zip(range(len(values)), check.arguments, values, strict=True):
                 self.builder.store(self._reported(argument.type, value), self._slot(slot))
-            for raw in self._heap:
-                self._call("free", ir.VoidType(), raw)
-            self.builder.ret(I32(len(self.asserts)))
+            self._leave(I32(len(self.asserts)))
 
     def _reported(self, type: Type, value: LLVMValue) -> LLVMValue:
         if type.is_float:

@@ -14,7 +14,7 @@ from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.functions import clamp, max, min, select
 from rfactor.compiler.language.tuple import Tuple
-from rfactor.compiler.language.variables import Var, end_pairs
+from rfactor.compiler.language.variables import Range, Var, end_pairs
 from rfactor.errors import AlgorithmError
 
 Pair = tuple[Expr, Expr]
@@ -54,7 +54,7 @@ def mirror_interior(f: Any, bounds: Sequence[Any] | None = None) -> Func:
 def constant_exterior(f: Any, exterior: ExprLike, bounds: Sequence[Any] | None = None) -> Func:
     """One value (of tuples, a tuple) everywhere outside of the bounds."""
     variables, pairs = _shape(f, bounds)
-    inside = [(at >= low) & (at < low + extent) for at, (low, extent) in zip(variables, pairs, strict=False)]
+    inside = [(at >= low) & (at < low + extent) for at, (low, extent) in _bounded(variables, pairs)]
     within = as_expr(True)
     for condition in inside:
         within = condition if condition is inside[0] else within & condition
@@ -72,22 +72,33 @@ def constant_exterior(f: Any, exterior: ExprLike, bounds: Sequence[Any] | None =
 def _moved(what: str, f: Any, bounds: Sequence[Any] | None, place: Callable[[Expr, Expr, Expr], Expr]) -> Func:
     """`f` read at the place of each point, held within the bounds."""
     variables, pairs = _shape(f, bounds)
-    at: list[Expr] = list(variables)
-    for d, (low, extent) in zip(range(len(pairs)), pairs, strict=True):
-        at[d] = clamp(place(variables[d], low, extent), low, low + extent - 1)
+    at: dict[Var, Expr] = {variable: variable for variable in variables}
+    for variable, (low, extent) in _bounded(variables, pairs):
+        at[variable] = clamp(place(variable, low, extent), low, low + extent - 1)
     result = Func(what)
-    result[tuple(variables)] = f[tuple(at)]
+    result[tuple(variables)] = f[tuple(at.values())]
     return result
 
 
-def _shape(f: Any, bounds: Sequence[Any] | None) -> tuple[list[Var], Sequence[Pair]]:
-    """The variables of the result, and the bounds of its first dimensions."""
+def _shape(f: Any, bounds: Sequence[Any] | None) -> tuple[list[Var], Sequence[Pair | None]]:
+    """The variables of the result, and the bounds of its first dimensions; None of one without."""
     if bounds is None:
         if not image_of(f):
             raise AlgorithmError(f"{f!r} has no bounds of its own: give (min, extent) pairs, one a dimension")
         bounds = [(f.dim(d).min(), f.dim(d).extent()) for d in range(f.dimensions())]
     count = f.dimensions()
-    pairs = end_pairs("the bounds", bounds)
+    pairs = [None if _undefined(one) else end_pairs("the bounds", [one])[0] for one in bounds]
     if len(pairs) > count:
         raise AlgorithmError(f"{len(pairs)} bounds are given for {f.name()}, which has {count} dimensions")
     return [Var(f"_{d}") for d in range(count)], pairs
+
+
+def _undefined(bound: Any) -> bool:
+    """Whether it is a pair of undefined ends."""
+    ends = (bound.min, bound.extent) if isinstance(bound, Range) else bound
+    return isinstance(ends, tuple | list) and all(isinstance(end, Expr) and not end.defined() for end in ends)
+
+
+def _bounded(variables: Sequence[Var], pairs: Sequence[Pair | None]) -> list[tuple[Var, Pair]]:
+    """The variables that have bounds, with those."""
+    return [(at, pair) for at, pair in zip(variables, pairs, strict=False) if pair is not None]

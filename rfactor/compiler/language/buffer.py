@@ -7,7 +7,7 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.region import Region
-from rfactor.compiler.language.types import Type, dtype_of, type_of_dtype
+from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.compiler.schedule.directives import SILENT, Trace
-from rfactor.errors import BufferError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
 from rfactor.ir.types import I32
@@ -74,6 +74,13 @@ class Buffer(Named, Region):
             if not (reverse and reverse_axes):
                 array = array.transpose()
         self._array, self._mins = array, mins
+        self._called = False
+
+    @classmethod
+    def make_bounds_query(cls, type: Type, sizes: Sequence[int], name: str = "") -> Buffer:
+        """A box without memory of its own, to be asked what is read for it. All its elements are one, which is 0."""
+        array: NDArray[Any] = np.broadcast_to(np.zeros((), dtype_of(type.ir)), tuple(int(n) for n in reversed(sizes)))
+        return cls(array, name)
 
     @classmethod
     def make_scalar(cls, type: Type, name: str = "") -> Buffer:
@@ -116,7 +123,10 @@ class Buffer(Named, Region):
         return self is other
 
     def set_name(self, name: str) -> None:
-        raise NotImplementedError("Buffer.set_name: expressions hold the name; give it to Buffer(…, name=…)")
+        """Call it otherwise. Raises `AlgorithmError` where expressions refer to it already: they hold the name."""
+        if self._called:
+            raise AlgorithmError(f"set_name of {self.name()}: expressions refer to it by that name already")
+        Named.__init__(self, name, "b")
 
     def has_device_allocation(self) -> bool:
         """False: there is no device."""
@@ -154,6 +164,7 @@ class Buffer(Named, Region):
     def __call__(self, *index: Any) -> Expr:
         """The expression of an element."""
         at = coordinates(self.name(), self.dimensions(), index)
+        self._called = True
         node = ir.Call(self.type().ir, self.name(), tuple(e.node for e in at), "image")
         return Expr(node, {**(joined(*at) if at else {}), self.name(): self})
 
@@ -175,7 +186,7 @@ class Buffer(Named, Region):
 _OF_DEVICES = frozenset(
     """
     allocate copy_to_device deallocate device_deallocate device_detach_native device_free device_malloc device_sync
-    make_bounds_query set_device_dirty
+    set_device_dirty
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 
@@ -227,6 +238,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
     def __init__(self, type: Type, dimensions: int, name: str | None = None) -> None:
+        meant("ImageParam", type)
+        if not isinstance(dimensions, SupportsIndex):
+            raise TypeMismatch(f"ImageParam takes a type, a number of dimensions and a name, not {dimensions!r} second")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
         self._buffer: Buffer | None = None

@@ -20,8 +20,9 @@ class Callable:
 
     def __init__(self, pipeline: Compiled, arguments: Sequence[Argument]) -> None:
         """Compiles it. Raises `AlgorithmError` where `arguments` lacks something that is read."""
-        from rfactor.compiler.pipeline import executable, prepare
+        from rfactor.compiler.pipeline import executable, prepare, run
 
+        self._run = run
         executable(pipeline)
         self._prepared = prepare(pipeline)
         listed = [argument.name for argument in arguments]
@@ -44,8 +45,6 @@ class Callable:
 
     def __call__(self, *given: Any, **named: Any) -> None:
         """Compute. Raises `BufferError` for a wrong number of arguments, a wrong type, rank or size."""
-        from rfactor.compiler.pipeline import run
-
         if len(given) + len(named) != len(self._names):
             raise BufferError(
                 f"{len(self._names)} arguments are expected ({', '.join(self._names)}), not {len(given) + len(named)}"
@@ -64,7 +63,7 @@ class Callable:
             if output.component and (place.array.shape != placed[-1].array.shape or place.mins != placed[-1].mins):
                 raise BufferError(f"the arrays given for {output.function.name} have different boxes")
             placed.append(place)
-        run(self._prepared, placed, values)
+        self._run(self._prepared, placed, values)
 
 
 def _placed(name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
@@ -12,6 +14,14 @@ from rfactor.errors import TargetError
 if TYPE_CHECKING:
     from rfactor.compiler.language.callable import Callable
     from rfactor.compiler.language.func import Func
+
+
+@cache
+def _pipeline() -> ModuleType:
+    """What runs pipelines imports this module; an import statement would cost each call a microsecond."""
+    from rfactor.compiler import pipeline
+
+    return pipeline
 
 
 class Compiled:
@@ -37,14 +47,14 @@ class Compiled:
         them for several components, None when arrays were given. Raises `BufferError`, `AlgorithmError`,
         `ScheduleError`.
         """
-        from rfactor.compiler.pipeline import realize
-
         if given and isinstance(given[-1], Target):
             *rest, target = given
             given = tuple(rest)
-        _check_here(target)
-        more = tuple(one for one in (sizes, dst) if one is not None)
-        return realize(self, given + more if more else given)
+        if target is not None:
+            _check_here(target)
+        if sizes is not None or dst is not None:
+            given += tuple(one for one in (sizes, dst) if one is not None)
+        return _pipeline().realize(self, given)
 
     def compile_jit(self, target: Target | None = None) -> None:
         """Compile it now rather than at the first `realize`."""

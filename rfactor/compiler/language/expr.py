@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from rfactor.compiler.language.types import Type
-from rfactor.errors import NoTruthValue, TypeMismatch
+from rfactor.errors import AlgorithmError, NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
 
@@ -23,14 +23,17 @@ ExprLike = Any
 
 
 class Expr:
-    """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions."""
+    """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions.
+
+    `Expr()` is none yet: all that can be done with it is to leave something out.
+    """
 
     __slots__ = ("_node", "_uses")
 
-    def __init__(self, value: ir.Expr | ExprLike, uses: Uses | None = None) -> None:
+    def __init__(self, value: ir.Expr | ExprLike = None, uses: Uses | None = None) -> None:
         if isinstance(value, ir.Expr):
             self._node, self._uses = value, uses or {}
-        else:
+        elif value is not None:
             other = as_expr(value)
             self._node, self._uses = other.node, other.uses
 
@@ -47,6 +50,11 @@ class Expr:
     def type(self) -> Type:
         """Its type."""
         return Type(self.node.type)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("_node", "_uses"):
+            raise AlgorithmError("Expr() is no expression yet: give it a value, as in Expr(3)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __str__(self) -> str:
         return str(self.node)
@@ -172,8 +180,11 @@ class Expr:
         return ~self
 
     def defined(self) -> bool:
-        """True: there are no undefined expressions here."""
-        return True
+        """Whether it is one: `Expr()` is not."""
+        try:
+            return type(self) is not Expr or object.__getattribute__(self, "_node") is not None
+        except AttributeError:
+            return False
 
 
 def is_number(value: object) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
@@ -48,8 +49,24 @@ def parts(functions: Iterable[Func]) -> list[object]:
     return found
 
 
+class Outputs(tuple[Func, ...]):
+    """Functions that are computed together, and what is required for that, by a key, with what it refers to."""
+
+    required: Mapping[str, object]
+
+    def __new__(cls, outputs: Iterable[Func], required: Mapping[str, object]) -> Self:
+        made = super().__new__(cls, outputs)
+        made.required = required
+        return made
+
+
 def freeze(*outputs: Func) -> Frozen:
     """The pipeline of `outputs` as it is now, producers before consumers."""
+    return frozen(outputs)
+
+
+def frozen(outputs: Sequence[Func]) -> Frozen:
+    """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`."""
     done: dict[str, Func] = {}
     functions: dict[str, Function] = {}
     images: dict[str, Buffer | ImageParam] = {}
@@ -92,6 +109,9 @@ def freeze(*outputs: Func) -> Frozen:
             asked.update(dict.fromkeys(image.requirements()))
             for name, needed in image.references().items():
                 given(name, needed)
+    if isinstance(outputs, Outputs):
+        for name, used in outputs.required.items():
+            given(name, used)
     algorithm = Algorithm(
         tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count as naturals
 from typing import Any
 
+from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
 from rfactor.compiler.language.chance import resolved
 from rfactor.compiler.language.compiled import Compiled
@@ -253,6 +254,11 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
                     f"{self.name()} is first defined at {argument}: the first definition is over Vars alone, "
                     f"as in {self.name()}[x] = …; updates may follow"
                 )
+            if argument.name() in names:
+                raise AlgorithmError(
+                    f"the variables that {self.name()} is first defined over must be distinct; "
+                    f"{argument.name()} is there twice"
+                )
             names.append(argument.name())
         types = tuple(value.node.type for value in values)
         if self._required is not None and self._required != (types, len(names)):
@@ -292,6 +298,7 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         domain = next(iter(domains.values()), None)
         self._add(arguments, exprs, domain, what)
 
+    @deep
     def _add(self, arguments: tuple[Expr, ...], values: list[Expr], domain: RDom | None, what: str) -> None:
         names = [a.node.name for a in arguments if isinstance(a.node, ir.Var) and a.node.name in self._variables]
         names += () if domain is None else domain.variable_names()

@@ -20,7 +20,7 @@ from rfactor.compiler.language.expr import (
     typed_binary,
 )
 from rfactor.compiler.language.tuple import Tuple
-from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
@@ -144,10 +144,13 @@ def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
 
 
 def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Two values to choose between, of one type: a constant takes the other's where that can hold it."""
+    """Two values to choose between, of one type: a constant takes the other's where that can hold it, and first one of
+    a signed integer type."""
     left, right = a.node.type, b.node.type
     if left == right:
         return a, b
+    if isinstance(b.node, ir.Const) and right.code == "int" and left.code != "int":
+        return a, converted(left, b)
     if isinstance(a.node, ir.Const) and (right.is_float or not left.is_float):
         return converted(right, a), b
     if isinstance(b.node, ir.Const) and (left.is_float or not right.is_float):
@@ -186,17 +189,17 @@ def cast(type: Type, value: ExprLike) -> Expr:
 
     Bool is one bit wide: the lowest of the whole number.
     """
-    held = as_expr(value)
-    if type.ir.is_bool and not held.node.type.is_bool:
+    held, new = as_expr(value), meant("cast", type)
+    if new.is_bool and not held.node.type.is_bool:
         whole = held if held.node.type.is_int else converted(T.I64, held)
         return (whole & 1) != 0
-    return converted(type.ir, held)
+    return converted(new, held)
 
 
 def saturating_cast(type: Type, value: ExprLike) -> Expr:
     """`value` converted to `type`, held within its range."""
     held = as_expr(value)
-    own, new = held.node.type, type.ir
+    own, new = held.node.type, meant("saturating_cast", type)
     if new.is_bool:
         return held if own.is_bool else held >= 1
     if own.is_float or new.is_float or own.is_bool:
@@ -211,7 +214,7 @@ def saturating_cast(type: Type, value: ExprLike) -> Expr:
 def reinterpret(type: Type, value: ExprLike) -> Expr:
     """The bits of `value` read as `type`, which is as wide. Raises `TypeMismatch`."""
     held = as_expr(value)
-    own, new = held.node.type, type.ir
+    own, new = held.node.type, meant("reinterpret", type)
     if own.bits != new.bits:
         raise TypeMismatch(f"reinterpret of {own} as {new} (in {held}): both must have as many bits")
     if own == new:

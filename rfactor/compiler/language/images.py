@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
+from rfactor.compiler.language.hints import MemoryType, kind_of_memory
 from rfactor.compiler.language.types import Type
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -109,8 +110,14 @@ class OutputImageParam:
         return Expr(ir.Var(I32, f"{name}.{what}.{d}"), own)
 
     def promise(self, what: str, d: int, value: ExprLike) -> None:
-        """Promise that an end of the box is `value`. Raises `TypeMismatch`, `AlgorithmError`."""
+        """Promise that an end of the box is `value`; an undefined `Expr()` takes a promise back.
+
+        Raises `TypeMismatch`, `AlgorithmError`.
+        """
         held = as_expr(value)
+        if not held.defined():
+            self.promises = {end: kept for end, kept in self.promises.items() if end != (what, d)}
+            return
         if not held.node.type.is_int:
             raise TypeMismatch(f"the {what} of {self.name()} is an integer, not {held} of {held.node.type}")
         if any(isinstance(node, ir.Call) and node.kind != "intrinsic" for node in ir.walk(held.node)):
@@ -170,7 +177,12 @@ class OutputImageParam:
         """The greatest coordinate in dimension 1."""
         return self.dim(1).max()
 
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Nothing: the array is where it is. Raises `NotImplementedError` for memory of devices."""
+        kind_of_memory(memory_type)
+        return self
+
     def __getattr__(self, name: str) -> Any:
-        if name in ("store_in", "parameter", "trace_loads"):
+        if name in ("parameter", "trace_loads"):
             raise NotImplementedError(f"{type(self).__name__}.{name} is not there yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

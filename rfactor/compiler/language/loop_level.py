@@ -7,12 +7,15 @@ from typing import Any
 from rfactor.compiler.language.placement import loop_level
 from rfactor.compiler.schedule import directives
 from rfactor.compiler.schedule.directives import INLINED, ROOT
+from rfactor.errors import ScheduleError
 
 
 class LoopLevel:
     """A loop of a function, `LoopLevel(f, x)`; the root of the pipeline; or nowhere, that is inline."""
 
-    def __init__(self, func: Any = None, variable: Any = None) -> None:
+    def __init__(self, func: Any = None, variable: Any = None, stage_index: int = -1) -> None:
+        """`stage_index` says whose loop is meant, for a reader: the loop around all uses is taken."""
+        self._stage_index = int(stage_index)
         self.level: directives.LoopLevel = INLINED if func is None else loop_level(func, variable, "LoopLevel")
 
     @classmethod
@@ -28,5 +31,11 @@ class LoopLevel:
         return cls()
 
     def set(self, other: LoopLevel) -> None:
-        """Halide's late binding of a level."""
-        raise NotImplementedError("LoopLevel.set is not there yet: give compute_at the level itself")
+        """Mean what `other` means now, for all functions that were placed by this level."""
+        if not isinstance(other, LoopLevel):
+            raise ScheduleError(f"LoopLevel.set takes another LoopLevel, not {other!r}")
+        self.level, self._stage_index = other.level, other._stage_index
+
+    def stage_index(self) -> int:
+        """The stage of the function that was named, -1 where none was."""
+        return self._stage_index

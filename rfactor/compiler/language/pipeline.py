@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rfactor.compiler.language.compiled import Compiled
+from rfactor.compiler.language.expr import ExprLike
+from rfactor.compiler.language.freeze import Outputs, frozen
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.shorthands import requirement
 from rfactor.errors import AlgorithmError
 
 
@@ -19,13 +22,14 @@ class Pipeline(Compiled):
         if len(set(map(id, self._outputs))) < len(self._outputs):
             names = ", ".join(func.name() for func in self._outputs)
             raise AlgorithmError(f"a Pipeline is given each function once, not {names}")
+        self._required: Mapping[str, Any] = {}
         self.prepared: Any = None
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed. Raises `AlgorithmError` where there are none."""
         if not self._outputs:
             raise AlgorithmError("this Pipeline has no outputs: write Pipeline(f), or Pipeline([f, g])")
-        return self._outputs
+        return Outputs(self._outputs, self._required) if self._required else self._outputs
 
     def outputs(self) -> list[Func]:
         """The functions that are computed."""
@@ -37,13 +41,15 @@ class Pipeline(Compiled):
 
     def get_func(self, index: int) -> Func:
         """Function number `index` of all that it needs, producers first."""
-        from rfactor.compiler.language.freeze import freeze
+        return frozen(self.results()).functions[index]
 
-        return freeze(*self.results()).functions[index]
+    def add_requirement(self, condition: ExprLike, *told: Any) -> None:
+        """Stop with a `BufferError` on entry where `condition`, over parameters and boxes of images, does not hold.
 
-    def add_requirement(self, *given: Any) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("Pipeline.add_requirement is not there yet")
+        What is told is put after it: see `require`.
+        """
+        self._required = {**self._required, **requirement("add_requirement", condition, told)}
+        self.prepared = None
 
     def apply_autoscheduler(self, *given: Any) -> None:
         """Raises `NotImplementedError`."""

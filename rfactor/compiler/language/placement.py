@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
@@ -25,7 +26,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
 
-class Placement(Directives):
+class Placement(FunctionHints, Directives):
     """The part of a `Func` that says where and how it is computed and kept."""
 
     stages: list[StageState]
@@ -34,12 +35,22 @@ class Placement(Directives):
 
     def _unplaced(self) -> None:
         """The schedule of a function that no directive has touched."""
-        self.level: LoopLevel = INLINED
-        self.store_level: LoopLevel | None = None
+        self._computed: LoopLevel | Settable = INLINED
+        self._kept: LoopLevel | Settable | None = None
         """None: where it is computed."""
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
         self.trace: Trace = SILENT
+
+    @property
+    def level(self) -> LoopLevel:
+        """Where it is computed."""
+        return _now(self._computed)
+
+    @property
+    def store_level(self) -> LoopLevel | None:
+        """Where its storage is kept; None for where it is computed."""
+        return None if self._kept is None else _now(self._kept)
 
     # Tracing
 
@@ -62,20 +73,17 @@ class Placement(Directives):
 
     def compute_root(self) -> Self:
         """Compute all that is needed of it before its consumers, once."""
-        self.level = ROOT
+        self._computed = ROOT
         return self
 
     def compute_at(self, consumer: Any, variable: Any = None) -> Self:
         """Compute what is needed of it in each iteration of a loop of `consumer`, there."""
-        self.level = loop_level(consumer, variable, "compute_at")
+        self._computed = _place(consumer, variable, "compute_at")
         return self
 
     def compute_inline(self) -> Self:
-        """Replace its calls by its value. Raises `ScheduleError` if it has updates."""
-        owner = self._owner()
-        if owner.has_update_definition():
-            raise ScheduleError(f"{owner.name()} has updates, so it cannot be inlined: compute_root() or compute_at()")
-        self.level, self.store_level = INLINED, None
+        """As if nothing had been said of it: its calls are replaced by its value, if it has no updates."""
+        self._computed, self._kept = INLINED, None
         return self
 
     def store_root(self) -> Self:
@@ -88,18 +96,18 @@ class Placement(Directives):
 
     def store_at(self, consumer: Any, variable: Any = None) -> Self:
         """Keep its storage for an iteration of a loop of `consumer`, around the loop where it is computed."""
-        return self._stored(loop_level(consumer, variable, "store_at"))
+        return self._stored(_place(consumer, variable, "store_at"))
 
     def hoist_storage(self, consumer: Any, variable: Any = None) -> Self:
         """Make its storage once for an iteration of a loop of `consumer`; nothing that it held is used again."""
-        return self._stored(loop_level(consumer, variable, "hoist_storage"), slides=False)
+        return self._stored(_place(consumer, variable, "hoist_storage"), slides=False)
 
     def hoist_storage_root(self) -> Self:
         """Make its storage once for the whole pipeline; nothing that it held is used again."""
         return self._stored(ROOT, slides=False)
 
-    def _stored(self, level: LoopLevel, slides: bool = True) -> Self:
-        self.store_level = level
+    def _stored(self, level: LoopLevel | Settable, slides: bool = True) -> Self:
+        self._kept = level
         self.storage = replace(self.storage, slides=slides)
         return self
 
@@ -132,18 +140,6 @@ class Placement(Directives):
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         self.bounds = (*self.bounds, bound)
-        return self
-
-    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
-        """What the box will be like: for schedulers, none of which is there. Checked, and of no effect."""
-        self._dimension("set_estimate", variable)
-        return self
-
-    def set_estimates(self, estimates: Any) -> Self:
-        """`set_estimate` of every dimension: a (min, extent) each."""
-        given = list(estimates)
-        if len(given) != len(self._owner().function.variables):
-            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
         return self
 
     # How it is kept
@@ -205,6 +201,22 @@ class Placement(Directives):
         return number
 
 
+class Settable(Protocol):
+    """A place that may be another later: `language.loop_level.LoopLevel`."""
+
+    level: LoopLevel
+
+
+def _now(place: LoopLevel | Settable) -> LoopLevel:
+    return place if isinstance(place, LoopLevel) else place.level
+
+
+def _place(consumer: Any, variable: Any, directive: str) -> LoopLevel | Settable:
+    """The loop that is named; a level as it stands, which may be set later."""
+    level = loop_level(consumer, variable, directive)
+    return consumer if getattr(consumer, "level", None) is level and not isinstance(consumer, Directives) else level
+
+
 def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
     """The loop that is named. Raises `ScheduleError` where the consumer has no such loop."""
     if isinstance(consumer, LoopLevel):
@@ -213,6 +225,8 @@ def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
         return given
     if variable is None:
         raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
+    if not isinstance(consumer, Directives):
+        raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel, not {consumer!r}")
     owner, name = consumer._owner(), variable_name(variable)
     held = {d for state in owner.stages for d in _loops(state)}
     if name not in held and name != OUTERMOST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Param, Var
@@ -75,18 +75,23 @@ def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
     The condition is over parameters and the boxes of images. What is told is put after it: expressions of the same and
     texts. Raises `NotImplementedError` for a condition on what is computed.
     """
-    test, result = as_expr(condition), as_expr(value)
-    parts = [one if isinstance(one, str) else as_expr(one) for one in told]
+    result = as_expr(value)
+    return Expr(result.node, {**result.uses, **requirement("require", condition, told)})
+
+
+def requirement(what: str, condition: ExprLike, told: tuple[Any, ...]) -> Uses:
+    """What has to hold on entry, by a key of its own, and what that refers to."""
+    test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in told]
     exprs = [one for one in parts if isinstance(one, Expr)]
     if not test.node.type.is_bool:
-        raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
+        raise TypeMismatch(f"{what}({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
     for one in (test, *exprs):
         if not _known_on_entry(one):
-            raise NotImplementedError(f"require of {one}: only of parameters and the boxes of images, checked on entry")
+            raise NotImplementedError(f"{what} of {one}: only of parameters and the boxes of images, checked on entry")
     texts = (one.replace("{", "{{").replace("}", "}}") if isinstance(one, str) else "{}" for one in parts)
     message = " ".join([f"it is required that {test}".replace("{", "{{").replace("}", "}}"), *texts])
     asked = Requirement(test.node, message, tuple(one.node for one in exprs))
-    return Expr(result.node, {**joined(result, test, *exprs), f"require {asked}": asked})
+    return {**joined(test, *exprs), f"require {asked}": asked}
 
 
 def _known_on_entry(expr: Expr) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
@@ -55,15 +56,14 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    add_trace_tag allow_race_conditions async_ bound_storage compile_to_module copy_to_device
-    copy_to_host debug_to_file define_extern dump_argument_list extern_function_name gpu gpu_blocks gpu_lanes
-    gpu_single_thread gpu_threads gpu_tile hexagon memoize rename ring_buffer store_in
+    async_ compile_to_module copy_to_device copy_to_host debug_to_file define_extern dump_argument_list
+    extern_function_name gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon ring_buffer
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Methods of Halide's `Func` and `Stage` that have no meaning here yet."""
 
 
-class Directives:
+class Directives(Hints):
     """What `Func` and `Stage` have in common: directives on the loops of one stage. Each returns its own object."""
 
     def __getattr__(self, name: str) -> Any:
@@ -111,6 +111,11 @@ class Directives:
         except ScheduleError as error:
             raise ScheduleError(f"{self._where()}: {error}") from error
 
+    def _checked(self, directive: str, variable: Any) -> Self:
+        with self._named():
+            loops.find(self._schedule(), variable_name(variable), directive)
+        return self
+
     def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.AUTO) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
         a, b, c = map(variable_name, (old, outer, inner))
@@ -125,6 +130,14 @@ class Directives:
                 f"split({old}) with tail strategy {tail.value}: an update changes each point once; use guard_with_if"
             )
         return loops.split(schedule, old, outer, inner, whole(factor), tail)
+
+    def rename(self, old_name: Any, new_name: Any) -> Self:
+        """Call a loop otherwise from now on."""
+        old, new = variable_name(old_name), variable_name(new_name)
+        with self._named():
+            taken = loops.taken_names(self._schedule())
+            inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
+            return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.AUTO))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
@@ -169,14 +182,20 @@ class Directives:
         rounding = self._schedule().rounding or bool(override_associativity_test)
         return self._become(replace(self._schedule(), atomic=True, rounding=rounding))
 
+    def allow_race_conditions(self) -> Self:
+        """Allow that the iterations of any loop run at once: where they may meet, the loop runs in its own order,
+        which is one of those allowed, and `parallel` and `vectorize` have no effect.
+        """
+        return self._become(replace(self._schedule(), races=True))
+
     def compute_with(self, stage: Any, variable: Any = None, align: Any = None) -> Self:
         """Run this stage in the loops of another, `g` or `g.update(i)`, from the outermost to that over `variable`.
 
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         """
-        if align is not None:
-            raise NotImplementedError("compute_with with an alignment of the loops is not there yet")
+        if align not in (None, LoopAlignStrategy.Auto, LoopAlignStrategy.NoAlign):
+            raise NotImplementedError(f"compute_with(…, {align}): loops of different lengths are not aligned")
         if isinstance(stage, Directives):
             other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
         elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
@@ -271,44 +290,6 @@ class Directives:
         if schedule.failure is not None:
             raise ScheduleError(f"{self._where()}: specialize_fail was called already, with {schedule.failure!r}")
         self._become(replace(schedule, failure=message))
-
-    def prefetch(self, image: Any, at: Any, from_: Any, offset: Any = 1, strategy: Any = None) -> Self:
-        """Ask for data ahead of their use. Checked, and of no effect: the machine's own prefetchers see to it."""
-        name = image.name()
-        with self._named():
-            for loop in (at, from_):
-                loops.find(self._schedule(), variable_name(loop), "prefetch")
-            if name not in self._owner().references:
-                raise ScheduleError(f"prefetch({name}): {self._owner().name()} does not use {name}")
-        return self
-
-    def partition(self, variable: Any, policy: Any = None) -> Self:
-        """Whether guards are taken out of a loop. Checked, and of no effect: where a guard can go, it goes."""
-        with self._named():
-            loops.find(self._schedule(), variable_name(variable), "partition")
-        return self
-
-    def never_partition(self, *variables: Any) -> Self:
-        """See `partition`."""
-        for variable in variables:
-            self.partition(variable)
-        return self
-
-    def always_partition(self, *variables: Any) -> Self:
-        """See `partition`."""
-        return self.never_partition(*variables)
-
-    def never_partition_all(self) -> Self:
-        """See `partition`."""
-        return self
-
-    def always_partition_all(self) -> Self:
-        """See `partition`."""
-        return self
-
-    def unscheduled(self) -> Self:
-        """Says that a stage is left as it is on purpose."""
-        return self
 
 
 def _put(whole: StageSchedule, path: tuple[int, ...], part: StageSchedule) -> StageSchedule:
@@ -470,6 +451,7 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
     return StageSchedule(
         tuple(replace(d, kind=kind(d.name)) for d in (*known, *new)),
         after.relations,
+        races=before.races,
         atomic=before.atomic,
         rounding=before.rounding,
         companion=None if fresh else before.companion,

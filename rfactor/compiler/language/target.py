@@ -10,7 +10,7 @@ from typing import Any
 
 from rfactor.compiler.language.target_features import TargetFeature
 from rfactor.compiler.language.types import Type
-from rfactor.errors import TargetError
+from rfactor.errors import TargetError, TypeMismatch
 from rfactor.native import engine
 
 
@@ -92,7 +92,7 @@ class Target:
     def __init__(self, *given: Any) -> None:
         """`Target()`, `Target("arm-64-linux")`, `Target(os, arch, bits)` with a list of features after it or none.
 
-        Raises `TargetError` for words that are none of a target.
+        Raises `TargetError` for words that are none of a target, `TypeMismatch` for features that are none.
         """
         self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
         self.features: frozenset[TargetFeature] = frozenset()
@@ -104,6 +104,8 @@ class Target:
                 if not isinstance(more, Iterable):
                     raise NotImplementedError("Target with a TargetProcessorTune is not there yet")
                 self.features = frozenset(more)
+                if strange := [one for one in self.features if not isinstance(one, TargetFeature)]:
+                    raise TypeMismatch(f"the features of a Target are TargetFeatures, not {strange[0]!r}")
 
     def _read(self, text: str) -> None:
         host = get_host_target()
@@ -192,7 +194,15 @@ class Target:
         return any(feature.value in _GPUS for feature in self.features)
 
     def has_large_buffers(self) -> bool:
-        """Whether arrays may have more than 2^31 bytes: always."""
+        """Whether arrays of more than 2^31 bytes are asked for; they are taken in any case."""
+        return self.has_feature(TargetFeature.LargeBuffers)
+
+    def maximum_buffer_size(self) -> int:
+        """The greatest size of an array in bytes that every target with these features takes."""
+        return 2**63 - 1 if self.bits == 64 and self.has_large_buffers() else 2**31 - 1
+
+    def supports_type(self, type: Type, device: Any = None) -> bool:
+        """Whether it computes with values of a type: true of all that there are."""
         return True
 
     def supported(self) -> bool:

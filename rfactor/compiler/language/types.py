@@ -142,6 +142,13 @@ class Type:
     __repr__ = __str__
 
 
+def meant(what: str, given: object) -> ir.Type:
+    """The type that a function was given. Raises `TypeMismatch` for anything else, saying how `what` is called."""
+    if isinstance(given, Type):
+        return given.ir
+    raise TypeMismatch(f"{what} takes a type first, as in {what}(Int(32), …), not {given!r}")
+
+
 def _of(code: TypeCode, bits: int, lanes: int) -> Type:
     if lanes != 1:
         raise TypeMismatch(f"{lanes} lanes: values are scalars here, vectors are made by vectorize()")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from rfactor.compiler.language.expr import Expr
-from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError
 from rfactor.ir import expr as ir
 
@@ -26,8 +26,8 @@ class Undefined:
 
 def undef(type: Type) -> Expr:
     """The value that is there: in an update alone or as a branch of `select`, in a pure definition alone."""
-    name = f"undef.{next(_calls)}"
-    return Expr(ir.Var(type.ir, name), {name: Undefined(name)})
+    held, name = meant("undef", type), f"undef.{next(_calls)}"
+    return Expr(ir.Var(held, name), {name: Undefined(name)})
 
 
 def is_undefined(value: Expr) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.names import Named, checked
-from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
@@ -28,6 +28,8 @@ class Var(Expr):
         if name is None:
             name = f"v{Var._count}"
             Var._count += 1
+        if not isinstance(name, str):
+            raise TypeMismatch(f"Var takes a name, as in Var('x'), or nothing, not {name!r}")
         super().__init__(ir.Var(I32, checked(name)))
 
     def name(self) -> str:
@@ -144,6 +146,16 @@ class RDom(Named, Expr):
         """Whether it has variables."""
         return bool(self.ranges)
 
+    def __str__(self) -> str:
+        if len(self.ranges) == 1:
+            return str(self.node)
+        ends = (
+            f"{name}({low}, {extent})" for name, (low, extent) in zip(self.variable_names(), self.ranges, strict=True)
+        )
+        return f"RDom({', '.join(ends)})"
+
+    __repr__ = __str__
+
     def same_as(self, other: RDom) -> bool:
         """Whether it is the same domain."""
         return self is other
@@ -257,8 +269,9 @@ class Param(Named, Expr):
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
         if name is not None and not isinstance(name, str):
             name, value = None, name
+        held = meant("Param", type)
         Named.__init__(self, name or None, "p")
-        Expr.__init__(self, ir.Var(type.ir, self._name))
+        Expr.__init__(self, ir.Var(held, self._name))
         self._value: bool | int | float | None = None
         self.promises: Mapping[str, Expr] = {}
         """The ends of its range that were set: `min` and `max`."""

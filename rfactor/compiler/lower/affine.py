@@ -8,8 +8,8 @@ too, and their arithmetic wraps: `tidy` leaves quotients, minima and maxima of d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, reduce
 
 from rfactor.ir.expr import Call, Const, Expr, Op, rebuild, walk
 from rfactor.ir.loopnest import Load
@@ -122,7 +122,13 @@ def add(a: Expr, b: Expr) -> Expr:
 
 def subtract(a: Expr, b: Expr) -> Expr:
     """`a - b`."""
-    return _combined(a, b, -1)
+    difference = _combined(a, b, -1)
+    terms, constant = affine(difference)
+    if sum(isinstance(term, Op) and term.op in ("min", "max") for term, _ in terms) > 1:
+        moved, by = _from_zero(terms)
+        if not moved:
+            return _literal(a.type, constant + by)
+    return difference
 
 
 def _combined(a: Expr, b: Expr, sign: int) -> Expr:
@@ -182,26 +188,72 @@ def divide_up(a: Expr, divisor: int) -> Expr:
 
 def minimum(a: Expr, b: Expr) -> Expr:
     """`min(a, b)`."""
-    return _extreme("min", a, b, lambda difference: difference <= 0)
+    return _extreme("min", a, b)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
     """`max(a, b)`."""
-    return _extreme("max", a, b, lambda difference: difference >= 0)
+    return _extreme("max", a, b)
 
 
-def _extreme(op: str, a: Expr, b: Expr, keeps_first: Callable[[int], bool]) -> Expr:
-    difference = constant_value(subtract(a, b))
-    if difference is not None:
-        return a if keeps_first(difference) else b
-    for one, other in ((a, b), (b, a)):
-        # min(min(p, q), r) where r is comparable with p or q needs no further level.
-        if isinstance(one, Op) and one.op == op:
-            for kept, tried in (one.args, one.args[::-1]):
-                difference = constant_value(subtract(tried, other))
-                if difference is not None:
-                    return one if keeps_first(difference) else _extreme(op, kept, other, keeps_first)
-    return Op(a.type, op, (a, b))
+def _extreme(op: str, a: Expr, b: Expr) -> Expr:
+    """Of arms that differ by constants one stays, as it was: max(max(a, b), a + 1) = max(a + 1, b)."""
+    better = min if op == "min" else max
+    best: dict[frozenset[tuple[Expr, int]], tuple[int, Terms, int]] = {}
+    for terms, constant in (*_arms(op, a), *_arms(op, b)):
+        moved, by = _from_zero(terms)
+        arm = constant + by, terms, constant
+        key = frozenset(moved)
+        best[key] = better(best.get(key, arm), arm, key=lambda each: each[0])
+    result: Expr | None = None
+    for _, terms, constant in best.values():
+        arm_ = from_affine(terms, constant, a.type)
+        result = arm_ if result is None else Op(a.type, op, (result, arm_))
+    assert result is not None
+    return result
+
+
+def _from_zero(terms: Terms) -> tuple[Terms, int]:
+    """The same sum with its extremes moved so that their least constant is 0, and by how much in all.
+
+    max(a + 1, b + 2) is max(a, b + 1) + 1. Equal extremes look equal so; they are compared so and not computed so, as
+    what is moved might leave the type.
+    """
+    if not any(isinstance(term, Op) and term.op in ("min", "max") for term, _ in terms):
+        return terms, 0
+    merged: dict[Expr, int] = {}
+    total = 0
+    for term, factor in terms:
+        moved, by = _at_zero(term)
+        merged[moved] = merged.get(moved, 0) + factor
+        total += factor * by
+    return tuple((term, factor) for term, factor in merged.items() if factor), total
+
+
+@lru_cache(maxsize=1 << 15)
+def _at_zero(term: Expr) -> tuple[Expr, int]:
+    if not (isinstance(term, Op) and term.op in ("min", "max")):
+        return term, 0
+    arms: dict[frozenset[tuple[Expr, int]], tuple[Terms, int]] = {}
+    for terms, constant in _arms(term.op, term):
+        moved, by = _from_zero(terms)
+        known = arms.get(frozenset(moved))
+        if known is None or (constant + by > known[1]) == (term.op == "max"):
+            arms[frozenset(moved)] = moved, constant + by
+    shift = 0 if frozenset() in arms else min(constant for _, constant in arms.values())
+    ordered = sorted((from_affine(terms, constant - shift, term.type) for terms, constant in arms.values()), key=repr)
+    return reduce(lambda a, b: Op(term.type, term.op, (a, b)), ordered), shift
+
+
+def _arms(op: str, expr: Expr) -> Iterator[tuple[Terms, int]]:
+    """What `expr` is the minimum or maximum of, in affine form."""
+    terms, constant = affine(expr)
+    if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Op) and terms[0][0].op == op:
+        for arg in terms[0][0].args:
+            for inner, own in _arms(op, arg):
+                yield inner, own + constant
+    else:
+        yield terms, constant
 
 
 def tidy(expr: Expr) -> Expr:

@@ -28,6 +28,7 @@ from rfactor.compiler.lower.interval import (
 )
 from rfactor.compiler.lower.nest import Nest, hole
 from rfactor.compiler.lower.sliding import slide
+from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
@@ -111,7 +112,7 @@ class _Home:
 def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounded:
     """The nest with `Let`s for its holes. Raises `AlgorithmError` for an index that nothing bounds."""
     inference = _Inference(algorithm, nest, schedule)
-    definitions, body = inference.visit(nest.body, Scope(facts=nest.facts))
+    definitions, body = inference.visit(nest.body, Scope(facts=nest.facts, ranges=data_ranges(algorithm.functions)))
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
     return Bounded(
         body,
@@ -487,6 +488,9 @@ def _hull(a: Box, b: Box) -> Box:
 
 
 def _extent(low: Expr, high: Expr) -> Expr:
+    (_, first), (_, last) = affine.affine(low), affine.affine(high)
+    if last - first + 1 > int(I32.max):
+        raise AlgorithmError(f"from {low} to {high} there are more coordinates than i32 can count: clamp the index")
     return affine.add(affine.subtract(high, low), affine.integer(1))
 
 

@@ -3,10 +3,22 @@
 u8 data             in 0 … 255
 i32(u8 data) & 15   in 0 … 15
 u8 data + u8 data   in 0 … 255: it may wrap around, so that the whole type is possible
+i32(clamp(f32 data, 0, 9.5))   in 0 … 9
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from rfactor.compiler.lower.float_interval import (
+    UNKNOWN,
+    FloatInterval,
+    converted,
+    hull,
+    operation,
+    point,
+    truncated,
+)
 from rfactor.ir.expr import Call, Const, Expr, Op
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.types import BOOL
@@ -19,20 +31,78 @@ _COUNTS = frozenset(row.name for row in INTRINSICS.values() if row.takes == "int
 
 def data_range(expr: Expr) -> Range | None:
     """The values that an integer or bool expression can have, by its type and operations alone; None for floats."""
-    if expr.type.is_float:
-        return None
-    whole = (int(expr.type.min), int(expr.type.max))
-    if isinstance(expr, Const):
-        return int(expr.value), int(expr.value)
-    if isinstance(expr, Call) and expr.name in _COUNTS:
-        return 0, expr.type.bits
-    if not isinstance(expr, Op):
-        return whole
-    ranges = [data_range(arg) for arg in expr.args]
-    result = _data_operation(expr, ranges)
-    if result is None or result[0] < whole[0] or result[1] > whole[1]:
-        return whole
-    return result
+    return None if expr.type.is_float else Ranges().of(expr)
+
+
+Known = Range | FloatInterval
+"""What is known of integers or bools, or of floats: then the ends are constants."""
+Called = Callable[[Call], Known | None]
+"""What the values of a function are known to be; None where nothing but their type is."""
+
+
+class Ranges:
+    """The values that expressions can have wherever they stand; what is found is kept."""
+
+    def __init__(self, called: Called = lambda call: None) -> None:
+        self._called = called
+        self._integers: dict[Expr, Range] = {}
+        self._floats: dict[Expr, FloatInterval] = {}
+
+    def of(self, expr: Expr) -> Range:
+        """Those of an integer or bool expression."""
+        found = self._integers.get(expr)
+        if found is None:
+            found = self._integers[expr] = self._integer(expr)
+        return found
+
+    def of_float(self, expr: Expr) -> FloatInterval:
+        """Those of a float expression; the ends are constants."""
+        found = self._floats.get(expr)
+        if found is None:
+            found = self._floats[expr] = self._float(expr)
+        return found
+
+    def _integer(self, expr: Expr) -> Range:
+        whole = (int(expr.type.min), int(expr.type.max))
+        if isinstance(expr, Const):
+            return int(expr.value), int(expr.value)
+        if isinstance(expr, Call):
+            if expr.name in _COUNTS and expr.kind == "intrinsic":
+                return 0, expr.type.bits
+            known = self._called(expr) if expr.kind == "func" else None
+            return known if isinstance(known, tuple) else whole
+        if not isinstance(expr, Op):
+            return whole
+        if expr.op == "cast" and expr.args[0].type.is_float and not expr.type.is_bool:
+            low, high = truncated(expr.type, self.of_float(expr.args[0]))
+            return _value(low, whole[0]), _value(high, whole[1])
+        ranges = [None if arg.type.is_float else self.of(arg) for arg in expr.args]
+        result = _data_operation(expr, ranges)
+        if result is None or result[0] < whole[0] or result[1] > whole[1]:
+            return whole
+        return result
+
+    def _float(self, expr: Expr) -> FloatInterval:
+        if isinstance(expr, Const):
+            return point(expr)
+        if isinstance(expr, Op):
+            if expr.op == "select":
+                return hull(self.of_float(expr.args[1]), self.of_float(expr.args[2]))
+            if expr.op == "cast" and not expr.args[0].type.is_float:
+                inner = expr.args[0]
+                low, high = (Const(inner.type, end) for end in self.of(inner))
+                return converted(expr.type, low, high)
+            return operation(expr, tuple(map(self.of_float, expr.args)))
+        if isinstance(expr, Call) and expr.kind == "intrinsic":
+            if any(not arg.type.is_float for arg in expr.args):
+                return UNKNOWN
+            return operation(expr, tuple(map(self.of_float, expr.args)))
+        known = self._called(expr) if isinstance(expr, Call) and expr.kind == "func" else None
+        return known if isinstance(known, FloatInterval) else UNKNOWN
+
+
+def _value(end: Expr | None, otherwise: int) -> int:
+    return int(end.value) if isinstance(end, Const) else otherwise
 
 
 def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
@@ -56,7 +126,8 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
         return -a[1], -a[0]
     if op == "*":
         corners = [x * y for x in a for y in b]
-        return min(corners), max(corners)
+        same = expr.args[0] == expr.args[1]
+        return max(min(corners), 0) if same else min(corners), max(corners)
     if op == "min":
         return min(a[0], b[0]), min(a[1], b[1])
     if op == "max":
@@ -71,8 +142,9 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
         return a[0] // b[0], a[1] // b[0]
     if op == "%" and b[0] == b[1] and b[0] != 0:
         return 0, abs(b[0]) - 1
-    if op == ">>" and b[0] == b[1] and 0 <= b[0] < expr.type.bits:
-        return a[0] >> b[0], a[1] >> b[0]
+    if op in (">>", "<<") and b[0] >= 0 and b[1] < expr.type.bits:
+        corners = [x >> y if op == ">>" else x << y for x in a for y in b]
+        return min(corners), max(corners)
     return None
 
 

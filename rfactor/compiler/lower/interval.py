@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from rfactor.compiler.lower import affine
+from rfactor.compiler.lower import affine, float_interval
 from rfactor.compiler.lower.affine import reads
-from rfactor.compiler.lower.data_range import data_range
-from rfactor.ir.expr import OPPOSITE, Const, Expr, Op, Var, apply, select, variables, walk
-from rfactor.ir.types import BOOL, I32, I64, Type
+from rfactor.compiler.lower.data_range import Ranges
+from rfactor.compiler.lower.float_interval import FloatInterval
+from rfactor.ir.expr import OPPOSITE, Call, Const, Expr, Op, Var, apply, select, variables, walk
+from rfactor.ir.types import BOOL, I32, I64, U32, Type
 
 End = Expr | None
 Interval = tuple[End, End]
@@ -55,17 +56,21 @@ class Scope:
     """Coordinates that are <= 0 here, from guards and predicates that read no data."""
     ceilings: tuple[tuple[Expr, Expr, int], ...] = ()
     """`(a, b, sign)`: here `sign * a <= sign * b`, from predicates that read data; `b` reads none."""
+    ranges: Ranges = field(default_factory=Ranges)
+    """What is known of data."""
 
 
 class Intervals:
     """Intervals at a place, as seen from inside `level` loops: what is bound further in is eliminated."""
 
     def __init__(self, scope: Scope, level: int, sums: dict[Interval, None] | None = None) -> None:
-        """`sums`, if given, is extended with the interval of every sum that is computed on the way."""
+        """`sums`, if given, is extended with the interval of every sum that is computed on the way, and with those of
+        floats whose ends are to be finite."""
         self._scope = scope
         self._level = level
         self._sums = sums
         self._memo: dict[Expr, Interval] = {}
+        self._floats: dict[Expr, FloatInterval] = {}
         self._open: set[Expr] = set()
         self._conditions: list[tuple[dict[Expr, int], int]] | None = None
 
@@ -144,9 +149,14 @@ class Intervals:
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
         low = _weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
         high = _weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
-        if self._sums is not None and low is not None and high is not None:
-            self._sums[low, high] = None
-        return low, high
+        return self._kept((low, high))
+
+    def _kept(self, sums: Interval) -> Interval:
+        """An interval that i32 has to hold. (Of i64 it is known beforehand that nothing wraps around.)"""
+        low, high = sums
+        if self._sums is not None and low is not None and high is not None and low.type == I32:
+            self._sums[sums] = None
+        return sums
 
     def _term(self, term: Expr) -> Interval:
         fact = self._scope.facts.get(term)
@@ -166,7 +176,7 @@ class Intervals:
             return self._variable(term)
         if isinstance(term, Op) and term.type in (I32, I64):
             return self._operation(term)
-        return _by_type(term)
+        return self._by_type(term)
 
     def _variable(self, term: Var) -> Interval:
         binding = self._scope.bindings.get(term.name)
@@ -178,14 +188,7 @@ class Intervals:
     def _operation(self, term: Op) -> Interval:
         op, args = term.op, term.args
         if op == "cast":
-            inner = args[0]
-            if inner.type == I32:
-                low, high = self._plain(inner)
-                return (
-                    None if low is None else Op(term.type, "cast", (low,)),
-                    None if high is None else Op(term.type, "cast", (high,)),
-                )
-            return _by_type(term)
+            return self._cast(term)
         if op == "select":
             if not reads(term) and all(map(self._is_outer, variables(term))):
                 return term, term
@@ -195,7 +198,7 @@ class Intervals:
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
             rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
-            return (rebuilt, rebuilt) if not reads(rebuilt) else _by_type(term)
+            return (rebuilt, rebuilt) if not reads(rebuilt) else self._by_type(term)
         if op in ("min", "max"):
             extreme = affine.minimum if op == "min" else affine.maximum
             (low_a, high_a), (low_b, high_b) = ends
@@ -203,27 +206,128 @@ class Intervals:
                 return _only_both(extreme, low_a, low_b), _both(extreme, high_a, high_b)
             return _both(extreme, low_a, low_b), _only_both(extreme, high_a, high_b)
         if op == "*":
-            product = _product(*ends)
-            if self._sums is not None:
-                self._sums[product] = None
-            return product
+            low, high = self._kept(_product(*ends))
+            if low is not None and args[0] == args[1]:
+                low = affine.maximum(low, Const(term.type, 0))
+            return low, high
         if op in ("//", "%"):
             return self._quotient(term, *ends)
-        return _by_type(term)
+        if op in ("<<", ">>"):
+            return self._shift(term, *ends)
+        if op == "~":
+            return self._sum(affine.subtract(Const(term.type, -1), args[0]))  # holds of data too: it does not wrap
+        if op == "abs":
+            return self._absolute(term, *ends[0])
+        return self._by_type(term)
+
+    def _shift(self, term: Op, value: Interval, count: Interval) -> Interval:
+        """By a constant: a quotient, or a product, by a power of two."""
+        by = count[0]
+        if not isinstance(by, Const) or by != count[1] or not 0 <= by.value < term.type.bits - 1:
+            return self._by_type(term)
+        power = 1 << int(by.value)
+        if term.op == "<<":
+            factor = Const(term.type, power)
+            return self._kept(_product(value, (factor, factor)))
+        low, high = value
+        return None if low is None else affine.divide(low, power), None if high is None else affine.divide(high, power)
+
+    def _absolute(self, term: Op, low: End, high: End) -> Interval:
+        if low is None or high is None or (isinstance(low, Const) and low.value == term.type.min):
+            return self._by_type(term)
+        zero = Const(term.type, 0)
+        below, above = self._kept((affine.subtract(zero, high), affine.subtract(zero, low)))
+        assert below is not None
+        assert above is not None
+        return affine.maximum(affine.maximum(low, below), zero), affine.maximum(above, high)
+
+    def _cast(self, term: Op) -> Interval:
+        inner = term.args[0]
+        if inner.type == I32:
+            low, high = self._plain(inner)
+            return None if low is None else _cast(term.type, low), None if high is None else _cast(term.type, high)
+        if self._is_outer(term) and not reads(term):
+            return term, term
+        if inner.type.is_float:
+            return float_interval.truncated(term.type, self._float(inner))
+        if inner.type == I64 and term.type == I32:
+            return self._narrowed(inner)
+        if inner.type == U32 and term.type == I32:
+            signed = _as_signed(inner)
+            if signed is not None:
+                return self._plain(signed)
+        return self._by_type(term)
+
+    def _narrowed(self, expr: Expr) -> Interval:
+        """The interval of an i64 expression cast to i32, which its ends have to fit."""
+        ranges, whole = self._scope.ranges, (int(I64.min), int(I64.max))
+        if any(isinstance(node, Op) and node.type == I64 and ranges.of(node) == whole for node in walk(expr)):
+            return UNBOUNDED  # it may wrap around
+        low, high = self._plain(expr)
+        if low is None or high is None:
+            return UNBOUNDED
+        if isinstance(low, Const) and isinstance(high, Const) and not (low.value >= I32.min and high.value <= I32.max):
+            return UNBOUNDED
+        if self._sums is not None:
+            self._sums[low, high] = None
+        return _cast(I32, low), _cast(I32, high)
+
+    def _float(self, expr: Expr) -> FloatInterval:
+        """The interval of a float expression. Ends that are no constants are kept with the sums, to be checked."""
+        done = self._floats.get(expr)
+        if done is None:
+            done = self._floats[expr] = self._computed_float(expr)
+            if self._sums is not None:
+                for end in (done.low, done.high):
+                    if end is not None and not self._surely_finite(end):
+                        self._sums[end, end] = None
+        return done
+
+    def _computed_float(self, expr: Expr) -> FloatInterval:
+        if isinstance(expr, Const) or (self._is_outer(expr) and not reads(expr)):
+            return float_interval.point(expr)
+        if isinstance(expr, Op) and expr.op == "select":
+            condition, a, b = expr.args
+            return float_interval.hull(self._float_where(condition, a), self._float_where(negated(condition), b))
+        if isinstance(expr, Op) and expr.op == "cast" and not expr.args[0].type.is_float:
+            inner = expr.args[0]
+            low, high = self._guarded(inner) if inner.type == I32 else self._by_type(inner)
+            least, greatest = (Const(inner.type, end) for end in self._scope.ranges.of(inner))
+            return float_interval.converted(
+                expr.type, least if low is None else low, greatest if high is None else high
+            )
+        if isinstance(expr, Call) and expr.kind != "intrinsic":
+            return self._scope.ranges.of_float(expr)
+        if isinstance(expr, Op | Call) and all(arg.type.is_float for arg in expr.args):
+            return float_interval.operation(expr, tuple(map(self._float, expr.args)))
+        return self._scope.ranges.of_float(expr)
+
+    def _surely_finite(self, end: Expr) -> bool:
+        known = self._scope.ranges.of_float(end)
+        return known.bounded and not known.nan
+
+    def _float_where(self, condition: Expr, expr: Expr) -> FloatInterval:
+        """The interval of an arm of a choice between floats."""
+        inside = self._inside(condition)
+        return self._float(expr) if inside is None else inside._float(expr)
 
     def _where(self, condition: Expr, expr: Expr) -> Interval:
         """The interval of an arm of a choice, which is taken where `condition` holds."""
+        inside = self._inside(condition)
+        return self._plain(expr) if inside is None else inside._guarded(expr)
+
+    def _inside(self, condition: Expr) -> Intervals | None:
+        """Intervals where `condition` holds; None where it says nothing of a loop that is eliminated."""
         below = tuple(nonpositive(condition))
         if not below:
-            return self._plain(expr)
+            return None
         for side in compared(condition):
             self._plain(side)  # so that what it compares is known not to wrap
         if not any(self._is_inner_loop(v.name) for v in variables(condition)):
-            return self._plain(expr)  # it says nothing of a loop that is eliminated
-        scope = replace(self._scope, conditions=self._scope.conditions + below)
-        inside = Intervals(scope, self._level, self._sums)
+            return None
+        inside = Intervals(replace(self._scope, conditions=self._scope.conditions + below), self._level, self._sums)
         inside._open = self._open  # what is being asked already is not asked again
-        return inside._guarded(expr)
+        return inside
 
     def _is_inner_loop(self, name: str) -> bool:
         binding = self._scope.bindings.get(name)
@@ -239,16 +343,40 @@ class Intervals:
         finally:
             self._open.remove(expr)
 
+    def _by_type(self, expr: Expr) -> Interval:
+        """The interval from the types of the data in it."""
+        low, high = self._scope.ranges.of(expr)
+        if (low, high) == (I32.min, I32.max):
+            return UNBOUNDED
+        return Const(expr.type, low), Const(expr.type, high)
+
     def _symbolic_quotient(self, term: Op, dividend: Interval) -> Interval:
         """The inner and the outer of two fused loops: `fused % n` and `fused // n` of a count `n` known only at run
         time. Where `n` is 0 there is no iteration, and any interval holds."""
         divisor, (low, high) = term.args[1], dividend
         counts = isinstance(divisor, Op) and divisor.op == "max" and affine.integer(0) in divisor.args
         if not counts or not self._is_outer(divisor) or not (isinstance(low, Const) and low.value >= 0):
-            return _by_type(term)
+            return self._by_type(term)
         if term.op == "%":
             return affine.integer(0), affine.maximum(affine.subtract(divisor, affine.integer(1)), affine.integer(0))
         return affine.integer(0), None if high is None else self._most_times(high, divisor)
+
+    def _quotient_by(self, term: Op, dividend: Interval, divisor: Interval) -> Interval:
+        """By what is the same in all iterations, or for a remainder by anything. Of a divisor that is 0 both are 0."""
+        low, high = dividend
+        least, greatest = divisor
+        zero, one = Const(term.type, 0), Const(term.type, 1)
+        if least is None or greatest is None or term.type != I32:
+            return self._by_type(term)
+        if term.op == "%":
+            self._kept((least, affine.subtract(zero, least)))
+            size = affine.maximum(greatest, affine.subtract(zero, least))
+            return zero, affine.maximum(affine.subtract(size, one), zero)
+        if least != greatest or low is None or high is None or reads(least):
+            return self._by_type(term)
+        self._kept((low, affine.subtract(zero, low)))  # the least number divided by -1 would wrap around
+        first, last = Op(I32, "//", (low, least)), Op(I32, "//", (high, least))
+        return affine.minimum(first, last), affine.maximum(first, last)
 
     def _most_times(self, end: Expr, divisor: Expr) -> End:
         """An upper bound of `end // divisor` where `end` is at most a multiple of `divisor` and a remainder."""
@@ -277,9 +405,10 @@ class Intervals:
         low, high = dividend
         value = divisor[0].value if isinstance(divisor[0], Const) and divisor[0] == divisor[1] else None
         if value is None:
-            return self._symbolic_quotient(term, dividend)
+            known = self._symbolic_quotient(term, dividend)
+            return self._quotient_by(term, dividend, divisor) if None in known else known
         if int(value) <= 0:
-            return _by_type(term)
+            return self._by_type(term)
         count = int(value)
         if term.op == "//":
             return (
@@ -345,22 +474,41 @@ def _both(extreme: Extreme, a: End, b: End) -> End:
     return extreme(a, b)
 
 
+def _fits(a: Expr, b: Expr) -> bool:
+    """Whether the type holds the constants of a product that is distributed."""
+    value = affine.constant_value(a)
+    if value is None:
+        return affine.constant_value(b) is None or _fits(b, a)
+    terms, constant = affine.affine(b)
+    return all(int(a.type.min) <= value * own <= int(a.type.max) for own in (constant, *(own for _, own in terms)))
+
+
 def _product(a: Interval, b: Interval) -> Interval:
     if None in a or None in b:
         return UNBOUNDED
-    products = [affine.multiply(x, y) for x in a for y in b if x is not None and y is not None]
+    corners = [(x, y) for x in a for y in b if x is not None and y is not None]
+    if not all(_fits(x, y) for x, y in corners):
+        return UNBOUNDED
+    products = [affine.multiply(x, y) for x, y in corners]
     low = high = products[0]
     for product in products[1:]:
         low, high = affine.minimum(low, product), affine.maximum(high, product)
     return low, high
 
 
-def _by_type(expr: Expr) -> Interval:
-    """The interval from the types of the data in it."""
-    known = data_range(expr)
-    if known is None or known == (I32.min, I32.max):
-        return UNBOUNDED
-    return Const(expr.type, known[0]), Const(expr.type, known[1])
+def _cast(type: Type, end: Expr) -> Expr:
+    """An end in another type, which holds it."""
+    return Const(type, end.value) if isinstance(end, Const) else Op(type, "cast", (end,))
+
+
+def _as_signed(expr: Expr) -> Expr | None:
+    """The i32 that a u32 was made of, where a cast back gives it; None where it is not known."""
+    if isinstance(expr, Op) and expr.op == "cast" and expr.args[0].type == I32:
+        return expr.args[0]
+    if isinstance(expr, Op) and expr.op == "select":
+        arms = [_as_signed(arm) for arm in expr.args[1:]]
+        return None if arms[0] is None or arms[1] is None else select(expr.args[0], arms[0], arms[1])
+    return None
 
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})

@@ -22,18 +22,29 @@ MOST_ELEMENTS = 2**31 - 1
 
 
 def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
-    """One check that no coordinate leaves i32."""
+    """Checks that no coordinate leaves i32, and that what bounds the floats in one is finite."""
     known = _known(algorithm)
     extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
     spans: dict[Expr, tuple[int, int]] = {}
     terms: list[Expr] = []
+    floats: list[Expr] = []
     for low, high in bounded.sums:
+        if low is not None and low.type.is_float:  # one end
+            size = Op(low.type, "abs", (low,))
+            floats.append(Op(BOOL, "<=", (size, Const(low.type, low.type.largest_finite))))
+            continue
+        if low is not None and high is not None and low.type == I64:  # to be cast to i32
+            terms.append(Op(BOOL, ">=", (low, Const(I64, I32.min))))
+            terms.append(Op(BOOL, "<=", (high, Const(I64, I32.max))))
+            continue
         if low is not None and low not in known and _span(low, extents, spans)[0] < I32.min:
             terms.append(Op(BOOL, ">=", (in_i64(low), Const(I64, I32.min))))
         if high is not None and high not in known and _span(high, extents, spans)[1] > I32.max:
             terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
     if terms:
         yield Assert(conjunction(*dict.fromkeys(terms)), "coordinates reach beyond the range of i32")
+    if floats:
+        yield Assert(conjunction(*floats), "a float that a coordinate is computed with is infinite or not a number")
 
 
 def _known(algorithm: Algorithm) -> set[Expr]:

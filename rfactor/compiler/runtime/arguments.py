@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -75,6 +76,11 @@ class Binding:
         origins = ((0,) * a.dimensions if isinstance(a, BufferArgument) else () for a in expected)
         self._expected = tuple((a, a.name, origin) for a, origin in zip(expected, origins, strict=True))
         self._last: tuple[list[Bound], ctypes.Array[ctypes.c_int64] | None] = [_NOTHING] * len(expected), None
+        positions = accumulate((len(slots(argument)) for argument in expected), initial=0)
+        self.scalars = {
+            a.name: (p, a) for p, a in zip(positions, expected, strict=False) if isinstance(a, ScalarArgument)
+        }
+        """The slot of each scalar, by name."""
 
     def __call__(self, values: Mapping[str, Argument]) -> tuple[ctypes.Array[ctypes.c_int64], object]:
         """The slots of all arguments in order, and what must stay alive while they are used.
@@ -84,16 +90,16 @@ class Binding:
         last, filled = self._last
         bound: list[Bound] = []
         arrays: list[NDArray[Any] | None] = []
-        seen: object
+        looked: object
         for (argument, name, origin), known in zip(self._expected, last, strict=True):
             try:
                 value = values[name]
             except KeyError:
                 raise KeyError(f"argument {name!r} is missing") from None
             if isinstance(argument, ScalarArgument):
-                seen = value if type(value) is int else (value,)
-                if seen != known.seen or type(value) is not int:
-                    known = Bound(seen, (_scalar(argument, value),), (0, 0))
+                looked = value if type(value) is int else (value,)
+                if looked != known.seen or type(value) is not int:
+                    known = Bound(looked, (scalar(argument, value),), (0, 0))
                     filled = None if known.slots != last[len(bound)].slots else filled
                 array = None
             else:
@@ -102,10 +108,10 @@ class Binding:
                 else:
                     own = _placed(argument, value)
                     array, mins = own.array, own.mins
-                start = address(array)
-                seen = (start, array.dtype, array.shape, array.strides, array.flags.num, mins)
-                if seen != known.seen:
-                    known = Bound(seen, tuple(_box(argument, Placed(array, mins), start)), _range(array, start))
+                looked = seen(array, mins)
+                if looked != known.seen:
+                    start = address(array)
+                    known = Bound(looked, tuple(_box(argument, Placed(array, mins), start)), _range(array, start))
                     filled = None
             bound.append(known)
             arrays.append(array)
@@ -171,6 +177,11 @@ def address(array: NDArray[Any]) -> int:
     return data
 
 
+def seen(array: NDArray[Any], mins: tuple[int, ...]) -> tuple[object, ...]:
+    """All that the slots and the checks of an array depend on."""
+    return address(array), array.dtype, array.shape, array.strides, array.flags.num, mins
+
+
 def _placed(argument: BufferArgument, value: object) -> HasPlace:
     if isinstance(value, Placed):
         return value
@@ -181,7 +192,8 @@ def _placed(argument: BufferArgument, value: object) -> HasPlace:
     raise BufferError(f"{argument.name} must be an array of {argument.type}, not {type(value).__name__}")
 
 
-def _scalar(argument: ScalarArgument, value: object) -> int:
+def scalar(argument: ScalarArgument, value: object) -> int:
+    """The slot of a number. Raises `BufferError` where the argument's type does not hold it."""
     kind = argument.type
     number = value.item() if isinstance(value, np.generic) else value
     if kind.is_float and isinstance(number, bool | int | float):

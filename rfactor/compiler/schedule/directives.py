@@ -95,6 +95,8 @@ class StageSchedule:
     """Tried in this order; the loops above are for where no condition holds."""
     failure: str | None = None
     """Why the pipeline stops where no condition holds, if it does."""
+    races: bool = False
+    """Whether loops whose iterations meet may be asked to run at once; they run in order all the same."""
     atomic: bool = False
     """Whether iterations that update the same points may run at once, each update as one."""
     rounding: bool = False

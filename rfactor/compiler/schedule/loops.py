@@ -104,10 +104,13 @@ def run(
         for x: s   ->   parallel for x: s               (or vectorized, unrolled)
 
     A loop that is parallel or vectorized is pure: its iterations write points of their own. Any other is too where the
-    stage is atomic and its iterations commute: `why_not` has no reason against it. Any loop may be unrolled.
+    stage is atomic and its iterations commute: `why_not` has no reason against it. Where the stage allows races, others
+    stay as they are: in the order of the loop none happens. Any loop may be unrolled.
     """
     dimension = find(stage, name, directive)
     collides = kind in ("parallel", "vectorized") and name not in pure
+    if collides and not stage.atomic and stage.races:
+        return stage
     if collides and not stage.atomic:
         raise ScheduleError(
             f"{directive}({name}): its iterations update the same points one after the other, so they cannot run "

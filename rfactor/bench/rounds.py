@@ -1,0 +1,45 @@
+"""Times of calls that take turns, so that a busy moment of the machine hits all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Milliseconds of one call over all rounds."""
+
+    least: float
+    median: float
+
+
+def in_turn(calls: Sequence[Callable[[], object]], trials: int, batch_ms: float = 0.0) -> list[Time]:
+    """Each call's time over `trials` rounds after one that does not count; in a round each call runs once.
+
+    The order is another in each round: what ran before leaves threads awake or asleep, and caches full of its data.
+    With `batch_ms`, a call that is shorter runs as often in a row as takes about so long, and the mean counts.
+    """
+    number = [1] * len(calls)
+    taken: list[list[float]] = [[] for _ in calls]
+    for trial in range(trials + 1):
+        order = list(range(len(calls)))
+        Random(trial).shuffle(order)
+        for i in order:
+            ms = _run(calls[i], number[i])
+            if trial:
+                taken[i].append(ms)
+            elif ms < batch_ms:  # the first call may compile, the second says how long one takes
+                number[i] = max(1, round(batch_ms / max(_run(calls[i], 1), 1e-4)))
+    return [Time(min(one), median(one)) for one in taken]
+
+
+def _run(call: Callable[[], object], number: int) -> float:
+    """The mean of `number` calls in milliseconds."""
+    start = time.perf_counter()
+    for _ in range(number):
+        call()
+    return (time.perf_counter() - start) * 1e3 / number

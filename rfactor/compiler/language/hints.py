@@ -1,0 +1,158 @@
+"""Directives that say how a stage may be run or kept, and never change what it computes: checked, and of no effect."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Self
+
+from rfactor.errors import ScheduleError, TypeMismatch
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.func import Func
+
+
+class MemoryType(Enum):
+    """What kind of memory holds a function; on CPUs there is none of GPUs and none of the last kind."""
+
+    Auto = 0
+    Heap = 1
+    Stack = 2
+    Register = 3
+    GPUShared = 4
+    GPUTexture = 5
+    LockedCache = 6
+    VTCM = 7
+
+
+class Partition(Enum):
+    """Whether the guards of a loop are taken out of its main part."""
+
+    Auto = 0
+    Never = 1
+    Always = 2
+
+
+class PrefetchBoundStrategy(Enum):
+    """What is asked for ahead at the ends of an array."""
+
+    Clamp = 0
+    GuardWithIf = 1
+    NonFaulting = 2
+
+
+class LoopAlignStrategy(Enum):
+    """How loops of different lengths are laid beside each other by `compute_with`."""
+
+    AlignStart = 0
+    AlignEnd = 1
+    NoAlign = 2
+    Auto = 3
+
+
+class EvictionKey:
+    """A mark of results that are kept: nothing is kept here."""
+
+    def __init__(self, key: Any = None) -> None:
+        """Any number or expression."""
+
+
+def kind_of_memory(given: Any) -> MemoryType:
+    """`given`, if it is memory that this machine has. Raises `TypeMismatch`, `NotImplementedError`."""
+    if not isinstance(given, MemoryType):
+        raise TypeMismatch(f"store_in takes a MemoryType, not {given!r}")
+    if given in (MemoryType.GPUShared, MemoryType.GPUTexture, MemoryType.VTCM):
+        raise NotImplementedError(f"store_in({given}): memory of devices is not there")
+    return given
+
+
+class Hints:
+    """Directives without effect, on the loops of one stage."""
+
+    def prefetch(self, image: Any, at: Any, from_: Any, offset: Any = 1, strategy: Any = None) -> Self:
+        """Ask for data ahead of their use: the machine's own prefetchers see to it."""
+        name = image.name()
+        self._checked("prefetch", at)
+        self._checked("prefetch", from_)
+        if name not in self._owner().references:
+            raise ScheduleError(f"{self._owner().name()}: prefetch({name}): {self._owner().name()} does not use {name}")
+        return self
+
+    def partition(self, variable: Any, policy: Partition = Partition.Auto) -> Self:
+        """Whether guards are taken out of a loop: where a guard can go, it goes."""
+        return self._checked("partition", variable)
+
+    def never_partition(self, *variables: Any) -> Self:
+        """See `partition`: of several loops, one after the other or in a list."""
+        for variable in variables[0] if len(variables) == 1 and isinstance(variables[0], list | tuple) else variables:
+            self.partition(variable)
+        return self
+
+    def always_partition(self, *variables: Any) -> Self:
+        """See `never_partition`."""
+        return self.never_partition(*variables)
+
+    def never_partition_all(self) -> Self:
+        """See `partition`."""
+        return self
+
+    def always_partition_all(self) -> Self:
+        """See `partition`."""
+        return self
+
+    def unscheduled(self) -> Self:
+        """Says that a stage is left as it is on purpose."""
+        return self
+
+    def _checked(self, directive: str, variable: Any) -> Self:
+        """Itself. Raises `ScheduleError` where the stage has no such loop."""
+        raise NotImplementedError
+
+    def _owner(self) -> Func:
+        raise NotImplementedError
+
+
+class FunctionHints:
+    """Directives without effect, on a whole function."""
+
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Where its storage is made: small storage of a known size is on the stack, all other on the heap.
+
+        Raises `NotImplementedError` for memory of devices.
+        """
+        kind_of_memory(memory_type)
+        return self
+
+    def bound_storage(self, variable: Any, bound: Any) -> Self:
+        """No more than `bound` coordinates of a dimension are kept: storage has the size that is needed of it."""
+        self._dimension("bound_storage", variable)
+        self._size("bound_storage", bound)
+        return self
+
+    def memoize(self, eviction_key: EvictionKey | None = None) -> Self:
+        """Its values may be kept from one run to the next: they are computed anew."""
+        return self
+
+    def add_trace_tag(self, trace_tag: str) -> Self:
+        """A line of its own in the trace, which has no such lines."""
+        return self
+
+    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
+        """What the box will be like: for schedulers, none of which is there."""
+        self._dimension("set_estimate", variable)
+        return self
+
+    def set_estimates(self, estimates: Any) -> Self:
+        """`set_estimate` of every dimension: a (min, extent) each."""
+        given = list(estimates)
+        if len(given) != len(self._owner().function.variables):
+            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
+        return self
+
+    def _owner(self) -> Func:
+        raise NotImplementedError
+
+    def _dimension(self, directive: str, variable: Any) -> str:
+        raise NotImplementedError
+
+    def _size(self, directive: str, value: Any) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,24 @@
+"""What random programs (`tests/fuzz`) have found wrong in the compiler, each as a small program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rfactor as hl
+from tests.compiler.pipelines import computed, expected, same
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+def check(f: Any, sizes: list[int]) -> None:
+    """What is computed is what the definitions say."""
+    for a, b in zip(expected(f, sizes), computed(f, sizes), strict=True):
+        assert same(a, b), f"interpreted {a}\ncompiled {b}\n{f.lowered()}"
+
+
+def test_constants_at_the_ends_of_the_range_are_clamped_as_they_are() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x
+    f[x] = (g[hl.clamp(-2147483648, 0, 1)] * 2 + x, g[hl.clamp(hl.i32(2147483647), -4, 5)])
+    g.compute_root()
+    check(f, [3])

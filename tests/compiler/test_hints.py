@@ -1,0 +1,159 @@
+"""Directives that never change values, loops that are renamed, and races that are allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
+
+x, y, z, xo, xi = hl.vars("x y z xo xi")
+
+
+def pipeline() -> tuple[Any, Any]:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x * 3 + y
+    f[x, y] += 1
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.split(x, xo, xi, 8)
+    f.compute_at(g, xo)
+    return f, g
+
+
+HINTS: list[Callable[[Any, Any], Any]] = [
+    lambda f, g: f.store_in(hl.MemoryType.Stack),
+    lambda f, g: f.store_in(hl.MemoryType.Register).bound_storage(x, 16),
+    lambda f, g: f.memoize(),
+    lambda f, g: f.memoize(hl.EvictionKey(3)).add_trace_tag("f"),
+    lambda f, g: f.partition(x, hl.Partition.Never).always_partition([x, y]).never_partition(x, y),
+    lambda f, g: f.update().partition(y, hl.Partition.Always).unscheduled(),
+    lambda f, g: g.prefetch(f, xo, xo, 2, hl.PrefetchBoundStrategy.NonFaulting),
+]
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_hints_change_nothing(hint: Callable[[Any, Any], Any]) -> None:
+    f, g = pipeline()
+    hint(f, g)
+    a, b = np.mgrid[:3, :21]
+    assert np.array_equal(np.array(g.realize([21, 3])), 6 * b + 2 * a + 5)
+
+
+@pytest.mark.parametrize(
+    ("hint", "error", "message"),
+    [
+        (lambda f: f.store_in(hl.MemoryType.GPUShared), NotImplementedError, "memory of devices"),
+        (lambda f: f.store_in("stack"), TypeMismatch, "takes a MemoryType"),
+        (lambda f: f.bound_storage(z, 3), ScheduleError, r"bound_storage\(z\): f has no such pure variable"),
+        (lambda f: f.partition(z, hl.Partition.Never), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
+        (lambda f: f.never_partition([z]), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
+        (lambda f: f.rename(z, y), ScheduleError, r"f: split\(z\): the stage has no such loop"),
+        (lambda f: f.rename(x, y), ScheduleError, "the name y is taken"),
+    ],
+)
+def test_hints_are_checked(hint: Callable[[Any], Any], error: type[Exception], message: str) -> None:
+    f, _ = pipeline()
+    with pytest.raises(error, match=message):
+        hint(f)
+
+
+def test_storage_of_an_image_is_where_it_is() -> None:
+    image = hl.ImageParam(hl.Int(32), 1)
+    assert image.store_in(hl.MemoryType.Heap) is image
+    with pytest.raises(NotImplementedError, match="memory of devices"):
+        image.store_in(hl.MemoryType.GPUTexture)
+
+
+def test_renamed_loops_are_scheduled_and_factored_by_their_new_names() -> None:
+    f, r, q, u = hl.Func("f"), hl.RDom([(0, 10), (0, 7)], "r"), hl.RVar("q"), hl.Var("u")
+    f[x] = x
+    f[x] += r.x * r.y + x
+    f.rename(x, z).vectorize(z, 4)
+    f.update().rename(r.y, q)
+    f.update().rfactor(q, u).compute_root().update().parallel(u)
+    assert np.array(f.realize([9])).tolist() == [45 * 21 + 71 * i for i in range(9)]
+    with pytest.raises(ScheduleError, match=r"f: split\(x\): the stage has no such loop; it has z,"):
+        f.vectorize(x, 4)
+
+
+@pytest.mark.parametrize("run", ["parallel", "vectorize"])
+def test_where_races_are_allowed_the_loop_keeps_its_order(run: str) -> None:
+    place = hl.Buffer(np.array([3, 1, 3, 0, 1, 3, 3, 1], np.int32))
+    f, r = hl.Func("f"), hl.RDom([(0, 8)], "r")
+    f[x] = -1
+    f[hl.clamp(place[r.x], 0, 3)] = r.x * 10
+    stage = f.update()
+    with pytest.raises(ScheduleError, match="update the same points"):
+        getattr(stage, run)(r.x, 4)
+    getattr(stage.allow_race_conditions(), run)(r.x, 4)
+    assert np.array(f.realize([4])).tolist() == [30, 70, -1, 60]
+
+
+def test_a_buffer_is_named_until_expressions_hold_its_name() -> None:
+    b = hl.Buffer(hl.Int(32), [4], "before")
+    b.set_name("after")
+    assert b.name() == "after"
+    f = hl.Func("f")
+    f[x] = b[x] + 1
+    with pytest.raises(AlgorithmError, match="refer to it by that name"):
+        b.set_name("later")
+    assert np.array(f.realize([4])).tolist() == [1] * 4
+
+
+def test_an_undefined_expression_leaves_out() -> None:
+    nothing = hl.Expr()
+    assert not nothing.defined()
+    assert hl.Expr(3).defined()
+    with pytest.raises(AlgorithmError, match="no expression yet"):
+        nothing + 1
+    image, f = hl.ImageParam(hl.UInt(8), 1), hl.Func("f")
+    f[x] = image[x]
+    image.set(np.arange(8, dtype=np.uint8)[::2])
+    image.dim(0).set_stride(1)
+    with pytest.raises(ValueError, match="stride 2 in dimension 0, where 1 was promised"):
+        f.realize([4])
+    image.dim(0).set_stride(nothing)
+    assert np.array(f.realize([4])).tolist() == [0, 2, 4, 6]
+
+
+def test_a_dimension_with_undefined_bounds_has_no_boundary() -> None:
+    image = hl.Buffer(np.arange(6, dtype=np.int32).reshape(2, 3))
+    padded = hl.BoundaryConditions.constant_exterior(image, 9, [(hl.Expr(), hl.Expr()), (0, 2)])
+    out = hl.Buffer(hl.Int(32), [3, 4])
+    out.set_min([0, -1])
+    padded.realize(out)
+    assert np.array(out).tolist() == [[9] * 3, [0, 1, 2], [3, 4, 5], [9] * 3]
+    with pytest.raises(ValueError, match="it holds 0 to 2"):
+        padded.realize([4, 2])
+
+
+def test_a_bounds_query_has_a_box_and_no_memory() -> None:
+    query = hl.Buffer.make_bounds_query(hl.Float(32), [1 << 20, 1 << 20])
+    query.set_min([2, 5])
+    image, f = hl.ImageParam(hl.Float(32), 2), hl.Func("f")
+    f[x, y] = image[x - 1, 3] + image[x + 2, 3]
+    f.infer_input_bounds(query)
+    box = [(image.get().dim(d).min(), image.get().dim(d).extent()) for d in range(2)]
+    assert box == [(1, (1 << 20) + 3), (3, 1)]
+    with pytest.raises(ValueError, match="must be writeable"):
+        f.realize(query)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("hl.select(x > 0, hl.u8(1), 2)", "uint8"),
+        ("hl.select(x > 0, 2, hl.u8(1))", "uint8"),
+        ("hl.select(x > 0, hl.i8(1), 2)", "int32"),
+        ("hl.select(x > 0, 2, hl.i8(1))", "int8"),
+        ("hl.select(x > 0, hl.f32(1), 2)", "float32"),
+    ],
+)
+def test_of_two_constants_a_signed_one_takes_the_type_of_the_other(text: str, type_: str) -> None:
+    assert str(eval(text, {"hl": hl, "x": x}).type()) == type_
+    halide = pytest.importorskip("halide")
+    assert str(eval(text, {"hl": halide, "x": halide.Var("x")}).type()) == type_

@@ -1,0 +1,348 @@
+"""Random valid algorithms, as text: inputs, stages with updates, reductions of known and of arbitrary kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.fuzz.expressions import (
+    FLOATS,
+    INTEGERS,
+    NUMPY,
+    TYPES,
+    Scope,
+    Source,
+    bits,
+    cast,
+    clamped,
+    coordinate,
+    expression,
+    type_object,
+)
+
+AXES = ("x", "y", "z")
+VARIABLES = ("x", "y", "c")
+EXTENTS = (0, 1, 1, 2, 3, 4, 5, 5, 7, 8, 9, 11, 13, 17)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What a function being defined is like."""
+
+    name: str
+    types: tuple[str, ...]
+    variables: tuple[str, ...]
+    box: tuple[tuple[int, int], ...] | None
+    """Of an output, all that may be written or read of it."""
+
+    def at(self, point: Sequence[str]) -> list[str]:
+        """Its components at a point."""
+        return [Source(self.name, self.types, len(self.variables)).at(list(point), c) for c in range(len(self.types))]
+
+
+# -- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def numbers(random: Random, type: str, count: int, awkward: bool) -> str:
+    """`count` values as a list: small ones mostly, so that ties are common."""
+    if type == "bool":
+        values: list[object] = [random.random() < 0.5 for _ in range(count)]
+    elif type in FLOATS:
+        small: list[object] = [-2.0, -1.0, 0.0, 1.0, 1.0, 2.0, 3.0]
+        more: list[object] = [-0.0, 0.5, -2.75, 1e4, float("inf"), float("-inf"), float("nan")]
+        values = [random.choice(small + more * awkward) for _ in range(count)]
+    else:
+        width, signed = bits(type), type[0] == "i"
+        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+        near = [-2, -1, 0, 1, 1, 2, 3] if signed else [0, 1, 1, 2, 3, 5]
+        wide = random.random() < 0.3
+        values = [random.randint(low, high) if wide else random.choice([*near * 2, low, high]) for _ in range(count)]
+    return "[" + ", ".join(map(repr, values)).replace("inf", "np.inf").replace("nan", "np.nan") + "]"
+
+
+def image(random: Random, name: str, awkward: bool, least: int = 1) -> tuple[list[str], Source]:
+    """An input array, given now or at run time, somewhere in the plane."""
+    type, rank = random.choice(TYPES), random.choice([1, 1, 2, 2, 2, 3])
+    sizes = [max(random.choice(EXTENTS[:11]), least) for _ in range(rank)]
+    mins = [random.choice([0, 0, 0, -3, 2]) for _ in range(rank)]
+    count = 1
+    for size in sizes:
+        count *= size
+    shape = ", ".join(map(str, reversed(sizes)))
+    array = f"np.array({numbers(random, type, count, awkward)}, np.{NUMPY[type]}).reshape({shape})"
+    if random.random() < 0.5:
+        lines = [f'{name} = hl.Buffer({array}, name="{name}")']
+        moved = name
+    else:
+        lines = [f'{name} = hl.ImageParam({type_object(type)}, {rank}, "{name}")', f"{name}_given = hl.Buffer({array})"]
+        lines.append(f"{name}.set({name}_given)")
+        moved = f"{name}_given"
+    if any(mins):
+        lines.append(f"{moved}.set_min({mins})")
+    return lines, Source(name, (type,), rank, tuple(zip(mins, sizes, strict=True)), not awkward)
+
+
+def parameter(random: Random, name: str) -> tuple[list[str], tuple[str, str]]:
+    """A scalar given at run time."""
+    type = random.choice(["i32", "i32", *INTEGERS, *FLOATS])
+    value = random.randint(0, 6)
+    return [f'{name} = hl.Param({type_object(type)}, "{name}", {value})'], (name, type)
+
+
+# -- reductions of known kinds ---------------------------------------------------------------------------------------
+
+Update = Callable[[list[str], str, str, str, str], list[str]]
+"""From the function's components, two data, a constant, and a position (i32), to the new components."""
+
+
+def _best(relation: str, left: bool) -> Update:
+    def update(f: list[str], v: str, w: str, k: str, at: str) -> list[str]:
+        better = f"{v} {relation} {f[0]}" if left else f"{f[0]} {relation} {v}"
+        return [f"hl.select({better}, {v}, {f[0]})", f"hl.select({better}, {at}, {f[1]})"]
+
+    return update
+
+
+FAMILIES: dict[str, tuple[tuple[str, ...], Update]] = {
+    "sum": (("T",), lambda f, v, w, k, at: [f"{f[0]} + {v}"]),
+    "difference": (("T",), lambda f, v, w, k, at: [f"{f[0]} - {v}"]),
+    "product": (("T",), lambda f, v, w, k, at: [f"{f[0]} * {v}"]),
+    "max": (("T",), lambda f, v, w, k, at: [f"hl.max({f[0]}, {v})"]),
+    "min": (("T",), lambda f, v, w, k, at: [f"hl.min({v}, {f[0]})"]),
+    "xor": (("I",), lambda f, v, w, k, at: [f"{f[0]} ^ ({v} & {k})"]),
+    "and": (("I",), lambda f, v, w, k, at: [f"{f[0]} & {v}"]),
+    "or": (("I",), lambda f, v, w, k, at: [f"{f[0]} | {v}"]),
+    "any": (("bool",), lambda f, v, w, k, at: [f"{f[0]} | ({v} > {k})"]),
+    "count": (("I",), lambda f, v, w, k, at: [f"hl.select({v} > {k}, {f[0]} + 1, {f[0]})"]),
+    "last": (("T",), lambda f, v, w, k, at: [v]),
+    "clamped": (("I",), lambda f, v, w, k, at: [f"hl.min(hl.max({f[0]}, {k}), {v})"]),
+    "horner": (("I",), lambda f, v, w, k, at: [f"{f[0]} * {k} + {v}"]),
+    "nonzero": (("I",), lambda f, v, w, k, at: [f"hl.select({f[0]} != 0, {f[0]}, {v})"]),
+    "pair": (("T", "T"), lambda f, v, w, k, at: [f"{f[0]} + {v}", f"hl.max({f[1]}, {w})"]),
+    "square": (("I", "I"), lambda f, v, w, k, at: [f"{f[0]} + {v}", f"{f[1]} + {v} * {v}"]),
+    "complex": (("I", "I"), lambda f, v, w, k, at: [f"{f[0]} * {v} - {f[1]} * {w}", f"{f[0]} * {w} + {f[1]} * {v}"]),
+    "argmin, first": (("T", "i32"), _best("<", True)),
+    "argmin, last": (("T", "i32"), _best("<=", True)),
+    "argmax, first": (("T", "i32"), _best(">", True)),
+    "argmax": (("T", "i32"), _best("<", False)),
+}
+"""Component types (`T` any, `I` an integer type) and the update."""
+
+
+# -- functions -------------------------------------------------------------------------------------------------------
+
+
+def tupled(values: list[str]) -> str:
+    """One value, or a tuple of them."""
+    return values[0] if len(values) == 1 else f"({', '.join(values)})"
+
+
+def domain(
+    random: Random, name: str, scope: Scope, images: list[Source], plain: bool
+) -> tuple[list[str], int, Source | None]:
+    """A reduction domain with its conditions: lines, dimensions, and the image that it is over, if it is.
+
+    A `plain` one is a line, whole.
+    """
+    over = random.choice(images) if images and not plain and random.random() < 0.4 else None
+    if over is not None and over.box is not None:
+        ends = [(str(low), str(extent)) for low, extent in over.box]
+        if random.random() < 0.5:
+            ends = [(f"{over.name}.dim({d}).min()", f"{over.name}.dim({d}).extent()") for d in range(over.rank)]
+    else:
+        whole = [text for text, t in scope.given if t == "i32" and "[" not in text]
+        ends = []
+        for _ in range(1 if plain else random.choice([1, 1, 2, 2, 3])):
+            extent = str(random.choice(EXTENTS[:12] if not ends else EXTENTS[:5]))
+            if whole and random.random() < 0.25:
+                extent = f"{random.choice(whole)} + {random.randint(-1, 3)}"
+            ends.append((str(random.choice([0, 0, 0, 1, -2, 3])), extent))
+    lines = [f'{name} = hl.RDom([{", ".join(f"({low}, {extent})" for low, extent in ends)}], "{name}")']
+    variables = tuple(f"{name}.{AXES[d]}" for d in range(len(ends)))
+    inside = replace(scope, variables=variables)
+    for _ in range(0 if plain else random.choice([0, 0, 0, 1, 1, 2])):
+        form = random.choice(["affine", "affine", "data", "some"])
+        if form == "affine":
+            total = " + ".join(f"{v} * {random.choice([1, 1, 2, -1])}" for v in variables)
+            condition = f"{total} {random.choice(['<', '<=', '>', '!='])} {random.randint(-1, 9)}"
+        elif form == "some":
+            condition = f"{random.choice(variables)} % 3 != {random.randint(0, 2)}"
+        else:
+            condition = expression(random, "bool", inside, 1)
+        lines.append(f"{name}.where({condition})")
+    return lines, len(ends), over
+
+
+def update(
+    random: Random, f: Writing, number: int, scope: Scope, images: list[Source], family: str | None
+) -> list[str]:
+    """One update: its domain, and the assignment."""
+    lines: list[str] = []
+    variables: tuple[str, ...] = ()
+    over: Source | None = None
+    stepping = f.box is None and family is not None and bool(f.variables) and random.random() < 0.25
+    if stepping or random.random() < (0.9 if family else 0.65):
+        name = f"r{f.name[1:]}{'abc'[number % 3]}"
+        lines, rank, over = domain(random, name, scope, images, stepping)
+        variables = tuple(f"{name}.{AXES[d]}" for d in range(rank))
+    point, pure = [], []
+    for d, own in enumerate(f.variables):
+        if stepping or (f.box is not None and f.box[d][1] == 0):
+            form = "own"
+        else:
+            form = random.choice(["own", "own", *(["reduced", "scatter", "moved"] if variables else []), "fixed"])
+        inside = replace(scope, variables=variables)
+        low, high = (-1, 4) if f.box is None else (f.box[d][0], f.box[d][0] + f.box[d][1] - 1)
+        if form == "own":
+            point.append(own)
+            pure.append(own)
+        elif form == "fixed":
+            point.append(str(random.randint(low, min(high, low + 4))))
+        elif form == "reduced" and f.box is None:
+            point.append(random.choice(variables))
+        elif form == "moved" and f.box is None:
+            point.append(coordinate(random, inside, None))
+        else:
+            point.append(clamped(random, inside, low, min(high, low + 7)))
+    everywhere = (*variables, *pure)
+    if variables and pure and not stepping and random.random() < 0.3:
+        relation = random.choice(["<", "<=", ">", ">=", "!=", "=="])
+        scaled = random.choice(["{v}", "{v}", "{v} * 2", "{v} // 2", "{v} % 3", "-{v}"]).format(v=random.choice(pure))
+        lines.append(f"{name}.where({random.choice(variables)} {relation} {scaled} + {random.randint(-2, 4)})")
+    own_values = f.at(point)
+    given = (*scope.given, *zip(own_values, f.types, strict=True))
+    if f.box is None and variables and random.random() < 0.3:
+        other = [
+            p if p in pure else random.choice([f"{p} - 1", f"{random.choice(variables)} + {random.randint(-2, 2)}"])
+            for p in point
+        ]
+        given += tuple(zip(f.at(other), f.types, strict=True))
+    here = replace(scope, variables=everywhere, given=given)
+    if stepping:
+        along = random.randrange(len(point))
+        point[along] = variables[0]
+        own_values = f.at([*point[:along], f"{variables[0]} - 1", *point[along + 1 :]])
+        here = replace(here, given=scope.given, variables=tuple(v for v in everywhere if v != f.variables[along]))
+    values = _values(random, f, here, own_values, variables, over, family)
+    lines.append(f"{f.name}[{', '.join(point) or '()'}] = {tupled(values)}")
+    return lines
+
+
+def _values(
+    random: Random,
+    f: Writing,
+    scope: Scope,
+    own: list[str],
+    variables: tuple[str, ...],
+    over: Source | None,
+    family: str | None,
+) -> list[str]:
+    """What an update gives."""
+    if family is None:
+        made = []
+        for value, type in zip(own, f.types, strict=True):
+            new = expression(random, type, scope, min(scope.depth, 2))
+            op = random.choice(["+", "^", "max", "new", "new"])
+            if op == "^" and type not in FLOATS:
+                made.append(f"{value} ^ ({new})")
+            elif op == "max":
+                made.append(f"hl.max({value}, {new})")
+            elif op == "+" and type != "bool":
+                made.append(f"{value} + ({new})")
+            else:
+                made.append(new)
+        return made
+    data = replace(scope, given=tuple(g for g in scope.given if g[0] not in own))
+    of = f.types[0]
+    if of == "bool":
+        of = "i16"
+    exact = replace(data, wild=data.wild and of not in FLOATS)
+    if over is not None:
+        read = over.at(list(variables), 0)
+        v = read if over.types[0] == of else cast(of, read)
+        w = f"({v} + {cast(of, variables[0])})"
+    else:
+        v, w = (f"({expression(random, of, exact, min(scope.depth, 2))})" for _ in "vw")
+    k = f"hl.{of}({random.randint(0, 3)})"
+    at = random.choice(variables) if variables else "hl.i32(7)"
+    return FAMILIES[family][1](own, v, w, k, at)
+
+
+def stencil(random: Random, type: str, scope: Scope) -> str:
+    """A function of the same dimensions read around the point, perhaps at half or double the scale; or nothing."""
+    alike = [s for s in scope.sources if s.box is None and s.rank == len(scope.variables) > 0]
+    if not alike or random.random() < 0.5:
+        return ""
+    source = random.choice(alike)
+    component = random.randrange(len(source.types))
+    reads = []
+    scale = random.choice(["{v}", "{v}", "{v}", "{v}", "{v} * 2", "{v} // 2", "-{v}"])
+    for _ in range(random.randint(2, 3)):
+        point = [f"{scale.format(v=v)} + {random.randint(-2, 2)}" for v in scope.variables]
+        read = source.at(point, component)
+        reads.append(read if source.types[component] == type else cast(type, read))
+    return (" ^ " if type == "bool" else " + ").join(reads)
+
+
+def function(random: Random, f: Writing, scope: Scope, images: list[Source], family: str | None) -> list[str]:
+    """A definition and its updates."""
+    here = replace(scope, variables=f.variables)
+    if family is not None and random.random() < 0.6:
+        values = [cast(t, f"hl.i32({random.randint(0, 3)})") for t in f.types]
+    else:
+        values = [stencil(random, t, here) or expression(random, t, here, scope.depth) for t in f.types]
+    left = ", ".join(f.variables) or "()"
+    lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
+    count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])
+    for number in range(count):
+        lines += update(random, f, number, scope, images, family if number == 0 or random.random() < 0.3 else None)
+    return lines
+
+
+def component_types(random: Random, family: str | None) -> tuple[str, ...]:
+    if family is None:
+        return tuple(random.choice(TYPES) for _ in range(random.choice([1, 1, 1, 1, 2, 2, 3])))
+    pattern = FAMILIES[family][0]
+    own = random.choice(INTEGERS if "I" in pattern else [*INTEGERS, *INTEGERS, *FLOATS])
+    return tuple(own if t in "TI" else t for t in pattern)
+
+
+def algorithm(random: Random) -> list[str]:
+    """The definitions of a whole program."""
+    awkward, depth = random.random() < 0.3, random.choice([1, 1, 1, 2, 2, 3])
+    lines = ['x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")']
+    images: list[Source] = []
+    empty: list[Source] = []
+    given: list[tuple[str, str]] = []
+    for i in range(random.choice([1, 1, 2])):
+        made, source = image(random, f"a{i}", awkward)
+        lines += made
+        images.append(source)
+    if random.random() < 0.2:
+        made, source = image(random, "e0", awkward, 0)
+        lines += made
+        empty.append(source)
+    for i in range(random.choice([0, 1, 1, 2])):
+        made, value = parameter(random, f"p{i}")
+        lines += made
+        given.append(value)
+    count = random.choice([1, 1, 2, 2, 2, 3] if depth < 2 else [1, 2, 2, 3, 3, 4])
+    results = min(count, random.choice([1, 1, 1, 1, 2]))
+    rank = random.choice([0, 1, 1, 2, 2, 2, 3])
+    sizes = [random.choice(EXTENTS[: (14, 14, 11, 7)[rank]]) for _ in range(rank)]
+    mins = [random.choice([0, 0, 0, -4, 3]) for _ in range(rank)]
+    functions: list[Source] = []
+    for i in range(count):
+        family = random.choice(sorted(FAMILIES)) if random.random() < 0.4 else None
+        types = component_types(random, family)
+        output = i >= count - results
+        own_rank = rank if output else random.choice([0, 1, 1, 2, 2, 2, 3])
+        box = tuple(zip(mins, sizes, strict=True)) if output else None
+        scope = Scope((), (*images, *functions, *functions), tuple(given), awkward, depth)
+        f = Writing(f"f{i}", types, VARIABLES[:own_rank], box)
+        lines += function(random, f, scope, [*images, *empty], family)
+        functions.append(Source(f.name, types, own_rank))
+    names = ", ".join(f.name for f in functions[count - results :])
+    lines.append(f"outputs, mins, sizes = [{names}], {mins}, {sizes}")
+    return lines

@@ -1,0 +1,196 @@
+"""A program run three ways: as its definitions say, as its loop nest says, and as machine code."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import rfactor as hl
+from rfactor.compiler.language.buffer import ImageParam
+from rfactor.compiler.language.freeze import Frozen
+from rfactor.errors import BufferError, Error
+from rfactor.semantics.interpreter import Box, ImageValue, interpret
+from rfactor.semantics.memory import Fault
+from rfactor.semantics.nest import TooLong, interpret_nest
+from rfactor.semantics.validity import validate
+from tests.fuzz.algorithms import algorithm
+from tests.fuzz.program import Program
+from tests.fuzz.schedules import schedule
+from tests.fuzz.session import Refused, Session, made
+
+Arrays = Mapping[str, tuple[np.ndarray[Any, Any], ...]]
+NESTS = {"final": True, "bounds": False}
+"""The passes after which the nest is interpreted, and whether its storage is flat then. The first has the checks."""
+
+STEPS = 100_000
+"""Expressions that a nest may compute: what takes more is not interpreted."""
+
+
+@dataclass
+class Outcome:
+    """What became of a program."""
+
+    kind: str
+    """`agree`, `refused`, `invalid`, `skipped`; or a defect: `disagree …`, `internal …`."""
+    program: Program
+    detail: str = ""
+    expected: str = ""
+    used: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def defect(self) -> bool:
+        return self.kind.startswith(("disagree", "internal"))
+
+
+def generate(seed: int) -> tuple[Program, Random]:
+    """The definitions of a seed, without a schedule yet, and where its choices go on."""
+    random = Random(seed)
+    return Program(tuple(algorithm(random)), ()), random
+
+
+def run_seed(seed: int, told: Any = None, code: bool = True) -> Outcome:
+    """Generate and run, without machine code unless `code`. `told` is called with the program before it is compiled."""
+    program, random = generate(seed)
+    return _guarded(program, lambda: _run(program, random, told, code))
+
+
+def run_program(program: Program, told: Any = None, code: bool = True) -> Outcome:
+    """Run a program as it is; without machine code unless `code`."""
+    return _guarded(program, lambda: _run(program, None, told, code))
+
+
+def _guarded(program: Program, run: Any) -> Outcome:
+    try:
+        outcome: Outcome = run()
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        detail = traceback.format_exc()
+        return Outcome(f"internal {type(error).__name__} in {last.name}", getattr(error, "program", program), detail)
+    return outcome
+
+
+def _run(program: Program, random: Random | None, told: Any, code: bool = True) -> Outcome:
+    try:
+        session = Session.of(program.definitions)
+        frozen = session.frozen()
+        validate(frozen.algorithm)
+    except Error as error:
+        return Outcome("invalid", program, f"{type(error).__name__}: {error}")
+    box: Box = tuple(zip(session.names["mins"], session.names["sizes"], strict=True))
+    boxes = {f.name(): box for f in session.outputs()}
+    inputs, parameters = given(frozen)
+    try:
+        with np.errstate(all="ignore"):
+            reference = interpret(frozen.algorithm, inputs, parameters, boxes)
+    except (BufferError, RecursionError, TypeError, OverflowError) as error:
+        return Outcome("invalid", program, f"{type(error).__name__}: {error}")
+    try:
+        if random is not None:
+            # Floats are plain where no infinity and no NaN was drawn: then sums in another order stay near.
+            plain = "nan" not in program.text() and "np.inf" not in program.text() and " / " not in program.text()
+            schedule(random, session, plain)
+        else:
+            session.begin()
+            for line in program.directives:
+                session.direct(line)
+            session.lowers()
+        program = Program(program.definitions, tuple(session.directives))
+        return _compared(session, program, reference, boxes, told if code else None, code)
+    except Exception as error:
+        error.program = Program(program.definitions, tuple(session.directives))  # type: ignore[attr-defined]
+        raise
+
+
+def given(frozen: Frozen) -> tuple[dict[str, ImageValue], dict[str, Any]]:
+    """The inputs and parameters of a pipeline."""
+    images = {}
+    for image in frozen.images:
+        buffer = image.get() if isinstance(image, ImageParam) else image
+        images[image.name()] = ImageValue(buffer.array, buffer.mins)
+    return images, {p.name(): p.get() for p in frozen.parameters}
+
+
+def _compared(
+    session: Session, program: Program, reference: Arrays, boxes: Mapping[str, Box], told: Any, code: bool
+) -> Outcome:
+    expected = str([part.tolist() for parts in reference.values() for part in parts])
+    outcome = Outcome("agree", program, "", expected, session.used, session.refused)
+    near = any(word in line for line in program.directives for word in ("rfactor", "override", "parallel_scan"))
+    frozen = session.frozen()
+    inputs, parameters = given(frozen)
+    why = session.why
+    if why is not None:
+        outcome.kind, outcome.detail = "refused", f"{type(why).__name__}: {why}"
+        return outcome
+    if told is not None:
+        told(program)
+    try:
+        problems = differences("compiled", computed(session, boxes), reference, near) if code else []
+    except Refused as refused:
+        outcome.kind, outcome.detail = "refused", f"{type(refused).__name__}: {refused}"
+        return outcome
+    for name, flat in NESTS.items():
+        try:
+            with np.errstate(all="ignore"):
+                nest = session.nests[name]
+                found = interpret_nest(nest, frozen.algorithm, inputs, parameters, boxes, flat=flat, steps=STEPS)
+        except TooLong:
+            outcome.used["(nest not interpreted: too long)"] += 1
+        except BufferError as refused:
+            if not code:
+                outcome.kind, outcome.detail = "refused", f"{type(refused).__name__}: {refused}"
+                return outcome
+            problems.append((f"nest {name}: refused", str(refused)))
+        except Fault as fault:
+            problems.append((f"nest {name}: fault", str(fault)))
+        else:
+            problems += differences(f"nest {name}", found, reference, near)
+    if problems:
+        outcome.kind = "disagree " + ", ".join(kind for kind, _ in problems)
+        outcome.detail = "\n".join(f"{kind}: {detail}" for kind, detail in problems)
+    return outcome
+
+
+def computed(session: Session, boxes: Mapping[str, Box]) -> Arrays:
+    """What the machine code says."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for f in session.outputs():
+        buffers = tuple(hl.Buffer(t, session.names["sizes"]) for t in f.types())
+        for buffer in buffers:
+            buffer.set_min(session.names["mins"])
+        found[f.name()] = buffers
+    hl.Pipeline(session.outputs()).realize(tuple(b for parts in found.values() for b in parts))
+    return {name: tuple(np.array(b) for b in parts) for name, parts in found.items()}
+
+
+def differences(what: str, found: Arrays, reference: Arrays, near: bool) -> list[tuple[str, str]]:
+    """Where two answers differ: the kind and a description of each component that does."""
+    problems = []
+    for name, parts in reference.items():
+        for component, (right, wrong) in enumerate(zip(parts, found[name], strict=True)):
+            if not alike(right, wrong, near):
+                problems.append((what, f"{name}[{component}]\n expected {right.tolist()}\n found    {wrong.tolist()}"))
+    return problems[:1]
+
+
+def alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], near: bool) -> bool:
+    """Whether two arrays have the same bits, NaNs of any payload being the same; of floats, `near` allows rounding."""
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    if near:
+        wide, other = a.astype(np.float64), b.astype(np.float64)
+        rounding = {2: 1e-2, 4: 1e-4, 8: 1e-9}[a.dtype.itemsize]
+        return bool(np.allclose(wide, other, rounding, rounding, equal_nan=True))
+    numbers = ~np.isnan(a)
+    same_signs = np.signbit(a[numbers]) == np.signbit(b[numbers]) if np.array_equal(numbers, ~np.isnan(b)) else False
+    return bool(np.array_equal(a, b, equal_nan=True) and np.all(same_signs))
+
+
+__all__ = ["Outcome", "generate", "made", "run_program", "run_seed"]
