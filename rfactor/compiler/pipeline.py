@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import is_
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +27,7 @@ from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import LoweredPipeline
+from rfactor.kept import Kept
 
 if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
@@ -53,7 +52,6 @@ class Owner(Protocol):
     """What can be realized, a `Func` or a `Pipeline`, and what it keeps for the next time."""
 
     prepared: Any
-    executables: dict[Any, Any]
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed."""
@@ -112,8 +110,6 @@ def _frozen(owner: Owner) -> Prepared:
     """`owner`, frozen."""
     pipeline = frozen(owner.results())
     producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
-    schedule = pipeline.schedule
-    key = pipeline.algorithm, tuple(schedule.functions.items()), tuple(schedule.traces.items())
     return Prepared(
         pipeline.algorithm,
         pipeline.schedule,
@@ -124,7 +120,7 @@ def _frozen(owner: Owner) -> Prepared:
         tuple(
             output for func in owner.results() for output in _outputs_of(pipeline.algorithm.function(func.name()), func)
         ),
-        owner.executables.setdefault(key, {}),
+        {},
         tuple((image.name(), image) for image in pipeline.images),
         tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
     )
@@ -155,11 +151,8 @@ def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable
 _MOST_RECENT = 64
 """Arrays of as many calls are kept laid out; beyond, all are forgotten."""
 
-_MOST_KEPT = 256
-"""Compiled pipelines that are kept for others of their structure; beyond, the one unused for longest goes."""
-
-_compiled: OrderedDict[Hashable, Executable] = OrderedDict()
-_lock = Lock()
+_compiled: Kept[Hashable, Executable] = Kept(256)
+"""Compiled pipelines that are kept for others of their structure, about 1 MB each."""
 
 
 def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
@@ -177,24 +170,18 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     given = arguments(algorithm, sparse)
     told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
-    with _lock:
-        same = _compiled.get(key)
+    same = _compiled.get(key)
     if same is None:
         found = compile_pipeline(lower(algorithm, schedule, sparse))
     else:
         found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
-    with _lock:
-        _compiled[key] = found
-        _compiled.move_to_end(key)
-        if len(_compiled) > _MOST_KEPT:
-            _compiled.popitem(last=False)
+    _compiled.keep(key, found)
     return found
 
 
 def forget() -> None:
     """Compile afresh what has been compiled for other functions of the same structure: so that it can be timed."""
-    with _lock:
-        _compiled.clear()
+    _compiled.clear()
 
 
 def realize(owner: Owner, given: tuple[Any, ...]) -> Any:

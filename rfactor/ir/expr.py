@@ -384,6 +384,9 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     return expr.with_children(children)  # type: ignore[attr-defined, no-any-return]
 
 
+_FEW = 64
+
+
 def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
     """`expr` rebuilt bottom-up: every node that `memo` does not know becomes `rule` of itself with rewritten operands.
 
@@ -392,7 +395,8 @@ def rewrite(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) ->
     found = memo.get(expr)
     if found is not None:
         return found
-    if not any(known.children for known in memo):
+    # A long memory is one that simplification shares: other threads change it, and it knows more than leaves.
+    if len(memo) <= _FEW and not any(known.children for known in tuple(memo)):
         for node in walk(expr):
             if node not in memo:
                 children = node.children

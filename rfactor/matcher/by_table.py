@@ -95,7 +95,7 @@ def _counted(operations: Iterable[str]) -> dict[str, int]:
     return found
 
 
-@cache
+@lru_cache(maxsize=8)
 def _shelves(table: Table) -> Shelves:
     return Shelves(table)
 

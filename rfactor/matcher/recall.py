@@ -13,6 +13,7 @@ from typing import Literal
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, rewrite, walk
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
+from rfactor.kept import Kept
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 
@@ -67,9 +68,9 @@ class Likeness:
 
 @dataclass(slots=True)
 class Memory:
-    """Claims that were proved, None where there was nothing, by the shape of the update; the oldest forgotten first."""
+    """Claims that were proved, None where there was nothing, by the shape of the update."""
 
-    claims: dict[tuple[Update, Kind], tuple[str, Claim] | None] = field(default_factory=dict)
+    claims: Kept[tuple[Update, Kind], tuple[str, Claim] | None] = field(default_factory=lambda: Kept(_MOST))
 
     def knows(self, likeness: Likeness, kind: Kind) -> bool:
         """Whether an update of this shape was asked about."""
@@ -86,9 +87,7 @@ class Memory:
         shaped = None if claim is None else likeness.to_shape(claim)
         if claim is not None and shaped is None:
             return
-        if len(self.claims) >= _MOST:
-            del self.claims[next(iter(self.claims))]
-        self.claims[likeness.shape, kind] = None if shaped is None else (tier, shaped)
+        self.claims.keep((likeness.shape, kind), None if shaped is None else (tier, shaped))
 
 
 def _claim(claim: Claim, update: Update, old: Type | None, new: Type | None, names: dict[str, str]) -> Claim | None:

@@ -10,6 +10,7 @@ from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.unknown import unknown_calls
 from rfactor.ir.update import Update
+from rfactor.kept import Kept
 from rfactor.matcher import instances
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
@@ -27,9 +28,8 @@ from rfactor.table.store import Table
 DEFAULT = Limits(seconds=10.0)
 
 
-_REMEMBERED = 512
-_ANSWERED: dict[tuple[Update, Table | None], Answer] = {}
-"""Answers that hold for good, the oldest forgotten first: a compiler asks about the same update again and again."""
+_ANSWERED: Kept[tuple[Update, Table | None], Answer] = Kept(512)
+"""Answers that hold for good: a compiler asks about the same update again and again."""
 
 
 _HINT = 5_000_000
@@ -60,9 +60,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         answer = _with_overflow_hint(answer, own, limits, table)
     answer = _with_names(answer, update, back)
     if answer.verdict != "unknown":
-        if len(_ANSWERED) >= _REMEMBERED:
-            del _ANSWERED[next(iter(_ANSWERED))]
-        _ANSWERED[update, table] = answer
+        _ANSWERED.keep((update, table), answer)
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 

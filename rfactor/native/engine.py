@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from rfactor.errors import Error
+from rfactor.forks import GATE
 
 
 @dataclass(frozen=True)
@@ -71,23 +72,16 @@ def _initialize() -> None:
 
     from rfactor.native.emit import LIBM_SYMBOLS
     from rfactor.native.output import PUTS
+    from rfactor.native.printing import PUTS_HERE
 
+    GATE.add(llvm.ffi.lib._lock)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
     for symbol, name in LIBM_SYMBOLS.items():
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         llvm.add_symbol(symbol, address)
-    llvm.add_symbol(PUTS, ctypes.cast(_puts, ctypes.c_void_p).value)
-
-
-def _written(line: bytes) -> int:
-    """Write a line that compiled code prints, in one piece: other threads print too."""
-    sys.stdout.write(line.decode(errors="replace") + "\n")
-    return 0
-
-
-_puts = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(_written)
+    llvm.add_symbol(PUTS, ctypes.cast(PUTS_HERE, ctypes.c_void_p).value)
 
 
 @cache
@@ -154,9 +148,11 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     target = host() if target is None else target
     _check_f16(text, target)
     machine = _machine(target)
-    engine = llvm.create_mcjit_compiler(_optimized(text, target, machine), machine)
+    module = _optimized(text, target, machine)
+    engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     addresses = {name: engine.get_function_address(name) for name in exports}
+    engine.remove_module(module)  # the code stays, and half the memory is free again
     return Code(text, target, addresses, engine)
 
 
@@ -211,10 +207,14 @@ def _check_f16(text: str, target: Target) -> None:
 
 
 def _optimized(text: str, target: Target, machine: Any) -> Any:
-    """`text` as a module for `target`, after the passes that the target asks for."""
-    import llvmlite.binding as llvm
+    """`text` as a module for `target`, after the passes that the target asks for.
 
-    module = llvm.parse_assembly(text)
+    In a context of its own: what LLVM keeps of a module's types and constants goes with the module.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite.binding.newpassmanagers import NewPassManager
+
+    module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = target.triple
     module.data_layout = str(machine.target_data)
     module.verify()
@@ -226,5 +226,7 @@ def _optimized(text: str, target: Target, machine: Any) -> Any:
     options.loop_interleaving = target.loop_vectorizer
     options.loop_unrolling = target.loop_unroller
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    NewPassManager._dispose(manager)  # which llvmlite forgets: its `close` finds a method that does nothing
     return module

@@ -1,6 +1,6 @@
 """Lines that compiled code writes to the standard output, each by one call of `rfactor.puts`.
 
-In this process that is Python's `sys.stdout` (bound in `native.engine`); anywhere else the C library's `puts` will do.
+In this process that is Python's `sys.stdout` (see `native.printing`); anywhere else the C library's `puts` will do.
 """
 
 from __future__ import annotations

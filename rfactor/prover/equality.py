@@ -19,6 +19,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, subs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
+from rfactor.kept import Kept
 from rfactor.prover import sampling
 from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, without_overflow
@@ -312,15 +313,12 @@ def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bo
             return True
         if isinstance(outcome, Sat):
             # More resources find the same.
-            _MODELLED[conditions, meaning, spread] = None
-            if len(_MODELLED) > _MOST_MODELLED:
-                del _MODELLED[next(iter(_MODELLED))]
+            _MODELLED.keep((conditions, meaning, spread), None)
     return False
 
 
-_MODELLED: dict[tuple[Tuple, Meaning, bool], None] = {}
-"""Conditions that the laws of products allow, the oldest forgotten first."""
-_MOST_MODELLED = 64
+_MODELLED: Kept[tuple[Tuple, Meaning, bool], None] = Kept(64)
+"""Conditions that the laws of products allow."""
 
 
 def _compares(expr: Expr) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 import z3
 
+from rfactor.forks import GATE
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -62,6 +63,12 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
         return GaveUp("the time limit was reached")
     if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
         return GaveUp("an infinity or NaN has no place among the reals")
+    # The context is gone when its function returns, hence inside the gate.
+    with GATE:
+        return _solve(conditions, meaning, limits, linear)
+
+
+def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: bool) -> Outcome:
     # A context of its own makes the answer a function of the query alone, and costs 1 ms.
     context = z3.Context()
     terms = LinearTerms(context, meaning) if linear and meaning is Meaning.WRAP else Terms(context, meaning)
@@ -121,6 +128,8 @@ def _solvers(context: Any, meaning: Meaning, linear: bool, reals: bool, rlimit: 
 def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int) -> Any:
     """What the solver says of the terms within the limits."""
     solver.set("rlimit", rlimit)
+    # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it.
+    solver.set("ctrl_c", False)
     seconds = limits.remaining()
     if seconds is not None:
         solver.set("timeout", max(1, int(seconds * 1000)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Literal, cast
 
 from rfactor.errors import ParseError, TableError, TypeMismatch
@@ -12,6 +11,7 @@ from rfactor.ir.expr import Const, Expr
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple
 from rfactor.ir.types import F64, Type
+from rfactor.kept import once
 from rfactor.table.schema import OPERATORS
 
 IdentityKind = Literal["two-sided", "left", "right", "none"]
@@ -40,17 +40,17 @@ class Row:
     def id(self) -> int:
         return cast(int, self._values[0])
 
-    @cached_property
+    @once
     def components(self) -> tuple[Expr, ...]:
         """One expression a component over x0, x1, y0, y1, k."""
         return self._parsed("operator") or ()
 
-    @cached_property
+    @once
     def identity(self) -> tuple[Expr, ...] | None:
         """The left or two-sided identity; None where there is none."""
         return self._parsed("identity")
 
-    @cached_property
+    @once
     def right_identity(self) -> tuple[Expr, ...] | None:
         """The identity of a row whose kind is `right`."""
         return self._parsed("right_identity")

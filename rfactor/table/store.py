@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rfactor.errors import TableError
+from rfactor.forks import GATE
 from rfactor.ir.expr import Expr
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
+from rfactor.kept import once
 from rfactor.table.prints import fingerprint, kinds
 from rfactor.table.row import Row
 from rfactor.table.rules import CHOICE
@@ -35,7 +38,10 @@ LARGEST = 8
 
 
 class Table:
-    """A table of operators, opened read-only. Subtables are loaded, and checked, when first asked for."""
+    """A table of operators, opened read-only. Subtables are loaded, and checked, when first asked for.
+
+    Any thread may read it, and the child of a fork too.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -155,7 +161,7 @@ class Table:
             found = self._connection.execute(f"SELECT {', '.join(names)} FROM subtables ORDER BY id").fetchall()
         return [dict(zip(names, values, strict=True)) for values in found]
 
-    @cached_property
+    @once
     def spellings(self) -> Mapping[int, Sequence[tuple[str, str]]]:
         """By the number of a row its other spellings, smallest first, each with the method that proved it the row's."""
         with _refusing(self.path):
@@ -249,16 +255,23 @@ def digest_of(
     return total.hexdigest()
 
 
+_READING = threading.RLock()
+"""One thread reads at a time: connections are shared between threads, and SQLite may be built without locks."""
+
+
 class _refusing:
-    """Turns what SQLite says of a broken file into a `TableError`."""
+    """Around a read. Turns what SQLite says of a broken file into a `TableError`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def __enter__(self) -> None:
-        return None
+        GATE.__enter__()
+        _READING.acquire()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        _READING.release()
+        GATE.__exit__()
         if isinstance(error, sqlite3.DatabaseError | ValueError | UnicodeDecodeError):
             raise TableError(f"{self.path} is damaged: {error}") from error
 
@@ -280,7 +293,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     if int.from_bytes(header[28:32]) * (65536 if page == 1 else page) != size:
         raise TableError(f"{path} is damaged: {size} bytes, its header says otherwise")
     with _refusing(path):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
         complete = connection.execute("SELECT value FROM meta WHERE key = 'complete'").fetchone()
     if complete is None or complete[0] != "true":
         connection.close()

@@ -107,7 +107,7 @@ def _child(queue: Any) -> None:
     queue.put((runtime_name(), int(out.sum())))
 
 
-def test_the_child_of_a_fork_runs_parallel_loops_on_python_threads(runtime: str) -> None:
+def test_the_child_of_a_fork_runs_parallel_loops_on_threads_of_our_own(runtime: str) -> None:
     executable, out = increment(30, 30), np.zeros(900, np.int32)
     executable({"b": out})
     context = multiprocessing.get_context("fork")
@@ -119,7 +119,7 @@ def test_the_child_of_a_fork_runs_parallel_loops_on_python_threads(runtime: str)
     finally:
         child.terminate()
         child.join()
-    assert name == "Python threads"
+    assert name == "POSIX threads"
     assert total == out.sum()
     # The parent goes on with its own.
     assert runtime_name() == runtime

@@ -151,7 +151,7 @@ def test_functions_are_let_go_though_their_code_is_kept() -> None:
 
 
 def test_old_code_goes_where_there_is_too_much(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_MOST_KEPT", 2)
+    monkeypatch.setattr(pipeline._compiled, "most", 2)
 
     def run(k: int) -> None:
         f = hl.Func()

@@ -31,6 +31,8 @@ from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import convert
 from rfactor.native.engine import Code, Target, compile_module, host
 from rfactor.native.literal import LLVMValue, llvm_type
+from rfactor.native.output import PUTS
+from rfactor.native.printing import raising
 
 _ENTRY = "pipeline"
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
@@ -47,12 +49,14 @@ class Executable:
     _report: type[ctypes.Array[ctypes.c_int64]]
     bind: Binding
     """Checks arguments and lays them out for `start`."""
+    _prints: bool
 
     def __call__(self, values: Mapping[str, Argument]) -> None:
         """Run it on `values` by name of argument; the outputs are written in place.
 
         Raises `BufferError` where an array has the wrong type, rank, strides or size, or an output overlaps another
-        array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had.
+        array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had; at the end, what
+        `sys.stdout` raised first while it printed.
         """
         # The arrays are held until the code is done with them.
         given, _arrays = self.bind(values)
@@ -61,7 +65,11 @@ class Executable:
     def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
         """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
         report = self._report()
-        status = self._function(given, cell(), report)
+        if self._prints:
+            with raising():
+                status = self._function(given, cell(), report)
+        else:
+            status = self._function(given, cell(), report)
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:
@@ -113,7 +121,7 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     function = _SIGNATURE(code.addresses[_ENTRY])
-    return Executable(code, target, lambda: lowered, function, report, Binding(lowered.arguments))
+    return Executable(code, target, lambda: lowered, function, report, Binding(lowered.arguments), PUTS in text)
 
 
 def renamed(

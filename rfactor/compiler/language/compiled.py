@@ -34,8 +34,6 @@ class Compiled:
 
     prepared: Any
     """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
-    executables: dict[Any, Any]
-    """Compiled pipelines, by all that they were made from."""
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed."""

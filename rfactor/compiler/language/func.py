@@ -183,8 +183,6 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         """For an intermediate that `rfactor` made: the operator, and what proved it,"""
         self.ranges: Mapping[str, ReductionVariable] = {}
         """and where it is read, by pure variable."""
-        self.executables: dict[Any, Any] = {}
-        """Compiled pipelines with this function as output, by all that they were made from."""
         self.prepared: Any = None
         """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
         self.wrappers: Wrappers = {}
@@ -210,7 +208,6 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         self._required = None
         self.answer = answer
         self.ranges = ranges
-        self.executables = {}
         self.prepared = None
         return self
 

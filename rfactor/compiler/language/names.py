@@ -6,9 +6,9 @@ Expressions refer to functions, arrays and domains by name, so two that live at 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from itertools import count
-from weakref import WeakValueDictionary
 
 from rfactor.errors import AlgorithmError
 
@@ -24,8 +24,12 @@ class Named:
         if wanted is not None:
             checked(wanted)
         tries = (f"{prefix}{i}" for i in count()) if wanted is None else _variants(wanted)
-        self._name = next(name for name in tries if name not in _in_use)
-        _in_use[self._name] = self
+        own = _Bearer(self, _free)
+        for own.name in tries:
+            # One operation of the dictionary asks and takes: another thread may be looking for a name too.
+            if _in_use.setdefault(own.name, own) is own:
+                break
+        self._name = own.name
 
     def name(self) -> str:
         """Its name."""
@@ -44,4 +48,14 @@ def _variants(name: str) -> Iterator[str]:
     yield from (f"{name}${i}" for i in count(1))
 
 
-_in_use: WeakValueDictionary[str, Named] = WeakValueDictionary()
+class _Bearer(weakref.ref[Named]):
+    __slots__ = ("name",)
+    name: str
+
+
+def _free(gone: weakref.ref[Named]) -> None:
+    assert isinstance(gone, _Bearer)
+    _in_use.pop(gone.name, None)
+
+
+_in_use: dict[str, _Bearer] = {}

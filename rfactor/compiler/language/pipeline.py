@@ -24,7 +24,6 @@ class Pipeline(Compiled):
             raise AlgorithmError(f"a Pipeline is given each function once, not {names}")
         self._required: Mapping[str, Any] = {}
         self.prepared: Any = None
-        self.executables: dict[Any, Any] = {}
 
     def results(self) -> tuple[Func, ...]:
         """The functions that are computed. Raises `AlgorithmError` where there are none."""

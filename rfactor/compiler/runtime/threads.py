@@ -1,4 +1,4 @@
-"""Who runs parallel loops: an OpenMP runtime through its C interface, or Python threads.
+"""Who runs parallel loops: an OpenMP runtime through its C interface, or threads of our own.
 
 Generated code calls a function of `GOMP_parallel`'s signature through a cell, so that it can be exchanged: the child of
 a `fork` must not enter an OpenMP runtime that its parent used (libgomp waits there for threads that do not exist).
@@ -10,17 +10,13 @@ import ctypes
 import os
 import re
 import sys
-import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-LAUNCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
-"""`launch(worker, closure, threads, flags)`: `GOMP_parallel`."""
-WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+from rfactor.compiler.runtime import spawning
 
 _NAMES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
 _LOADED = re.compile(r"(/\S*/lib(?:gomp|i?omp5?)\b[^/]*\.so[^/]*)$")
@@ -34,91 +30,52 @@ class Cell(ctypes.Structure):
     _fields_ = [("launch", ctypes.c_void_p), ("threads", ctypes.c_int64)]
 
 
-class ThreadPool:
-    """Python threads behind the signature of `GOMP_parallel`: slower to start, at home in any process."""
-
-    name = "Python threads"
-
-    def __init__(self) -> None:
-        self._executor: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
-        self._inside = threading.local()
-        self.launch = LAUNCH(self._launch)
-
-    def _launch(self, worker: int, closure: int, threads: int, flags: int) -> None:
-        """Run the worker here and on `threads - 1` others, or here alone where this thread is a worker already."""
-        run = WORKER(worker)
-        if getattr(self._inside, "worker", False):
-            run(closure)
-            return
-
-        def work() -> None:
-            self._inside.worker = True
-            try:
-                run(closure)
-            finally:
-                self._inside.worker = False
-
-        others = self._start(work, threads - 1)
-        work()
-        for other in others:
-            # One that has not begun would find no iteration left.
-            if not other.cancel():
-                other.result()
-
-    def _start(self, work: Any, count: int) -> list[Future[None]]:
-        with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(max(count, 1), "rfactor")
-            executor = self._executor
-        try:
-            return [executor.submit(work) for _ in range(count)]
-        except RuntimeError:
-            # No thread can be had, as while the interpreter shuts down: the caller does the work alone.
-            return []
-
-
 class Runtime:
     """The runtime of this process, chosen at the first parallel loop's pipeline."""
 
     def __init__(self) -> None:
-        self.cell = Cell()
-        self.pool = ThreadPool()
+        self.cell = Cell(None, 1)
         self.name = ""
-        self._keep: Any = None
+        self.inherited = False
+        """Whether this process is the child of a fork: it may not use an OpenMP runtime."""
 
     def choose(self, openmp: bool = True) -> None:
-        """Use an OpenMP runtime if asked for and there is one, else Python threads."""
-        found = find_openmp() if openmp else None
-        if found is None:
-            self.name, self._keep = self.pool.name, self.pool.launch
+        """Use an OpenMP runtime if asked for and there is one, else threads of our own.
+
+        Two threads may do so at once: they choose the same.
+        """
+        found = find_openmp() if openmp and not self.inherited else None
+        if found is not None:
+            name, launch = found[0], ctypes.cast(found[1], ctypes.c_void_p).value
         else:
-            self.name, self._keep = found
-        self.cell.threads = thread_count()
-        self.cell.launch = ctypes.cast(self._keep, ctypes.c_void_p).value
+            name, launch = spawning.NAME, spawning.launch()
+        self.cell.threads = 1
+        self.cell.launch = launch
+        self.cell.threads = 1 if launch is None else thread_count()
+        self.name = name
 
 
 _RUNTIME = Runtime()
-_CHOICE = threading.Lock()
 
 
 def cell() -> int:
     """The address of the cell that generated code launches through."""
     if not _RUNTIME.name:
-        with _CHOICE:
-            if not _RUNTIME.name:
-                _RUNTIME.choose()
+        _RUNTIME.choose()
     return ctypes.addressof(_RUNTIME.cell)
 
 
 def runtime_name() -> str:
-    """What runs parallel loops in this process: the path of an OpenMP library, or `Python threads`."""
+    """What runs parallel loops in this process: the path of an OpenMP library, or `POSIX threads`."""
     cell()
     return _RUNTIME.name
 
 
 def use_openmp(openmp: bool) -> str:
-    """Choose between an OpenMP runtime (if there is one) and Python threads; returns the name of what is used now."""
+    """Choose between an OpenMP runtime (if there is one, and this is no child of a fork) and threads of our own.
+
+    Returns the name of what is used now.
+    """
     _RUNTIME.choose(openmp)
     return _RUNTIME.name
 
@@ -184,8 +141,9 @@ def _wheels() -> Iterator[str]:
 
 
 def _after_fork_in_child() -> None:
-    _RUNTIME.pool = ThreadPool()
-    _RUNTIME.choose(openmp=False)
+    # Until it is chosen anew, by whoever runs something next, loops run in the thread that meets them.
+    _RUNTIME.cell.threads = 1
+    _RUNTIME.name, _RUNTIME.inherited = "", True
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,0 +1,31 @@
+"""Every promise of docs/guarantees.md names tests, and every test that it names is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "docs" / "guarantees.md").read_text()
+_NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
+NAMED = sorted(set(_NAMED.findall(TEXT)))
+ROWS = [line for line in TEXT.splitlines() if line.startswith("| ") and not re.match(r"\| (promise|-)", line)]
+
+
+def test_there_are_promises() -> None:
+    assert len(ROWS) > 30
+    assert len(NAMED) > 40
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:50])
+def test_a_promise_names_a_test(row: str) -> None:
+    assert _NAMED.search(row.split("|")[-2])
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_a_test_that_is_named_is_there(file: str, name: str) -> None:
+    found = ast.parse((ROOT / "tests" / file).read_text())
+    assert name in {node.name for node in found.body if isinstance(node, ast.FunctionDef)}
