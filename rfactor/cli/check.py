@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,6 @@ import click
 from rfactor.errors import Error
 
 if TYPE_CHECKING:
-    from rfactor.ir.types import Type
-    from rfactor.ir.unknown import Signature
     from rfactor.matcher.answer import Answer
 
 EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
@@ -85,42 +83,31 @@ def check(
     if update is None:
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
     settings = {
-        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics, "timeout": timeout,
+        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
         "functions": _functions(function),
     }  # fmt: skip
     if operator:
         from rfactor.cli.operators import check_operator
 
-        return check_operator(update, settings, as_json)
-    answer = answer_to(update, settings)
+        return check_operator(update, settings, timeout, as_json)
+    answer = answer_to(update, settings, timeout)
     return show(answer, update, as_json, explain, svg)
 
 
-def answer_to(update: str, settings: dict[str, Any]) -> Answer:
-    """The answer about one update. Raises `rfactor.Error`."""
+def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answer:
+    """The answer about one update; the settings are those of an object of a batch. Raises `rfactor.Error`."""
+    from rfactor.cli.objects import constants_of, functions_of, meaning_of, type_of, types_of
     from rfactor.matcher.check import check as decide
 
-    _check_types(settings)
-    return decide(update, **settings)
-
-
-def _check_types(settings: dict[str, Any]) -> None:
-    known_type(settings["type"])
-    for name in settings["types"].values():
-        known_type(name)
-    settings["functions"] = known_signatures(settings.get("functions") or {})
-
-
-def known_type(name: object) -> Type:
-    """The type called `name`. Raises `rfactor.Error` naming the accepted ones."""
-    from rfactor.ir.types import parse_type
-
-    if not isinstance(name, str):
-        raise Error(f"a type is a name such as i32, not {name!r}")
-    try:
-        return parse_type(name)
-    except ValueError as error:
-        raise Error(str(error)) from None
+    return decide(
+        update,
+        type_of(settings),
+        types_of(settings),
+        constants_of(settings),
+        meaning_of(settings),
+        timeout,
+        functions_of(settings),
+    )
 
 
 def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | None) -> int:
@@ -174,18 +161,6 @@ def _functions(texts: tuple[str, ...]) -> dict[str, str]:
     return result
 
 
-def known_signatures(functions: object) -> dict[str, Signature]:
-    """Types of functions given by name. Raises `rfactor.Error`."""
-    from rfactor.ir.unknown import parse_signature
-
-    if not isinstance(functions, dict):
-        raise Error('functions is an object of names and types, such as {"h": "i32 -> f32"}')
-    try:
-        return {name: parse_signature(str(text)) for name, text in functions.items()}
-    except ValueError as error:
-        raise Error(str(error)) from None
-
-
 def _read(path: str) -> str:
     if path == "-":
         return sys.stdin.read()
@@ -233,37 +208,17 @@ def _lines(path: str) -> Iterator[bytes]:
 
 def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether the line was readable."""
+    from rfactor.cli.objects import read_object
     from rfactor.matcher import report
 
+    case: dict[str, Any] = {}
     try:
-        case: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        return {"id": None, "error": f"not a JSON object: {error}"}, False
-    try:
-        update, settings = _case(case, timeout)
-        return {"id": case.get("id")} | report.to_json(answer_to(update, settings), update), True
+        case = read_object(line, "a line is a JSON object with the key update")
+        update = case.get("update")
+        if not isinstance(update, str):
+            raise Error('the key update is needed, a text such as "x + a"')
+        return {"id": case.get("id")} | report.to_json(answer_to(update, case, timeout), update), True
     except Error as error:
-        return {"id": case.get("id") if isinstance(case, dict) else None, "error": str(error)}, False
-
-
-def _case(case: Any, timeout: float) -> tuple[str, dict[str, Any]]:
-    if not isinstance(case, dict):
-        raise Error("a line is a JSON object with the key update")
-    update, types = case.get("update"), case.get("types") or {}
-    if not isinstance(update, str):
-        raise Error('the key update is needed, a text such as "x + a"')
-    if not isinstance(types, dict):
-        raise Error('types is an object of names and types, such as {"i": "i32"}')
-    const = case.get("const") or []
-    if isinstance(const, str):
-        const = [name.strip() for name in const.split(",") if name.strip()]
-    if not isinstance(const, list) or not all(isinstance(name, str) for name in const):
-        raise Error("const is a list of names")
-    semantics = case.get("semantics") or "wrap"
-    if semantics not in ("wrap", "math"):
-        raise Error(f"semantics is wrap or math, not {semantics!r}")
-    settings = {
-        "type": case.get("type") or "i32", "types": types, "const": const, "semantics": semantics, "timeout": timeout,
-        "functions": case.get("functions") or {},
-    }  # fmt: skip
-    return update, settings
+        return {"id": case.get("id"), "error": str(error)}, False
+    except RecursionError:
+        return {"id": case.get("id"), "error": "an expression is nested too deep"}, False

@@ -46,7 +46,18 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     known = _ANSWERED.get((update, table))
     if known is not None:
         return replace(known, ms=(time.perf_counter() - start) * 1000)
-    limits = limits.starting_now()
+    try:
+        answer = _answer(update, limits.starting_now(), table)
+    except RecursionError:
+        answer = Answer(update, "unknown", reason="the update is nested too deep")
+    if answer.verdict != "unknown":
+        if len(_ANSWERED) >= _REMEMBERED:
+            del _ANSWERED[next(iter(_ANSWERED))]
+        _ANSWERED[update, table] = answer
+    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+
+
+def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if answer.identity_kind in (None, "none") and not limits.expired:
@@ -54,12 +65,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         answer = answer if other is None or (other.operator is None and answer.operator is not None) else other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
-    answer = _with_names(answer, update, back)
-    if answer.verdict != "unknown":
-        if len(_ANSWERED) >= _REMEMBERED:
-            del _ANSWERED[next(iter(_ANSWERED))]
-        _ANSWERED[update, table] = answer
-    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+    return _with_names(answer, update, back)
 
 
 def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:

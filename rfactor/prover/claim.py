@@ -214,7 +214,10 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
         return Failed("step", Unknown("what is assumed never holds"))
     named, back = separated(claim)
     ledger = Ledger(named, limits)
-    result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
+    try:
+        result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
+    except RecursionError:
+        return Failed("step", Unknown("the claim is nested too deep"))
     if isinstance(result, Discharged) and back:
         return replace(result, claim=restored(result.claim, back))
     return result
