@@ -3,7 +3,7 @@
     python -m benchmarks.fuzz_inputs [--count 1000000] [--jobs 2] [--seed 0] [--answers 2000] [--kind KIND]
 
 Each input is read or refused by an `rfactor.Error` of bounded length: no other exception, no file opened, no module
-imported, no code run (an audit hook watches), at most a second of CPU, results of bounded depth. `--answers` of the
+imported, no code run (an audit hook watches), at most five seconds of CPU, results of bounded depth. `--answers` of the
 updates are also answered whole, with a timeout of 0.2 s. What fails is printed as a line that makes it again. Exits
 with 1 if anything failed.
 """
@@ -36,7 +36,7 @@ from rfactor.table.row import Row
 from rfactor.table.schema import OPERATORS
 from rfactor.table.scope import parse_scope
 
-MOST_SECONDS = 1.0
+MOST_SECONDS = 5.0
 """Of CPU for reading one input."""
 MOST_MESSAGE = 1500
 """Characters of an error."""

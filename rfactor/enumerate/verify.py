@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,13 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
-from rfactor.enumerate.laws import Decision, as_reals, equal, regrouped, sides
+from rfactor.enumerate.columns import wrong_columns
+from rfactor.enumerate.laws import Decision, as_reals, by_cases, equal, regrouped, sides
 from rfactor.enumerate.prove import open_components
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.printer import show
 from rfactor.ir.types import I64, Type
 from rfactor.native.exhaustion import failing_triple
+from rfactor.prover import sampling
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.limits import Limits
@@ -59,9 +61,13 @@ def verify(
     A mirror has the proofs of its row, with the operands exchanged. With `exhaustive`, rows of one component of 8 bits
     are also tried on all values: associativity, but for choices, and the identity.
     """
+    digest = table.check_whole()
     yield check_rule()
     ids = [values[0] for values in table.stored() if not rows or values[0] in set(rows)]
-    tasks = [_Task(table.path, tuple(ids[start : start + _BATCH]), exhaustive) for start in range(0, len(ids), _BATCH)]
+    tasks = [
+        _Task(table.path, digest, tuple(ids[start : start + _BATCH]), exhaustive)
+        for start in range(0, len(ids), _BATCH)
+    ]
     done = 0
     progress("verify", 0, len(ids))
     for index, found in (backend or Serial()).run(check_rows, tasks):
@@ -77,21 +83,35 @@ _BATCH = 32
 @dataclass(frozen=True, slots=True)
 class _Task:
     path: Path
+    digest: str
     rows: tuple[int, ...]
     exhaustive: bool
 
 
 @lru_cache(maxsize=1)
-def _stored(path: Path) -> tuple[dict[int, tuple[Any, ...]], Mapping[int, Sequence[tuple[str, str]]]]:
+def _stored(
+    path: Path, digest: str
+) -> tuple[dict[int, tuple[Any, ...]], Mapping[int, Sequence[tuple[str, str]]], Mapping[int, set[int]]]:
+    """The rows of a table of this digest and their spellings by number, and the prints by class."""
     table = open_table(path)
-    return {values[0]: values for values in table.stored()}, table.spellings
+    held = {values[0]: values for values in table.stored()}
+    prints: dict[int, set[int]] = {}
+    for values in held.values():
+        prints.setdefault(values[_COLUMNS.index("class")], set()).add(values[_COLUMNS.index("print")])
+    return held, table.spellings, prints
 
 
 def check_rows(task: _Task) -> list[Checked]:
     """Every claim of the rows of a task, at every type."""
-    held, spellings = _stored(task.path)
+    held, spellings, prints = _stored(task.path, task.digest)
     checks: list[Checked] = []
     for number in task.rows:
+        types = held[number][_COLUMNS.index("types")]
+        stored = Row(held[number], _representative(parse_scope(types), parse_scope(types).types[-1]))
+        wrong = list(wrong_columns(stored, prints[stored.klass]))
+        if wrong:  # of a row that does not say what it is about no claim is looked at
+            checks += [Checked(number, types, "columns", "refuted", reason) for reason in wrong]
+            continue
         scope = parse_scope(held[number][_COLUMNS.index("types")])
         for type_ in scope.types:
             row = Row(held[number], _representative(scope, type_))
@@ -126,6 +146,8 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
         found.append(_checked(row, "left_identity", _identity(op, row.identity, "left")))
     if row.identity is not None and row.identity_kind == "two-sided":
         found.append(_checked(row, "right_identity", _identity(op, row.identity, "right")))
+    if row.identity is not None and row.identity_kind == "left" and not is_choice(row.components):
+        found += _only_left(row, op, row.identity)
     if row.right_identity is not None:
         found.append(_checked(row, "right_identity", _identity(op, row.right_identity, "right")))
     if row.commutative:
@@ -206,17 +228,32 @@ def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"])
     return _patiently(result, other, op.meaning)
 
 
+def _only_left(row: Row, op: Operator, e: tuple[Expr, ...]) -> list[Checked]:
+    """A refutation of the kind `left` where the identity is evidently one on the right too."""
+    x = op.operands("x")
+    try:
+        result = tuple(without_infinities(part) for part in op(x, e))
+    except Undefined:
+        return []
+    if sampling.refute(result, x, op.meaning, count=24) is not None:
+        return []
+    if not isinstance(by_cases(result, x, op.meaning).verdict, Proven):
+        return []
+    detail = f"{', '.join(map(show, e))} is an identity on both sides"
+    return [Checked(row.id, ",".join(t.name for t in row.types), "identity_kind", "refuted", detail)]
+
+
 def _witness(row: Row, op: Operator) -> Checked:
     """Whether the stored witness shows that the operator does not commute."""
-    stored: dict[str, Any] = next(
-        (p["witness"] for p in json.loads(row.column("proofs")) if p["claim"] == "not_commutative"), {}
-    )
+    types = ",".join(t.name for t in row.types)
+    stored: Any = next((p.get("witness") for p in row.proofs if p["claim"] == "not_commutative"), None)
+    if not isinstance(stored, dict) or not all(isinstance(value, int | float) for value in stored.values()):
+        return Checked(row.id, types, "not_commutative", "refuted", "it has no witness")
     x, y = map(op.operands, "xy")
     kinds = {v.name: v.type for e in (*op(x, y), *op(y, x)) for v in variables(e)}
     env = {name: _scalar(stored.get(name, 0), type_, row.meaning) for name, type_ in kinds.items()}
     sides = [[evaluate(e, env, row.meaning, floats="real") for e in side] for side in (op(x, y), op(y, x))]
     differ = any((a != b).any() for a, b in zip(*sides, strict=True))
-    types = ",".join(t.name for t in row.types)
     return Checked(row.id, types, "not_commutative", "proved" if differ else "refuted", str(stored))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -78,6 +79,19 @@ class Row:
         if stored not in ("wrap", "math"):
             raise self._unreadable(f"its semantics is {stored!r}")
         return Meaning(stored)
+
+    @cached_property
+    def proofs(self) -> list[dict[str, Any]]:
+        """Every claim with its method, and the witness against commutativity."""
+        try:
+            proofs = json.loads(self.column("proofs"))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._unreadable(f"its proofs are no JSON ({error})") from None
+        if not isinstance(proofs, list) or not all(
+            isinstance(p, dict) and isinstance(p.get("claim"), str) for p in proofs
+        ):
+            raise self._unreadable("its proofs are no list of claims")
+        return proofs
 
     @property
     def klass(self) -> int:
