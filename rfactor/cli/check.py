@@ -37,6 +37,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
 @click.option("--claim", metavar="FILE", help="Prove the claim in a JSON file (- is standard input).")
 @click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
+@click.option("--emit-smt2", "folder", metavar="DIR", help="Write what a yes rests on as SMT-LIB files.")
 @click.option("--svg", metavar="FILE", help="Draw the graph and the decomposition to a file.")
 @click.pass_context
 def check(
@@ -53,6 +54,7 @@ def check(
     batch: str | None,
     claim: str | None,
     explain: bool,
+    folder: str | None,
     svg: str | None,
 ) -> int:
     """Is there an associative operator behind the serial update x := UPDATE? Prove it, or show why not.
@@ -68,6 +70,8 @@ def check(
 
     Exit codes: 0 yes, 1 no (proved), 2 bad input, 3 unknown.
     """
+    if folder is not None and (batch is not None or operator):
+        raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
     if timeout <= 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
     if batch is not None:
@@ -79,7 +83,7 @@ def check(
             raise click.UsageError("--claim takes no update or --operator beside it")
         from rfactor.cli.claims import check_claim
 
-        return check_claim(_read(claim), timeout, as_json)
+        return check_claim(_read(claim), timeout, as_json, None if folder is None else Path(folder))
     if update is None:
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
     settings = {
@@ -91,6 +95,8 @@ def check(
 
         return check_operator(update, settings, timeout, as_json)
     answer = answer_to(update, settings, timeout)
+    if folder is not None:
+        emit(answer, update, Path(folder), timeout)
     return show(answer, update, as_json, explain, svg)
 
 
@@ -108,6 +114,18 @@ def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answe
         timeout,
         functions_of(settings),
     )
+
+
+def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
+    """Write the obligations of a yes to a folder. Raises `rfactor.Error` where there are none."""
+    from rfactor.matcher.obligations import obligations_of
+    from rfactor.prover.limits import Limits
+    from rfactor.prover.obligation import write_smtlib
+
+    found = obligations_of(answer, Limits(seconds=timeout))
+    if found is None:
+        raise Error(f"--emit-smt2: the answer is {answer.verdict.replace('_', ' ')}; only a yes rests on obligations")
+    write_smtlib(found, folder, [f"update: {update}", f"types {', '.join(map(str, answer.update.types))}"])
 
 
 def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | None) -> int:

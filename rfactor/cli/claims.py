@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,19 +30,22 @@ from rfactor.matcher.report import names_of, values_json
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 from rfactor.prover.limits import Limits
+from rfactor.prover.obligation import write_smtlib
 from rfactor.prover.verdict import Refuted
 
 _GIVEN = {"invariant": "where", "assumes": "assuming"}
 EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
 
 
-def check_claim(text: str, timeout: float, as_json: bool) -> int:
+def check_claim(text: str, timeout: float, as_json: bool, folder: Path | None = None) -> int:
     """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code."""
     claim = read_claim(read_object(text, _NEEDS))
     try:
         result = discharge(claim, Limits(seconds=timeout).starting_now())
     except ValueError as error:
         raise Error(str(error)) from None
+    if folder is not None and isinstance(result, Discharged):
+        write_smtlib(result.obligations, folder, [f"update: {', '.join(map(show, claim.update.components))}"])
     answer = _answer(claim, result)
     click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
     return EXIT_CODES[answer["verdict"]]

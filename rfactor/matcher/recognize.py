@@ -15,12 +15,13 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.instance import Refutation, of_whole
 from rfactor.matcher.lift import Lifter
+from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
 from rfactor.matcher.refute import refute
 from rfactor.matcher.respell import respelled
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Discharged, discharge
 from rfactor.prover.limits import Limits
 from rfactor.table.store import Table
 
@@ -113,17 +114,9 @@ def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | 
         return None
     answer = _recognize(other, limits, table)
     lift = answer.lift
-    if answer.operator is None and lift is None:
+    claim = claim_of(replace(answer, update=update))
+    if claim is None:
         return None
-    claim = Claim(
-        update,
-        operator=answer.operator,
-        identity=answer.identity,
-        data=answer.data,
-        lift=None if lift is None else Lift(lift.types, lift.data, lift.operator, lift.identity, lift.apply),
-        invariant=answer.invariant,
-        assumes=answer.assumes,
-    )
     proved = discharge(claim, limits)
     if not isinstance(proved, Discharged):
         return None

@@ -16,6 +16,7 @@ from typing import Any
 
 import z3
 
+from rfactor.errors import Error
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -114,6 +115,40 @@ def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int
     for condition in conditions:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, condition.ast)
     return solver.check()
+
+
+def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
+    """A script in SMT-LIB that asks whether the conditions hold together, of the terms that `solve` asks of.
+
+    Raises `rfactor.Error` for an expression that has no term.
+    """
+    if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
+        raise Error("an infinity or NaN has no place among the reals")
+    context = z3.Context()
+    terms = Terms(context, meaning)
+    solver = z3.Solver(ctx=context)
+    try:
+        for condition in [*map(terms.term, conditions), *terms.ranges]:
+            z3.Z3_solver_assert(context.ref(), solver.solver, condition.ast)
+    except _NoTerm as error:
+        raise Error(str(error)) from None
+    body = "".join(line for line in solver.to_smt2().splitlines(keepends=True) if not line.startswith(("; ", "(set-")))
+    return f"(set-info :status unsat)\n(set-logic {_logic(terms)})\n{body}(exit)\n"
+
+
+def _logic(terms: Terms) -> str:
+    """The least logic of SMT-LIB that has all the terms."""
+    made = [term for term in terms.memo.values() if not z3.is_bool(term)]
+    vectors, reals = any(map(z3.is_bv, made)), any(map(z3.is_real, made))
+    integers = any(map(z3.is_int, made))
+    functions = "UF" if terms.functions else ""
+    if vectors and (reals or integers):
+        return "ALL"
+    if vectors:
+        return f"QF_{functions}BV"
+    if reals and integers:
+        return "AUFNIRA"
+    return f"QF_{functions}NRA" if reals else f"QF_{functions}NIA" if integers else "QF_UF"
 
 
 def _has_no_term(node: Expr) -> bool:
