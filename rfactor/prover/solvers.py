@@ -24,7 +24,8 @@ def decide(obligation: Obligation, name: Name, seconds: float) -> tuple[Answer, 
     """Whether the denial of an obligation can be met (`unsat` proves the obligation), and why it is not known."""
     module = _module(name)
     try:
-        script = smtlib(obligation)
+        # cvc5 gives an error instead of an answer that is not the expected one.
+        script = smtlib(obligation).replace("(set-info :status unsat)\n", "")
     except Error as error:
         return "unknown", str(error)
     try:
