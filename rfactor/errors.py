@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def excerpt(text: str, most: int = 300) -> str:
+    """A text as an error quotes it: an endless one by its beginning."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 class Error(Exception):
     """Base of every error rfactor raises on purpose."""
 
@@ -12,7 +17,10 @@ HalideError = Error
 
 
 class ParseError(Error, ValueError):
-    """The text of an expression is not in the language or is ill-typed."""
+    """The text of an expression is not in the language or is ill-typed. What it says of an endless text ends."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(excerpt(message, 1000))
 
 
 class TypeMismatch(Error, TypeError):

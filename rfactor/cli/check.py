@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,6 @@ import click
 from rfactor.errors import Error
 
 if TYPE_CHECKING:
-    from rfactor.ir.types import Type
-    from rfactor.ir.unknown import Signature
     from rfactor.matcher.answer import Answer
 
 EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
@@ -39,6 +37,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
 @click.option("--claim", metavar="FILE", help="Prove the claim in a JSON file (- is standard input).")
 @click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
+@click.option("--emit-smt2", "folder", metavar="DIR", help="Write what a yes rests on as SMT-LIB files.")
 @click.option("--svg", metavar="FILE", help="Draw the graph and the decomposition to a file.")
 @click.pass_context
 def check(
@@ -55,6 +54,7 @@ def check(
     batch: str | None,
     claim: str | None,
     explain: bool,
+    folder: str | None,
     svg: str | None,
 ) -> int:
     """Is there an associative operator behind the serial update x := UPDATE? Prove it, or show why not.
@@ -70,6 +70,8 @@ def check(
 
     Exit codes: 0 yes, 1 no (proved), 2 bad input, 3 unknown.
     """
+    if folder is not None and (batch is not None or operator):
+        raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
     if timeout <= 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
     if batch is not None:
@@ -81,46 +83,49 @@ def check(
             raise click.UsageError("--claim takes no update or --operator beside it")
         from rfactor.cli.claims import check_claim
 
-        return check_claim(_read(claim), timeout, as_json)
+        return check_claim(_read(claim), timeout, as_json, None if folder is None else Path(folder))
     if update is None:
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
     settings = {
-        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics, "timeout": timeout,
+        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
         "functions": _functions(function),
     }  # fmt: skip
     if operator:
         from rfactor.cli.operators import check_operator
 
-        return check_operator(update, settings, as_json)
-    answer = answer_to(update, settings)
+        return check_operator(update, settings, timeout, as_json)
+    answer = answer_to(update, settings, timeout)
+    if folder is not None:
+        emit(answer, update, Path(folder), timeout)
     return show(answer, update, as_json, explain, svg)
 
 
-def answer_to(update: str, settings: dict[str, Any]) -> Answer:
-    """The answer about one update. Raises `rfactor.Error`."""
+def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answer:
+    """The answer about one update; the settings are those of an object of a batch. Raises `rfactor.Error`."""
+    from rfactor.cli.objects import constants_of, functions_of, meaning_of, type_of, types_of
     from rfactor.matcher.check import check as decide
 
-    _check_types(settings)
-    return decide(update, **settings)
+    return decide(
+        update,
+        type_of(settings),
+        types_of(settings),
+        constants_of(settings),
+        meaning_of(settings),
+        timeout,
+        functions_of(settings),
+    )
 
 
-def _check_types(settings: dict[str, Any]) -> None:
-    known_type(settings["type"])
-    for name in settings["types"].values():
-        known_type(name)
-    settings["functions"] = known_signatures(settings.get("functions") or {})
+def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
+    """Write the obligations of a yes to a folder. Raises `rfactor.Error` where there are none."""
+    from rfactor.matcher.obligations import obligations_of
+    from rfactor.prover.limits import Limits
+    from rfactor.prover.obligation import write_smtlib
 
-
-def known_type(name: object) -> Type:
-    """The type called `name`. Raises `rfactor.Error` naming the accepted ones."""
-    from rfactor.ir.types import parse_type
-
-    if not isinstance(name, str):
-        raise Error(f"a type is a name such as i32, not {name!r}")
-    try:
-        return parse_type(name)
-    except ValueError as error:
-        raise Error(str(error)) from None
+    found = obligations_of(answer, Limits(seconds=timeout))
+    if found is None:
+        raise Error(f"--emit-smt2: the answer is {answer.verdict.replace('_', ' ')}; only a yes rests on obligations")
+    write_smtlib(found, folder, [f"update: {update}", f"types {', '.join(map(str, answer.update.types))}"])
 
 
 def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | None) -> int:
@@ -174,18 +179,6 @@ def _functions(texts: tuple[str, ...]) -> dict[str, str]:
     return result
 
 
-def known_signatures(functions: object) -> dict[str, Signature]:
-    """Types of functions given by name. Raises `rfactor.Error`."""
-    from rfactor.ir.unknown import parse_signature
-
-    if not isinstance(functions, dict):
-        raise Error('functions is an object of names and types, such as {"h": "i32 -> f32"}')
-    try:
-        return {name: parse_signature(str(text)) for name, text in functions.items()}
-    except ValueError as error:
-        raise Error(str(error)) from None
-
-
 def _read(path: str) -> str:
     if path == "-":
         return sys.stdin.read()
@@ -233,37 +226,17 @@ def _lines(path: str) -> Iterator[bytes]:
 
 def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]:
     """The answer to one line, and whether the line was readable."""
+    from rfactor.cli.objects import read_object
     from rfactor.matcher import report
 
+    case: dict[str, Any] = {}
     try:
-        case: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        return {"id": None, "error": f"not a JSON object: {error}"}, False
-    try:
-        update, settings = _case(case, timeout)
-        return {"id": case.get("id")} | report.to_json(answer_to(update, settings), update), True
+        case = read_object(line, "a line is a JSON object with the key update")
+        update = case.get("update")
+        if not isinstance(update, str):
+            raise Error('the key update is needed, a text such as "x + a"')
+        return {"id": case.get("id")} | report.to_json(answer_to(update, case, timeout), update), True
     except Error as error:
-        return {"id": case.get("id") if isinstance(case, dict) else None, "error": str(error)}, False
-
-
-def _case(case: Any, timeout: float) -> tuple[str, dict[str, Any]]:
-    if not isinstance(case, dict):
-        raise Error("a line is a JSON object with the key update")
-    update, types = case.get("update"), case.get("types") or {}
-    if not isinstance(update, str):
-        raise Error('the key update is needed, a text such as "x + a"')
-    if not isinstance(types, dict):
-        raise Error('types is an object of names and types, such as {"i": "i32"}')
-    const = case.get("const") or []
-    if isinstance(const, str):
-        const = [name.strip() for name in const.split(",") if name.strip()]
-    if not isinstance(const, list) or not all(isinstance(name, str) for name in const):
-        raise Error("const is a list of names")
-    semantics = case.get("semantics") or "wrap"
-    if semantics not in ("wrap", "math"):
-        raise Error(f"semantics is wrap or math, not {semantics!r}")
-    settings = {
-        "type": case.get("type") or "i32", "types": types, "const": const, "semantics": semantics, "timeout": timeout,
-        "functions": case.get("functions") or {},
-    }  # fmt: skip
-    return update, settings
+        return {"id": case.get("id"), "error": str(error)}, False
+    except RecursionError:
+        return {"id": case.get("id"), "error": "an expression is nested too deep"}, False

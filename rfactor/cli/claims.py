@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
+from rfactor.cli.objects import (
+    constants_of,
+    functions_of,
+    known_type,
+    meaning_of,
+    read_object,
+    texts_of,
+    type_of,
+    types_of,
+)
 from rfactor.errors import Error, ParseError
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show
 from rfactor.ir.types import BOOL, Type
@@ -19,48 +30,39 @@ from rfactor.matcher.report import names_of, values_json
 from rfactor.prover.claim import Claim, Discharged, Lift, discharge
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 from rfactor.prover.limits import Limits
+from rfactor.prover.obligation import write_smtlib
 from rfactor.prover.verdict import Refuted
 
 _GIVEN = {"invariant": "where", "assumes": "assuming"}
 EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
 
 
-def check_claim(text: str, timeout: float, as_json: bool) -> int:
+def check_claim(text: str, timeout: float, as_json: bool, folder: Path | None = None) -> int:
     """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code."""
-    try:
-        record = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise Error(f"the claim is not a JSON object: {error}") from None
-    claim = read_claim(record)
+    claim = read_claim(read_object(text, _NEEDS))
     try:
         result = discharge(claim, Limits(seconds=timeout).starting_now())
     except ValueError as error:
         raise Error(str(error)) from None
+    if folder is not None and isinstance(result, Discharged):
+        write_smtlib(result.obligations, folder, [f"update: {', '.join(map(show, claim.update.components))}"])
     answer = _answer(claim, result)
     click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
     return EXIT_CODES[answer["verdict"]]
 
 
-def read_claim(record: Any) -> Claim:
-    """The claim in an object with `update`, `operator`, `identity`, `data` or `lift`. Raises `rfactor.Error`."""
-    if not isinstance(record, dict) or not isinstance(record.get("update"), str):
-        raise Error("a claim is a JSON object with update, operator, identity and data (or lift) as in check --json")
-    from rfactor.cli.check import known_signatures, known_type
+_NEEDS = "a claim is a JSON object with update, operator, identity and data (or lift) as in check --json"
 
-    functions = known_signatures(record.get("functions") or {})
-    types = {name: known_type(t) for name, t in (record.get("types") or {}).items()}
-    meaning = record.get("semantics") or "wrap"
-    if meaning not in ("wrap", "math"):
-        raise Error(f"semantics is wrap or math, not {meaning!r}")
+
+def read_claim(record: Mapping[str, Any]) -> Claim:
+    """The claim in an object with `update`, `operator`, `identity`, `data` or `lift`. Raises `rfactor.Error`."""
+    if not isinstance(record.get("update"), str):
+        raise Error(_NEEDS)
+    functions: Functions = functions_of(record)
     update = parse_update(
-        record["update"],
-        known_type(record.get("type") or "i32"),
-        types,
-        record.get("const") or (),
-        Meaning(meaning),
-        functions,
+        record["update"], type_of(record), types_of(record), constants_of(record), meaning_of(record), functions
     )
-    functions = functions | signatures(update.components)
+    functions = {**functions, **signatures(update.components)}
     inputs = {v.name: v.type for v in names_of(update)}
     constants = {name: t for name, t in inputs.items() if name in update.constants}
     outside = {name: t for name, t in inputs.items() if name not in {x.name for x in update.accumulators}}
@@ -78,8 +80,8 @@ def read_claim(record: Any) -> Claim:
         else _identity(record["identity"], constants, update.types),
         data=None if lift else _exprs(record, "data", outside, update.types, functions),
         lift=lift,
-        invariant=tuple(parse_expr(t, over_y, BOOL, functions) for t in _texts(record, "invariant")),
-        assumes=tuple(parse_expr(t, outside, BOOL, functions) for t in _texts(record, "assumes")),
+        invariant=tuple(parse_expr(t, over_y, BOOL, functions) for t in texts_of(record, "invariant")),
+        assumes=tuple(parse_expr(t, outside, BOOL, functions) for t in texts_of(record, "assumes")),
     )
 
 
@@ -91,17 +93,10 @@ def _pair(types: tuple[Type, ...]) -> dict[str, Type]:
     return _operands("x", types) | _operands("y", types)
 
 
-def _texts(record: dict[str, Any], key: str) -> list[str]:
-    texts = record.get(key) or []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Error(f"{key} is a list of expressions as text")
-    return texts
-
-
 def _exprs(
-    record: dict[str, Any], key: str, names: dict[str, Type], types: tuple[Type, ...], functions: Functions
+    record: Mapping[str, Any], key: str, names: dict[str, Type], types: tuple[Type, ...], functions: Functions
 ) -> tuple[Expr, ...]:
-    texts = _texts(record, key)
+    texts = texts_of(record, key)
     if len(texts) != len(types):
         raise ParseError(f"{key} has {len(texts)} parts where {len(types)} are needed")
     return tuple(parse_tuple(text, names, [type_], functions)[0] for text, type_ in zip(texts, types, strict=True))
@@ -110,7 +105,7 @@ def _exprs(
 def _identity(texts: Any, names: dict[str, Type], types: tuple[Type, ...]) -> tuple[Expr, ...]:
     """Parts of an identity; `inf` and `-inf` also where the type is an integer."""
     parts: list[Expr] = []
-    for text, type_ in zip(_texts({"identity": texts}, "identity"), types, strict=False):
+    for text, type_ in zip(texts_of({"identity": texts}, "identity"), types, strict=False):
         infinite: dict[str, Const] = {"inf": INFINITY, "-inf": MINUS_INFINITY}
         if text.strip() in infinite and type_.is_int:
             parts.append(infinite[text.strip()])
@@ -124,11 +119,10 @@ def _identity(texts: Any, names: dict[str, Type], types: tuple[Type, ...]) -> tu
 def _lift(
     record: Any, update: Update, constants: dict[str, Type], outside: dict[str, Type], functions: Functions
 ) -> Lift:
-    from rfactor.cli.check import known_type
-
-    if not isinstance(record, dict):
-        raise Error("lift is an object with types, data, operator, identity and apply")
-    types = tuple(known_type(t) for t in record.get("types") or ())
+    names = record.get("types") if isinstance(record, dict) else None
+    if not isinstance(names, list) or not names:
+        raise Error("lift is an object with types, data, operator, identity and apply; types is a list")
+    types = tuple(map(known_type, names))
     onto = _operands("x", update.types) | _operands("y", types) | constants
     return Lift(
         types,

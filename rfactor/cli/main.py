@@ -71,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Error as error:
         click.echo(f"rfactor: {' '.join(str(error).split())}", err=True)
         sys.exit(2)
+    except RecursionError:
+        click.echo("rfactor: an expression is nested too deep", err=True)
+        sys.exit(3)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from rfactor.cli.objects import meaning_of, type_of, types_of
 from rfactor.errors import ParseError
 from rfactor.ir.expr import Expr, Var, names, substitute
-from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show
-from rfactor.ir.types import Type
 from rfactor.ir.unknown import signatures
-from rfactor.matcher.check import as_type
 from rfactor.matcher.report import values_json
 from rfactor.prover import defined
 from rfactor.prover.identities import identities
@@ -27,11 +26,14 @@ _TAKEN = re.compile(r"z\d*|left|right")
 EXIT_CODES = {"associative": 0, "not_associative": 1, "unknown": 3}
 
 
-def check_operator(text: str, settings: dict[str, Any], as_json: bool) -> int:
+def check_operator(text: str, settings: Mapping[str, Any], timeout: float, as_json: bool) -> int:
     """Print the laws of the operator `text`; the exit code."""
     op = parse_operator(text, settings)
-    limits = Limits(seconds=settings["timeout"]).starting_now()
-    answer = laws(op, limits)
+    limits = Limits(seconds=timeout).starting_now()
+    try:
+        answer = laws(op, limits)
+    except RecursionError:
+        answer = {"verdict": "unknown", "reason": "the operator is nested too deep"}
     answer = {"operator": [show(e) for e in op.components], "semantics": settings["semantics"]} | answer
     if as_json:
         click.echo(json.dumps(answer, ensure_ascii=False))
@@ -40,17 +42,16 @@ def check_operator(text: str, settings: dict[str, Any], as_json: bool) -> int:
     return EXIT_CODES[answer["verdict"]]
 
 
-def parse_operator(text: str, settings: dict[str, Any]) -> Operator:
+def parse_operator(text: str, settings: Mapping[str, Any]) -> Operator:
     """The operator of a text over `x` = `x0`, `x1`, … and `y` = `y0`, `y1`, …; other names are constants."""
-    types: dict[str, Type] = {name: as_type(type_) for name, type_ in settings["types"].items()}
-    default = as_type(settings["type"])
+    types, default, meaning = types_of(settings), type_of(settings), meaning_of(settings)
     declared = {("x0" if name == "x" else "y0" if name == "y" else name): type_ for name, type_ in types.items()}
-    update = parse_update(text, default, declared, (), Meaning(settings["semantics"]))
+    update = parse_update(text, default, declared, (), meaning)
     for i, type_ in zip(range(len(update.types)), update.types, strict=True):
         # The right operand has the left one's types; a second reading gives them to its names.
         for name in (f"y{i}", *(["y"] if i == 0 else [])):
             declared.setdefault(name, type_)
-    update = parse_update(text, default, declared, (), Meaning(settings["semantics"]))
+    update = parse_update(text, default, declared, (), meaning)
     for name in signatures(update.components):
         raise ParseError(
             f"unknown function {name!r}: the laws of an operator that calls any function are not decided: {text}"

@@ -165,21 +165,50 @@ def export(file: Path | None, as_json: bool) -> None:
 @_FILE
 @click.option("--exhaustive", is_flag=True, help="Also try all values of rows of one component of 8 bits.")
 @click.option("--row", "rows", type=int, multiple=True, help="Only the row with this id; may be repeated.")
+@click.option("--type", "only", default="", metavar="TYPE", help="Only at this type, e.g. i8.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N rows, the same ones each time.")
+@click.option("--solver", type=click.Choice(["z3", "cvc5", "bitwuzla"]), help="Let this solver decide, and no other.")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="For each claim, with --solver.")
+@click.option(
+    "--emit-smt2", "folder", type=click.Path(path_type=Path), help="Write the claims as SMT-LIB here instead."
+)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
 @_JSON
-def verify(file: Path | None, exhaustive: bool, rows: tuple[int, ...], jobs: int, as_json: bool) -> int:
+def verify(
+    file: Path | None,
+    exhaustive: bool,
+    rows: tuple[int, ...],
+    only: str,
+    sample: int | None,
+    solver: Any,
+    seconds: float,
+    folder: Path | None,
+    jobs: int,
+    as_json: bool,
+) -> int:
     """Prove every row again, at every type. Exits with 1 if a claim is refuted, with 3 if one stays open."""
+    from rfactor.cli.objects import known_type
     from rfactor.cli.progress import progress_shown
     from rfactor.enumerate.backend import Serial, Workers
+    from rfactor.enumerate.verify import emit, sampled
     from rfactor.enumerate.verify import verify as run
 
     counts = {"proved": 0, "refuted": 0, "unknown": 0}
     bad: list[dict[str, Any]] = []
+    if only:
+        known_type(only)
     source = _open(file)
+    if sample is not None:
+        rows = sampled(source, sample, only)
+    if folder is not None:
+        written = emit(source, folder, rows, only)
+        click.echo(f"{written} obligations in {folder}")
+        return 0
     backend = Serial() if jobs == 1 or 0 < len(rows) < 64 else Workers(jobs)
     try:
         with progress_shown() as progress:
-            for check in run(source, exhaustive=exhaustive, rows=rows, backend=backend, progress=progress):
+            asked = {"solver": solver, "seconds": seconds, "only": only, "backend": backend}
+            for check in run(source, exhaustive=exhaustive, rows=rows, **asked, progress=progress):
                 counts[check.result] += 1
                 if check.result != "proved":
                     bad.append(dataclasses.asdict(check))

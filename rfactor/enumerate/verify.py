@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,16 +12,20 @@ from typing import Any, Literal
 import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
-from rfactor.enumerate.laws import Decision, as_reals, equal, regrouped, sides
+from rfactor.enumerate.columns import wrong_columns
+from rfactor.enumerate.laws import Decision, as_reals, by_cases, equal, regrouped, sides
 from rfactor.enumerate.prove import open_components
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.printer import show
 from rfactor.ir.types import I64, Type
 from rfactor.native.exhaustion import failing_triple
+from rfactor.prover import sampling, solvers
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.limits import Limits
+from rfactor.prover.obligation import Obligation, write_smtlib
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven, Refuted, Unknown
 from rfactor.table.mirror import mirrored, spelled
@@ -51,23 +55,57 @@ def verify(
     *,
     exhaustive: bool = False,
     rows: Sequence[int] = (),
+    solver: solvers.Name | None = None,
+    seconds: float = 10.0,
+    only: str = "",
     backend: Backend | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Iterator[Checked]:
     """Checks the rule `choice`, then every claim of every row (or of those with the given ids) at every type.
 
     A mirror has the proofs of its row, with the operands exchanged. With `exhaustive`, rows of one component of 8 bits
-    are also tried on all values: associativity, but for choices, and the identity.
+    are also tried on all values: associativity, but for choices, and the identity. With a `solver`, laws are decided by
+    it alone, each within so many `seconds`. `only` is the one type at which rows are looked at, by name.
     """
+    if solver is not None:
+        solvers.available(solver)
+    digest = table.check_whole()
     yield check_rule()
     ids = [values[0] for values in table.stored() if not rows or values[0] in set(rows)]
-    tasks = [_Task(table.path, tuple(ids[start : start + _BATCH]), exhaustive) for start in range(0, len(ids), _BATCH)]
+    tasks = [
+        _Task(table.path, digest, tuple(ids[start : start + _BATCH]), exhaustive, solver, seconds, only)
+        for start in range(0, len(ids), _BATCH)
+    ]
     done = 0
     progress("verify", 0, len(ids))
     for index, found in (backend or Serial()).run(check_rows, tasks):
         yield from found
         done += len(tasks[index].rows)
         progress("verify", done, len(ids))
+
+
+def sampled(table: Table, count: int, only: str = "") -> tuple[int, ...]:
+    """So many rows of a table (that hold at the type `only`), the same ones each time."""
+    types = {values[0]: values[_COLUMNS.index("types")] for values in table.stored()}
+    fitting = [
+        number for number, scope in types.items() if not only or only in (t.name for t in parse_scope(scope).types)
+    ]
+    return tuple(sorted(random.Random(0).sample(fitting, min(count, len(fitting)))))
+
+
+def emit(table: Table, folder: Path, rows: Sequence[int] = (), only: str = "") -> int:
+    """Writes the laws of the rows (all if none are named) at each type as SMT-LIB; the number of files."""
+    table.check_whole()
+    chosen = set(rows)
+    written = 0
+    for values in table.stored():
+        scope = parse_scope(values[_COLUMNS.index("types")])
+        for type_ in scope.types if not rows or values[0] in chosen else ():
+            if only in ("", type_.name):
+                row = Row(values, _representative(scope, type_))
+                about = [f"row {row.id}: {row.column('operator')}", f"every component of type {type_.name}"]
+                written += write_smtlib(obligations(row), folder, about, f"{row.id:06d}-{type_.name}-")
+    return written
 
 
 _BATCH = 32
@@ -77,24 +115,46 @@ _BATCH = 32
 @dataclass(frozen=True, slots=True)
 class _Task:
     path: Path
+    digest: str
     rows: tuple[int, ...]
     exhaustive: bool
+    solver: solvers.Name | None
+    seconds: float
+    only: str
 
 
 @lru_cache(maxsize=1)
-def _stored(path: Path) -> tuple[dict[int, tuple[Any, ...]], Mapping[int, Sequence[tuple[str, str]]]]:
+def _stored(
+    path: Path, digest: str
+) -> tuple[dict[int, tuple[Any, ...]], Mapping[int, Sequence[tuple[str, str]]], Mapping[int, set[int]]]:
+    """The rows of a table of this digest and their spellings by number, and the prints by class."""
     table = open_table(path)
-    return {values[0]: values for values in table.stored()}, table.spellings
+    held = {values[0]: values for values in table.stored()}
+    prints: dict[int, set[int]] = {}
+    for values in held.values():
+        prints.setdefault(values[_COLUMNS.index("class")], set()).add(values[_COLUMNS.index("print")])
+    return held, table.spellings, prints
 
 
 def check_rows(task: _Task) -> list[Checked]:
     """Every claim of the rows of a task, at every type."""
-    held, spellings = _stored(task.path)
+    held, spellings, prints = _stored(task.path, task.digest)
     checks: list[Checked] = []
     for number in task.rows:
+        types = held[number][_COLUMNS.index("types")]
+        stored = Row(held[number], _representative(parse_scope(types), parse_scope(types).types[-1]))
+        wrong = list(wrong_columns(stored, prints[stored.klass]))
+        if wrong:  # of a row that does not say what it is about no claim is looked at
+            checks += [Checked(number, types, "columns", "refuted", reason) for reason in wrong]
+            continue
         scope = parse_scope(held[number][_COLUMNS.index("types")])
         for type_ in scope.types:
+            if task.only not in ("", type_.name):
+                continue
             row = Row(held[number], _representative(scope, type_))
+            if task.solver is not None:
+                checks += check_by(row, task.solver, task.seconds)
+                continue
             checks += check_row(row, exhaustive=task.exhaustive)
             checks += [check_spelling(row, operator) for operator, _ in spellings.get(number, ())]
     return checks
@@ -126,6 +186,8 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
         found.append(_checked(row, "left_identity", _identity(op, row.identity, "left")))
     if row.identity is not None and row.identity_kind == "two-sided":
         found.append(_checked(row, "right_identity", _identity(op, row.identity, "right")))
+    if row.identity is not None and row.identity_kind == "left" and not is_choice(row.components):
+        found += _only_left(row, op, row.identity)
     if row.right_identity is not None:
         found.append(_checked(row, "right_identity", _identity(op, row.right_identity, "right")))
     if row.commutative:
@@ -134,6 +196,42 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
         found.append(_never_commutes(row, op) if "rule" in row.column("proofs") else _witness(row, op))
     if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
         found += exhausted(row)
+    return found
+
+
+def obligations(row: Row) -> list[Obligation]:
+    """The laws of a row at its types as statements; that it does not commute is shown by a witness and is none."""
+    op = Operator(row.components, row.types, row.meaning)
+    x, y = map(op.operands, "xy")
+    laws: list[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]] = [("associative", *sides(op))]
+    e = row.identity
+    if e is not None:
+        laws.append(("left_identity", op(e, y), y))
+    if e is not None and row.identity_kind == "two-sided":
+        laws.append(("right_identity", op(x, e), x))
+    if row.right_identity is not None:
+        laws.append(("right_identity", op(x, row.right_identity), x))
+    if row.commutative:
+        laws.append(("commutative", op(x, y), op(y, x)))
+    return [Obligation(name, _finite(left), right, (), row.meaning) for name, left, right in laws]
+
+
+def _finite(side: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Without infinities where what is left has a value; else as it is, which no solver is asked."""
+    try:
+        return tuple(map(without_infinities, side))
+    except Undefined:
+        return side
+
+
+def check_by(row: Row, solver: solvers.Name, seconds: float) -> list[Checked]:
+    """The laws of a row at its types, decided by a solver that is asked in SMT-LIB."""
+    types = ",".join(t.name for t in row.types)
+    results: dict[str, Result] = {"unsat": "proved", "sat": "refuted"}
+    found = []
+    for obligation in obligations(row):
+        answer, said = solvers.decide(obligation, solver, seconds)
+        found.append(Checked(row.id, types, obligation.name, results.get(answer, "unknown"), said))
     return found
 
 
@@ -206,17 +304,32 @@ def _identity(op: Operator, e: tuple[Expr, ...], side: Literal["left", "right"])
     return _patiently(result, other, op.meaning)
 
 
+def _only_left(row: Row, op: Operator, e: tuple[Expr, ...]) -> list[Checked]:
+    """A refutation of the kind `left` where the identity is evidently one on the right too."""
+    x = op.operands("x")
+    try:
+        result = tuple(without_infinities(part) for part in op(x, e))
+    except Undefined:
+        return []
+    if sampling.refute(result, x, op.meaning, count=24) is not None:
+        return []
+    if not isinstance(by_cases(result, x, op.meaning).verdict, Proven):
+        return []
+    detail = f"{', '.join(map(show, e))} is an identity on both sides"
+    return [Checked(row.id, ",".join(t.name for t in row.types), "identity_kind", "refuted", detail)]
+
+
 def _witness(row: Row, op: Operator) -> Checked:
     """Whether the stored witness shows that the operator does not commute."""
-    stored: dict[str, Any] = next(
-        (p["witness"] for p in json.loads(row.column("proofs")) if p["claim"] == "not_commutative"), {}
-    )
+    types = ",".join(t.name for t in row.types)
+    stored: Any = next((p.get("witness") for p in row.proofs if p["claim"] == "not_commutative"), None)
+    if not isinstance(stored, dict) or not all(isinstance(value, int | float) for value in stored.values()):
+        return Checked(row.id, types, "not_commutative", "refuted", "it has no witness")
     x, y = map(op.operands, "xy")
     kinds = {v.name: v.type for e in (*op(x, y), *op(y, x)) for v in variables(e)}
     env = {name: _scalar(stored.get(name, 0), type_, row.meaning) for name, type_ in kinds.items()}
     sides = [[evaluate(e, env, row.meaning, floats="real") for e in side] for side in (op(x, y), op(y, x))]
     differ = any((a != b).any() for a, b in zip(*sides, strict=True))
-    types = ",".join(t.name for t in row.types)
     return Checked(row.id, types, "not_commutative", "proved" if differ else "refuted", str(stored))
 
 

@@ -138,23 +138,22 @@ def _resum(type: Type, terms: list[tuple[Expr, int | float]], constant: int | fl
 
 def _lattice(op: str, type: Type, args: tuple[Expr, ...], key: Callable[[Expr], tuple[Any, ...]]) -> Expr:
     """min, max, and, or, &, |: sorted, without repetition, absorbed, the constants folded into one."""
-    operands: list[Expr] = []
+    present: dict[Expr, None] = {}
     constant: Expr | None = None
     for operand in _flatten(op, args):
         if isinstance(operand, Const):
             constant = operand if constant is None else fold(Op(type, op, (constant, operand)))
-        elif operand not in operands:
-            operands.append(operand)
+        else:
+            present[operand] = None
     neutral, absorbing = _ends(op, type)
     if constant is not None and constant == absorbing:
         return constant
-    if constant is not None and constant == neutral and operands:
+    if constant is not None and constant == neutral and present:
         constant = None
     dual = _LATTICE[op]
-    present = set(operands)
     operands = [
         operand
-        for operand in operands
+        for operand in present
         if not (
             isinstance(operand, Op)
             and operand.op == dual

@@ -15,11 +15,12 @@ import difflib
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rfactor.errors import ParseError, TypeMismatch
+from rfactor.errors import ParseError, TypeMismatch, excerpt
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
 from rfactor.ir.intrinsics import INTRINSICS, REAL_FUNCTIONS
 from rfactor.ir.meaning import Meaning
@@ -79,6 +80,8 @@ class _Cell:
     def root(self) -> _Cell:
         cell = self
         while cell.parent is not None:
+            if cell.parent.parent is not None:
+                cell.parent = cell.parent.parent  # the way is half as long for the next
             cell = cell.parent
         return cell
 
@@ -120,7 +123,7 @@ class _Parser:
 
     def error(self, message: str, node: ast.AST | None = None) -> ParseError:
         where = ast.get_source_segment(self.text, node) if node is not None else None
-        return ParseError(f"{message}, in: {where or self.text}")
+        return ParseError(f"{message}, in: {excerpt(where or self.text)}")
 
     def unify(self, a: _Cell, b: _Cell, node: ast.AST) -> None:
         a, b = a.root(), b.root()
@@ -439,14 +442,14 @@ def _syntax(text: str) -> list[ast.expr]:
             raise ParseError(f"an update is what the accumulators become, without an assignment{instead}") from None
         for pattern, instead in _FOREIGN:
             if pattern.search(text):
-                raise ParseError(f"not an expression: {instead}, in: {text}") from None
+                raise ParseError(f"not an expression: {instead}, in: {excerpt(text)}") from None
         at = f" at column {error.offset}" if error.offset else " up to its end"
-        raise ParseError(f"not an expression{at} ({error.msg}): {text or 'empty text'}") from None
+        raise ParseError(f"not an expression{at} ({error.msg}): {excerpt(text) or 'empty text'}") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise ParseError(f"not an expression ({error}): {text[:80]}") from None
+        raise ParseError(f"not an expression ({error}): {excerpt(text)}") from None
     # A level takes a character, and what an operand adds to the depth a comma or an operator.
     if 2 * len(text) > _MAX_DEPTH and _depth(body) > _MAX_DEPTH:
-        raise ParseError(f"an expression nested more than {_MAX_DEPTH} deep: {text[:80]}")
+        raise ParseError(f"an expression nested more than {_MAX_DEPTH} deep: {excerpt(text)}")
     components = list(body.elts) if isinstance(body, ast.Tuple) else [body]
     if not components:
         raise ParseError("an update needs a component: ()")
@@ -486,6 +489,15 @@ def _depth(root: ast.AST) -> int:
     return deepest
 
 
+@contextmanager
+def _deep_refused(text: str) -> Iterator[None]:
+    """What is nested deeper than there is stack for is refused."""
+    try:
+        yield
+    except RecursionError:
+        raise ParseError(f"an expression nested too deep: {excerpt(text)}") from None
+
+
 def parse_tuple(
     text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = (), functions: Functions = _NO_FUNCTIONS
 ) -> tuple[Expr, ...]:
@@ -496,16 +508,17 @@ def parse_tuple(
     """
     components = _syntax(text)
     if expected and len(expected) != len(components):
-        raise ParseError(f"{len(components)} components where {len(expected)} are needed: {text}")
+        raise ParseError(f"{len(components)} components where {len(expected)} are needed: {excerpt(text)}")
     parser = _Parser(text.strip(), types, I32, closed=True, functions=functions)
     builds = []
-    for node, type_ in zip(components, expected or [None] * len(components), strict=True):
-        cell, build = parser.visit(node)
-        if type_ is not None:
-            parser.unify(cell, _produced(type_), node)
-        builds.append(build)
-    parser.settle()
-    return tuple(build() for build in builds)
+    with _deep_refused(text):
+        for node, type_ in zip(components, expected or [None] * len(components), strict=True):
+            cell, build = parser.visit(node)
+            if type_ is not None:
+                parser.unify(cell, _produced(type_), node)
+            builds.append(build)
+        parser.settle()
+        return tuple(build() for build in builds)
 
 
 def parse_expr(
@@ -541,7 +554,8 @@ def parse_update(
         aliases={"x": "x0"},
         functions=functions,
     )
-    parts = [parser.visit(node) for node in components]
+    with _deep_refused(text):
+        parts = [parser.visit(node) for node in components]
     for name, node, (cell, _) in zip(accumulators, components, parts, strict=True):
         own = parser.name_cell(name, node).root()
         if own.type is None and name in parser.conditions and cell.root().type == BOOL:
@@ -553,14 +567,17 @@ def parse_update(
         if re.fullmatch(r"x\d*", name) and name not in accumulators:
             raise ParseError(
                 f"{name} is an accumulator, but the update has {len(components)} component"
-                f"{'s' * (len(components) > 1)} ({', '.join(accumulators)}): {text}"
+                f"{'s' * (len(components) > 1)} ({', '.join(accumulators)}): {excerpt(text)}"
             )
     fixed = frozenset("x0" if name == "x" else name for name in constants)
     for name in fixed:
         if name in accumulators:
-            raise ParseError(f"{name} is an accumulator and cannot be a constant: {text}")
+            raise ParseError(f"{name} is an accumulator and cannot be a constant: {excerpt(text)}")
         if re.fullmatch(r"y\d*", name):
-            raise ParseError(f"a constant cannot be called {name}: y names the operator's right operand: {text}")
+            raise ParseError(
+                f"a constant cannot be called {name}: y names the operator's right operand: {excerpt(text)}"
+            )
     loop_constants = fixed | {name for name in parser.names if re.fullmatch(r"k\d*", name)}
-    built = tuple(build() for build in builds)
+    with _deep_refused(text):
+        built = tuple(build() for build in builds)
     return Update(built, tuple(expr.type for expr in built), frozenset(loop_constants), meaning)

@@ -16,12 +16,13 @@ from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.instance import Refutation, of_whole
 from rfactor.matcher.lift import Lifter
+from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
 from rfactor.matcher.refute import refute
 from rfactor.matcher.respell import respelled
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Discharged, discharge
 from rfactor.prover.limits import Limits
 from rfactor.table.store import Table
 
@@ -50,7 +51,16 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     known = _ANSWERED.get((update, table))
     if known is not None:
         return replace(known, ms=(time.perf_counter() - start) * 1000)
-    limits = limits.starting_now()
+    try:
+        answer = _answer(update, limits.starting_now(), table)
+    except RecursionError:
+        answer = Answer(update, "unknown", reason="the update is nested too deep")
+    if answer.verdict != "unknown":
+        _ANSWERED.keep((update, table), answer)
+    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+
+
+def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if answer.identity_kind in (None, "none") and not limits.expired:
@@ -58,10 +68,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         answer = answer if other is None or (other.operator is None and answer.operator is not None) else other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
-    answer = _with_names(answer, update, back)
-    if answer.verdict != "unknown":
-        _ANSWERED.keep((update, table), answer)
-    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+    return _with_names(answer, update, back)
 
 
 def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
@@ -109,17 +116,9 @@ def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | 
         return None
     answer = _recognize(other, limits, table)
     lift = answer.lift
-    if answer.operator is None and lift is None:
+    claim = claim_of(replace(answer, update=update))
+    if claim is None:
         return None
-    claim = Claim(
-        update,
-        operator=answer.operator,
-        identity=answer.identity,
-        data=answer.data,
-        lift=None if lift is None else Lift(lift.types, lift.data, lift.operator, lift.identity, lift.apply),
-        invariant=answer.invariant,
-        assumes=answer.assumes,
-    )
     proved = discharge(claim, limits)
     if not isinstance(proved, Discharged):
         return None

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all
-from rfactor.ir.expr import Expr, Value, names
+from rfactor.ir.expr import Expr, Value, leaves, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -54,6 +54,8 @@ class Separation:
 
     def __init__(self, update: Update) -> None:
         self.update = update
+        self.factors = max(map(leaves, update.components))
+        """How many times as long as the longest value of a step its results may be."""
         self.inexact = any(type_.is_float for type_ in update.types)
         literals = sampling.literals(update.components)
         self.data: list[dict[str, sampling.Array]] = [{} for _ in range(_LONGEST)]
@@ -89,7 +91,11 @@ class Separation:
         return result
 
     def _tell(self, known: dict[int, list[sampling.Array]], result: list[bool]) -> None:
-        """Enter which starts, by number, cannot tell runs apart."""
+        """Enter which starts, by number, cannot tell runs apart; of runs that end in endless numbers nothing."""
+        with contextlib.suppress(_Endless):
+            self._look(known, result)
+
+    def _look(self, known: dict[int, list[sampling.Array]], result: list[bool]) -> None:
         state: list[sampling.Array] = []
         numbers: sampling.Array
         for size, steps in _LOOKS if len(known) > _FIRST else _LOOKS[1:]:
@@ -142,6 +148,8 @@ class Separation:
         data = self.data[step - 1] | self.constants
         env = {name: np.tile(value[:few], size // few) for name, value in data.items()}
         env |= {f"x{i}": part for i, part in enumerate(state)}
+        if max(_bits(part) for part in env.values()) * self.factors > _MOST_BITS:
+            raise _Endless
         return [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, env, self.update.meaning)]
 
     def _value(self, part: Expr) -> sampling.Array:
@@ -156,6 +164,21 @@ class Separation:
     def _is_endless(self, part: Expr, type_: Type) -> bool:
         """Whether a start's component is an infinity among Python's integers."""
         return is_infinite(part) and type_.is_int and self.update.meaning is Meaning.MATH
+
+
+class _Endless(Exception):
+    """A step would make longer numbers than there is time for."""
+
+
+_MOST_BITS = 20_000
+"""Of what a step makes of unbounded integers."""
+
+
+def _bits(values: sampling.Array) -> int:
+    """The length of the longest unbounded integer."""
+    if values.dtype != object:
+        return 0
+    return max((value.bit_length() for value in values.tolist() if isinstance(value, int)), default=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from rfactor.prover.equality import holds, prove_equal
 from rfactor.prover.infinity import Undefined, calculated_with, has_infinity, without_infinities, writable
 from rfactor.prover.invariants import candidates
 from rfactor.prover.limits import DEFAULT, Limits
+from rfactor.prover.obligation import TRUE, Obligation
 from rfactor.prover.operand_names import restored, separated
 from rfactor.prover.operator import Kind, Operator, Tuple
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
@@ -75,6 +76,8 @@ class Discharged:
     identity_kind: Kind
     commutative: bool | None
     proofs: tuple[Record, ...]
+    obligations: tuple[Obligation, ...] = ()
+    """All that was proved, or was proved before: what the yes rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Ledger:
     claim: Claim
     limits: Limits
     proofs: dict[Name, Proven] = field(default_factory=dict)
+    obligations: list[Obligation] = field(default_factory=list)
     signs: Signs = field(init=False)
     """Components that data may make infinite."""
 
@@ -100,13 +104,29 @@ class Ledger:
         data, operator = (claim.data, claim.operator) if lift is None else (lift.data, lift.operator)
         self.signs = infinite_components(data or (), operator or ())
 
-    def settled(self, name: Name) -> bool:
-        """Whether a law was proved before; then it is entered."""
+    def trying(self, claim: Claim) -> Ledger:
+        """A ledger for another claim about the same update that starts with what is in this one."""
+        return Ledger(claim, self.limits, dict(self.proofs), list(self.obligations))
+
+    def settled(self, name: Name, left: Tuple, right: Tuple) -> bool:
+        """Whether a law, that left = right, was proved before; then it is entered."""
         known = dict(self.claim.known).get(name)
         if known is None or self.signs:
             return False
         self.proofs[name] = known
+        self.owe(name, left, right)
         return True
+
+    def owe(self, name: str, left: Tuple, right: Tuple, assumptions: Tuple = ()) -> None:
+        """Enter what is proved as a statement."""
+        self.obligations.append(Obligation(name, left, right, assumptions, self.claim.update.meaning))
+
+    def holds(self, name: str, condition: Expr, assumptions: Tuple) -> Verdict:
+        """Prove a condition and enter it."""
+        verdict = holds(condition, meaning=self.claim.update.meaning, assumptions=assumptions, limits=self.limits)
+        if isinstance(verdict, Proven):
+            self.owe(name, (condition,), (TRUE,), assumptions)
+        return verdict
 
     def equal(
         self,
@@ -140,9 +160,14 @@ class Ledger:
 
         def there(exprs: Tuple, finite: frozenset[Expr]) -> Verdict:
             values = tuple(without_infinities(e, finite) for e in exprs)
-            return _hold(values[:count], meaning, values[count:], self.limits)
+            found = _hold(values[:count], meaning, values[count:], self.limits)
+            if isinstance(found, Proven):
+                self.owe("invariant", values[:count], (TRUE,) * count, values[count:])
+            return found
 
         verdict = _hold(conditions, meaning, assumptions, self.limits)
+        if isinstance(verdict, Proven):
+            self.owe("invariant", conditions, (TRUE,) * count, assumptions)
         return self.at_infinity(verdict, (*conditions, *assumptions), there)
 
     def at_infinity(
@@ -191,13 +216,14 @@ class Ledger:
         given = assumptions if always else (*assumptions, *first)
         for condition in (*first, *second) if always else second:
             if condition not in given:
-                verdict = holds(condition, meaning=meaning, assumptions=given, limits=self.limits)
+                verdict = self.holds(f"{name}-defined", condition, given)
                 if not isinstance(verdict, Proven):
                     return verdict
                 given = (*given, condition)
         verdict = prove_equal(sides[0], sides[1], meaning=meaning, assumptions=given, limits=self.limits)
         if isinstance(verdict, Proven):
             self.proofs[name] = verdict
+            self.owe(name, sides[0], sides[1], given)
         return verdict
 
 
@@ -214,7 +240,10 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
         return Failed("step", Unknown("what is assumed never holds"))
     named, back = separated(claim)
     ledger = Ledger(named, limits)
-    result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
+    try:
+        result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
+    except RecursionError:
+        return Failed("step", Unknown("the claim is nested too deep"))
     if isinstance(result, Discharged) and back:
         return replace(result, claim=restored(result.claim, back))
     return result
@@ -280,12 +309,12 @@ def _plain(ledger: Ledger) -> Discharged | Failed:
     step = ledger.equal("step", update.components, op(x, claim.data), claim.assumes)
     if not isinstance(step, Proven):
         return Failed("step", step)
-    if not _starts(claim, ledger.limits):
+    if not _starts(ledger):
         claim = ledger.claim = replace(claim, identity=None)
     data = claim.data or ()
     failure: Failed | None = None
     for invariant in candidates(claim.invariant, claim.identity, data, op):
-        attempt = Ledger(replace(claim, invariant=invariant), ledger.limits, dict(ledger.proofs))
+        attempt = ledger.trying(replace(claim, invariant=invariant))
         found = _laws(attempt, op) or _right_side(attempt, op)
         if found is None:
             return _finish(attempt, op)
@@ -296,22 +325,23 @@ def _plain(ledger: Ledger) -> Discharged | Failed:
     if claim.identity is not None and isinstance(failure.verdict, Unknown):
         # Where the laws are not known to fail somewhere, it is enough that they hold for what runs from e reach: one
         # induction step gives them there.
-        attempt = Ledger(claim, ledger.limits, dict(ledger.proofs))
+        attempt = ledger.trying(claim)
         reached = _by_induction(attempt, op) or _right_side(attempt, op)
         if reached is None:
             return _finish(attempt, op)
     if claim.identity is not None:
-        without = Ledger(replace(claim, identity=None, invariant=()), ledger.limits, dict(ledger.proofs))
+        without = ledger.trying(replace(claim, identity=None, invariant=()))
         if _laws(without, op) is None:
             return _finish(without, op)
     return failure
 
 
-def _starts(claim: Claim, limits: Limits) -> bool:
+def _starts(ledger: Ledger) -> bool:
     """Whether a run may start from the identity: from an infinite one, the first datum gives what it is claimed to.
 
     From a finite one it does by the step and the left identity.
     """
+    claim, limits = ledger.claim, ledger.limits
     if claim.identity is None or claim.data is None or not any(map(has_infinity, claim.identity)):
         return True
     try:
@@ -321,6 +351,8 @@ def _starts(claim: Claim, limits: Limits) -> bool:
     except Undefined:
         return False
     verdict = prove_equal(first, data, meaning=claim.update.meaning, assumptions=claim.assumes, limits=limits)
+    if isinstance(verdict, Proven):
+        ledger.owe("start", first, data, claim.assumes)
     return isinstance(verdict, Proven)
 
 
@@ -333,11 +365,12 @@ def _laws(ledger: Ledger, op: Operator) -> Failed | None:
         kept = _keeps_invariant(ledger, op, on_y)
         if kept is not None:
             return kept
-    if claim.invariant or not ledger.settled("associative"):
-        failure = _needs(ledger.equal("associative", op(op(x, y), z), op(x, op(y, z)), on_y + on_z), "associative")
+    grouped = op(op(x, y), z), op(x, op(y, z))
+    if claim.invariant or not ledger.settled("associative", *grouped):
+        failure = _needs(ledger.equal("associative", *grouped, on_y + on_z), "associative")
         if failure is not None:
             return failure
-    if e is not None and (claim.invariant or not ledger.settled("left_identity")):
+    if e is not None and (claim.invariant or not ledger.settled("left_identity", *_finite(op(e, y), y))):
         return _needs(ledger.equal("left_identity", op(e, y), y, on_y), "left_identity")
     return None
 
@@ -402,15 +435,25 @@ def _right_side(ledger: Ledger, op: Operator) -> Failed | None:
     except Undefined:
         return None
     for condition in at_e:
-        if not isinstance(holds(condition, meaning=op.meaning, limits=ledger.limits), Proven):
+        if not isinstance(ledger.holds("invariant", condition, ()), Proven):
             return None
-    holds_right = ledger.settled("right_identity") or isinstance(ledger.equal("right_identity", op(x, e), x), Proven)
+    holds_right = ledger.settled("right_identity", *_finite(op(x, e), x)) or isinstance(
+        ledger.equal("right_identity", op(x, e), x), Proven
+    )
     if not holds_right and any(map(has_infinity, e)):
         numbers = calculated_with(op.components, x)
         holds_right = isinstance(ledger.equal("right_identity", op(x, e), x, numbers=numbers), Proven)
     if holds_right and any(map(has_infinity, e)) and not prove_unit(op, e):
         del ledger.proofs["right_identity"]
     return None
+
+
+def _finite(left: Tuple, right: Tuple) -> tuple[Tuple, Tuple]:
+    """Two sides without infinities where these have a value."""
+    try:
+        return tuple(map(without_infinities, left)), tuple(map(without_infinities, right))
+    except Undefined:
+        return left, right
 
 
 def prove_unit(op: Operator, e: Tuple) -> bool:
@@ -427,16 +470,19 @@ def _finish(ledger: Ledger, op: Operator) -> Discharged:
     kind: Kind = "none" if claim.identity is None else "two-sided" if right else "left"
     assert claim.data is not None
     commutative = _commuting(ledger, op, claim.data, _at(claim.invariant, op.operands("x")))
-    return Discharged(claim, kind, commutative, tuple(ledger.proofs.items()))
+    return Discharged(claim, kind, commutative, tuple(ledger.proofs.items()), tuple(ledger.obligations))
 
 
 def _commuting(ledger: Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool | None:
     """Enter whether the operator commutes, as far as that is known."""
     claim = ledger.claim
-    if not on_x:
-        for name in ("commutative", "not_commutative"):
-            if ledger.settled(name):
-                return name == "commutative"
+    x, y = map(op.operands, "xy")
+    if not on_x and ledger.settled("commutative", op(x, y), op(y, x)):
+        return True
+    known = dict(claim.known).get("not_commutative")
+    if not on_x and not ledger.signs and known is not None:
+        ledger.proofs["not_commutative"] = known
+        return False
     on_y = _at(claim.invariant, op.operands("y"))
     found = commutes(op, claim.update, data, on_x + on_y, claim.assumes, ledger.limits)
     if found is False:
@@ -444,12 +490,12 @@ def _commuting(ledger: Ledger, op: Operator, data: Tuple, on_x: Tuple) -> bool |
         return False
     if found is None:
         x, y = map(op.operands, "xy")
-        few = Ledger(claim, ledger.limits.at_most(rlimit=3_000_000), ledger.proofs)
+        few = Ledger(claim, ledger.limits.at_most(rlimit=3_000_000), ledger.proofs, ledger.obligations)
         return True if isinstance(few.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
     if ledger.signs:
-        x, y = map(op.operands, "xy")
         return True if isinstance(ledger.equal("commutative", op(x, y), op(y, x), on_x + on_y), Proven) else None
     ledger.proofs["commutative"] = found
+    ledger.owe("commutative", op(x, y), op(y, x), on_x + on_y)
     return True
 
 
@@ -505,4 +551,4 @@ def _lifted(ledger: Ledger, lift: Lift) -> Discharged | Failed:
         except Undefined as error:
             return Failed("action", Unknown(str(error)))
     commutative = _commuting(ledger, op, lift.data, _at(claim.invariant, op.operands("x")))
-    return Discharged(claim, "two-sided", commutative, tuple(ledger.proofs.items()))
+    return Discharged(claim, "two-sided", commutative, tuple(ledger.proofs.items()), tuple(ledger.obligations))

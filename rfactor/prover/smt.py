@@ -16,6 +16,7 @@ from typing import Any
 
 import z3
 
+from rfactor.errors import Error
 from rfactor.forks import GATE
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
@@ -93,18 +94,6 @@ def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear:
     return GaveUp(f"the solver gave up: {solver.reason_unknown()}")
 
 
-def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
-    """The question of `solve` as SMT-LIB text: `unsat` is the answer that no values satisfy the conditions."""
-    context = z3.Context()
-    terms = Terms(context, meaning)
-    terms.spelt_out = not _divides_remainders(conditions)
-    solver = z3.Solver(ctx=context)
-    claims = [*map(terms.term, conditions)]
-    solver.add(*claims, *terms.ranges)
-    text: str = solver.to_smt2()
-    return text
-
-
 def _solvers(context: Any, meaning: Meaning, linear: bool, reals: bool, rlimit: int) -> Iterator[tuple[Any, int]]:
     """Solvers in the order in which they are asked, each with its resource units.
 
@@ -142,6 +131,44 @@ def _units(solver: Any) -> int:
     """The resource units that the solver and those before it in its context took."""
     found = solver.statistics()
     return int(found.get_key_value("rlimit count")) if "rlimit count" in found.keys() else 0  # noqa: SIM118
+
+
+def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
+    """A script in SMT-LIB that asks whether the conditions hold together, of the terms that `solve` asks of.
+
+    Raises `rfactor.Error` for an expression that has no term.
+    """
+    if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
+        raise Error("an infinity or NaN has no place among the reals")
+    with GATE:
+        context = z3.Context()
+        terms = Terms(context, meaning)
+        terms.spelt_out = not _divides_remainders(conditions)
+        solver = z3.Solver(ctx=context)
+        try:
+            claims = [*map(terms.term, conditions)]  # which fill the ranges
+            for condition in [*claims, *terms.ranges]:
+                z3.Z3_solver_assert(context.ref(), solver.solver, condition.ast)
+        except _NoTerm as error:
+            raise Error(str(error)) from None
+        lines = solver.to_smt2().splitlines(keepends=True)
+    body = "".join(line for line in lines if not line.startswith(("; ", "(set-")))
+    return f"(set-info :status unsat)\n(set-logic {_logic(terms)})\n{body}(exit)\n"
+
+
+def _logic(terms: Terms) -> str:
+    """The least logic of SMT-LIB that has all the terms."""
+    made = [term for term in terms.memo.values() if not z3.is_bool(term)]
+    vectors, reals = any(map(z3.is_bv, made)), any(map(z3.is_real, made))
+    integers = any(map(z3.is_int, made))
+    functions = "UF" if terms.functions else ""
+    if vectors and (reals or integers):
+        return "ALL"
+    if vectors:
+        return f"QF_{functions}BV"
+    if reals and integers:
+        return "AUFNIRA"
+    return f"QF_{functions}NRA" if reals else f"QF_{functions}NIA" if integers else "QF_UF"
 
 
 def _has_no_term(node: Expr) -> bool:

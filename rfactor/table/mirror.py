@@ -26,7 +26,7 @@ def mirror(row: Row) -> Row:
         "right_identity": row.column("identity"),
         "identity_kind": "right",
         "class": row.klass + 1,
-        "proofs": json.dumps([mirrored_proof(proof) for proof in json.loads(row.column("proofs"))]),
+        "proofs": json.dumps([mirrored_proof(proof) for proof in row.proofs]),
     }
     return Row(tuple(changed.get(name, row.column(name)) for name in OPERATORS), row.types)
 

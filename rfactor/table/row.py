@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -74,7 +75,23 @@ class Row:
 
     @property
     def meaning(self) -> Meaning:
-        return Meaning(self.column("semantics"))
+        stored = self.column("semantics")
+        if stored not in ("wrap", "math"):
+            raise self._unreadable(f"its semantics is {stored!r}")
+        return Meaning(stored)
+
+    @once
+    def proofs(self) -> list[dict[str, Any]]:
+        """Every claim with its method, and the witness against commutativity."""
+        try:
+            proofs = json.loads(self.column("proofs"))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._unreadable(f"its proofs are no JSON ({error})") from None
+        if not isinstance(proofs, list) or not all(
+            isinstance(p, dict) and isinstance(p.get("claim"), str) for p in proofs
+        ):
+            raise self._unreadable("its proofs are no list of claims")
+        return proofs
 
     @property
     def klass(self) -> int:
@@ -90,12 +107,17 @@ class Row:
         return cast(float, self.column("ms"))
 
     def text(self, column: str) -> tuple[str, ...] | None:
-        """The components of `operator`, `identity` or `right_identity` as text in the syntax of expressions."""
+        """The components of `operator`, `identity` or `right_identity` as text in the syntax of expressions.
+
+        Raises `TableError` where the column holds none.
+        """
         stored = self.column(column)
-        if stored is None:
+        if stored is None and column != "operator":
             return None
-        parts = zip(split_components(stored), self.types, strict=True)
-        return tuple(_end(part, type_, self.meaning) for part, type_ in parts)
+        parts = split_components(stored) if isinstance(stored, str) else []
+        if len(parts) != len(self.types):
+            raise self._unreadable(f"its {column} is no text of {len(self.types)} components")
+        return tuple(_end(part, type_, self.meaning) for part, type_ in zip(parts, self.types, strict=True))
 
     def _parsed(self, column: str) -> tuple[Expr, ...] | None:
         texts = self.text(column)
@@ -111,7 +133,10 @@ class Row:
                 for text, type_ in zip(texts, self.types, strict=True)
             )
         except (ParseError, TypeMismatch) as error:
-            raise TableError(f"row {self.id} of the table does not read: {error}") from error
+            raise self._unreadable(str(error)) from error
+
+    def _unreadable(self, reason: str) -> TableError:
+        return TableError(f"row {self.id} of the table does not read: {reason}; generate the table again")
 
     def __repr__(self) -> str:
         return f"Row({self.id}, {', '.join(map(str, self.types))}: {self.column('operator')})"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rfactor.errors import TableError
 from rfactor.ir.types import BY_NAME, SCALARS, Type
 
 GROUPS: dict[str, tuple[Type, ...]] = {
@@ -22,6 +23,7 @@ GROUPS: dict[str, tuple[Type, ...]] = {
 }
 """Names for sets of types."""
 OPEN = "*"
+_MOST_COMPONENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,17 @@ class Scope:
 
 
 @lru_cache(maxsize=256)
-def parse_scope(text: str) -> Scope:
-    """The scope written `text`. Raises `ValueError`."""
-    parts = text.split(",")
+def parse_scope(text: object) -> Scope:
+    """The scope written `text`. Raises `TableError`."""
+    parts = text.split(",") if isinstance(text, str) else []
     inner = {part for part in parts if part != OPEN}
-    if len(inner) > 1:
-        raise ValueError(f"a scope names one set of types, not {text!r}")
+    if len(inner) > 1 or not 1 <= len(parts) <= _MOST_COMPONENTS:
+        raise TableError(f"a scope names one set of types for one component or two, not {text!r:.80}")
     types = GROUPS.get(text_of := next(iter(inner), "number")) or tuple(_named(name) for name in text_of.split("|"))
     return Scope(types, tuple(part == OPEN for part in parts))
 
 
 def _named(name: str) -> Type:
     if name not in BY_NAME:
-        raise ValueError(f"no type or group of types is called {name!r}")
+        raise TableError(f"no type or group of types is called {name!r:.80}")
     return BY_NAME[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import sqlite3
 import threading
@@ -100,7 +101,7 @@ class Table:
                     *map(_as_row, self._connection.execute(f"{_CHOICES} WHERE c.print = ? ORDER BY c.id", (key,))),
                 )
             ]
-        rows = [Row(values, types) for values in found]
+        rows = [Row(self._sound(values), types) for values in found]
         return tuple(
             row
             for row in rows
@@ -136,7 +137,7 @@ class Table:
             chosen = self._connection.execute(f"{_CHOICES} WHERE c.id = ?", (row,)).fetchone()
         if values is None and chosen is None:
             raise KeyError(row)
-        columns = dict(zip(_COLUMNS, values or _as_row(chosen), strict=True))
+        columns = dict(zip(_COLUMNS, self._sound(values or _as_row(chosen)), strict=True))
         return parse_scope(columns["types"]), columns
 
     def stored(self) -> Iterator[tuple[Any, ...]]:
@@ -165,13 +166,20 @@ class Table:
     def spellings(self) -> Mapping[int, Sequence[tuple[str, str]]]:
         """By the number of a row its other spellings, smallest first, each with the method that proved it the row's."""
         with _refusing(self.path):
-            found = self._connection.execute(f"SELECT {', '.join(SPELLINGS)} FROM spellings ORDER BY id").fetchall()
-            if digest_of(found, HASHED_SPELLINGS, SPELLINGS) != self.meta["digest of spellings"]:
-                raise TableError(f"{self.path} is damaged: its spellings were altered")
+            found, digest = self._spelled()
+            if digest != self.meta["digest of spellings"] or not all(
+                type(operator) is str for *_, operator, _ in found
+            ):
+                raise TableError(f"{self.path} is damaged: its spellings were altered; generate it again")
         held: dict[int, list[tuple[str, str]]] = {}
         for _, row, operator, method in found:
             held.setdefault(row, []).append((operator, method))
         return held
+
+    def _spelled(self) -> tuple[list[tuple[Any, ...]], str]:
+        """The spellings as they are stored, and their digest."""
+        found = self._connection.execute(f"SELECT {', '.join(SPELLINGS)} FROM spellings ORDER BY id").fetchall()
+        return found, digest_of(found, HASHED_SPELLINGS, SPELLINGS)
 
     def undecided(self) -> list[tuple[Any, ...]]:
         """(types, leaves, operator, semantics, claim, reason) of what no method decided."""
@@ -204,9 +212,30 @@ class Table:
                     raw = self._connection.execute(_ROWS_OF, key).fetchall()
                     found = digest_of(raw)
             if found != digest:
-                raise TableError(f"{self.path} is damaged: the rows for {types}, root {root}, {semantics} were altered")
-            self._raw[key] = raw
-        return raw
+                raise TableError(
+                    f"{self.path} is damaged: the rows for {types}, root {root}, {semantics} were altered; "
+                    "generate it again"
+                )
+            self._raw[key] = list(map(self._sound, raw))
+        return self._raw[key]
+
+    def _sound(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The columns of a row, looked at one by one: a digest can be forged with what it covers."""
+        if tuple(map(type, values)) in _FITTING and all(values[at] in allowed for at, allowed in _ALLOWED):
+            return values
+        raise TableError(f"{self.path} is damaged: row {values[0]!r:.20} holds what no row does; generate it again")
+
+    def check_whole(self) -> str:
+        """The digest of all rows, choices and spellings. Raises `TableError` if it is not the one in the file."""
+        with _refusing(self.path):
+            rows = self._connection.execute(f"{_ROWS} ORDER BY o.id").fetchall()
+            chosen = self._connection.execute(f"{_CHOICES} ORDER BY c.id").fetchall()
+            digests = (digest_of(rows), digest_of(chosen, HASHED_CHOICES, _CHOICE_COLUMNS), self._spelled()[1])
+            whole = whole_digest(digests)
+            (listed,) = self._connection.execute("SELECT total(rows) FROM subtables").fetchone()
+            if whole != self.meta["digest"] or listed != len(rows) + len(chosen):
+                raise TableError(f"{self.path} is damaged: its rows are not those that were written; generate it again")
+        return whole
 
     def close(self) -> None:
         self._connection.close()
@@ -259,6 +288,33 @@ _READING = threading.RLock()
 """One thread reads at a time: connections are shared between threads, and SQLite may be built without locks."""
 
 
+def whole_digest(digests: tuple[str, str, str]) -> str:
+    """The digest of a table, from those of its rows, its choices and its spellings."""
+    parts = ("operators", "choices", "spellings")
+    return digest_of([digests], parts, parts)
+
+
+_STORED: dict[type, tuple[type, ...]] = {str: (str,), int: (int,), float: (float, int)}
+_NULL = ("identity", "right_identity", "commutative")
+_FITTING = set(
+    itertools.product(
+        *(
+            (str,) if name == "proofs" else (*_STORED[kind], *([type(None)] if name in _NULL else []))
+            for name, kind in OPERATORS.items()
+        )
+    )
+)
+"""The types of what a row may hold."""
+_ALLOWED: list[tuple[int, Collection[Any]]] = [
+    (_COLUMNS.index("components"), (1, 2)),
+    (_COLUMNS.index("leaves"), range(1, LARGEST + 1)),
+    (_COLUMNS.index("identity_kind"), ("two-sided", "left", "right", "none")),
+    (_COLUMNS.index("commutative"), (0, 1, None)),
+    (_COLUMNS.index("semantics"), ("wrap", "math")),
+]
+"""Columns by place, and what they may be."""
+
+
 class _refusing:
     """Around a read. Turns what SQLite says of a broken file into a `TableError`."""
 
@@ -272,16 +328,21 @@ class _refusing:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         _READING.release()
         GATE.__exit__()
-        if isinstance(error, sqlite3.DatabaseError | ValueError | UnicodeDecodeError):
-            raise TableError(f"{self.path} is damaged: {error}") from error
+        if isinstance(error, sqlite3.Error | ValueError | KeyError | TypeError | OverflowError | RecursionError):
+            raise TableError(f"{self.path} is damaged: {error}; generate it again") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise TableError(f"there is no table at {path}; `rfactor generate --out {path}` makes one")
-    with path.open("rb") as file:
-        header = file.read(100)
-    size = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+        size = path.stat().st_size
+        journal = path.with_name(f"{path.name}-journal")
+        unfinished = journal.exists() and journal.open("rb").read(8).strip(b"\0") != b""
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}") from None
     if header[:16] != b"SQLite format 3\0" or len(header) < 100:
         raise TableError(f"{path} is not a table of operators: it is no SQLite file")
     if int.from_bytes(header[68:72]) != APPLICATION:
@@ -289,9 +350,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     version = int.from_bytes(header[60:64])
     if version != VERSION:
         raise TableError(f"{path} is of version {version}, this program reads version {VERSION}; generate it again")
+    if unfinished:
+        raise TableError(
+            f"{path} is being written, or a run that wrote it was ended (beside it is {journal.name}); "
+            "`rfactor generate --resume` with the same arguments completes it"
+        )
     page = int.from_bytes(header[16:18])
     if int.from_bytes(header[28:32]) * (65536 if page == 1 else page) != size:
-        raise TableError(f"{path} is damaged: {size} bytes, its header says otherwise")
+        raise TableError(f"{path} is damaged: {size} bytes, its header says otherwise; generate it again")
     with _refusing(path):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False

@@ -24,7 +24,7 @@ from rfactor.table.schema import (
     TABLES,
     VERSION,
 )
-from rfactor.table.store import digest_of
+from rfactor.table.store import digest_of, whole_digest
 
 CHECKPOINTS = {"unit": str, "result": bytes}
 
@@ -128,13 +128,12 @@ class Writer:
                 shelves.append([shelf, types, CHOICE, semantics, leaves, len(own), digest])
                 chosen += own
             spelled = list(_spelled(stored, spellings))
-            parts = ("operators", "choices", "spellings")
             digests = (
                 digest_of(stored),
                 digest_of(chosen, HASHED_CHOICES, CHOICES),
                 digest_of(spelled, HASHED_SPELLINGS, SPELLINGS),
             )
-            whole = digest_of([digests], parts, parts)
+            whole = whole_digest(digests)
             claims = {
                 text: at for at, text in zip(itertools.count(1), sorted({row[_PROOFS] for row in stored}), strict=False)
             }

@@ -150,7 +150,7 @@ def test_answers_are_text_data_and_scripts() -> None:
     with pytest.raises(TypeError, match="verdict"):
         bool(found)
     with pytest.raises(AttributeError):
-        found.obligations = ()  # type: ignore[misc]
+        found.obligations = ()
 
 
 def test_a_timeout_is_positive() -> None:

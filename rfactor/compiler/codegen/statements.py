@@ -138,7 +138,7 @@ class Statements:
     def _produce(self, stmt: Produce) -> None:
         """In a function of its own where many are computed one after the other: LLVM takes more than twice as long over
         one that is twice as long."""
-        if self.places.inside or self.asserts is None:
+        if self.places.inside or not self._entry:
             self.emit(stmt.body)
             return
         self._produced += 1
@@ -150,7 +150,7 @@ class Statements:
         builder, _, context, values, pointers = new_function(
             self.builder.module, name, ir.VoidType(), [], variables, arrays
         )
-        Statements(builder, values, pointers, context, self.parallel).emit(stmt.body)
+        Statements(builder, values, pointers, context, self.parallel, self.told).emit(stmt.body)
         builder.ret_void()
         self.builder.call(builder.function, arguments(self.context, variables, arrays))
 

@@ -1,0 +1,83 @@
+"""JSON objects from outside, read part by part: what is not of the kind that is needed is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rfactor.errors import Error, excerpt
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.types import Type, parse_type
+from rfactor.ir.unknown import Signature, parse_signature
+
+
+def read_object(text: str | bytes, needs: str) -> dict[str, Any]:
+    """The object that a text is. Raises `rfactor.Error`, which says what the object `needs`."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:  # no JSON, no UTF-8, numbers too long, or nested too deep
+        raise Error(f"not a JSON object: {error}") from None
+    if not isinstance(record, dict):
+        raise Error(needs)
+    return record
+
+
+def known_type(name: object) -> Type:
+    """The type called `name`. Raises `rfactor.Error` naming the accepted ones."""
+    if not isinstance(name, str):
+        raise Error(f"a type is a name such as i32, not {name!r:.80}")
+    try:
+        return parse_type(name)
+    except ValueError as error:
+        raise Error(excerpt(str(error))) from None
+
+
+def type_of(record: Mapping[str, Any]) -> Type:
+    """The type of names that nothing else types."""
+    return known_type(record.get("type") or "i32")
+
+
+def types_of(record: Mapping[str, Any]) -> dict[str, Type]:
+    """The types of single names."""
+    types = record.get("types") or {}
+    if not isinstance(types, dict):
+        raise Error('types is an object of names and types, such as {"i": "i32"}')
+    return {name: known_type(type_) for name, type_ in types.items()}
+
+
+def constants_of(record: Mapping[str, Any]) -> list[str]:
+    """The names that stay the same through the loop: a list, or a text with commas."""
+    const = record.get("const") or []
+    if isinstance(const, str):
+        const = [name.strip() for name in const.split(",") if name.strip()]
+    if not isinstance(const, list) or not all(isinstance(name, str) for name in const):
+        raise Error("const is a list of names")
+    return const
+
+
+def meaning_of(record: Mapping[str, Any]) -> Meaning:
+    """The meaning of integer arithmetic."""
+    semantics = record.get("semantics") or "wrap"
+    if semantics not in ("wrap", "math"):
+        raise Error(f"semantics is wrap or math, not {semantics!r:.80}")
+    return Meaning(semantics)
+
+
+def functions_of(record: Mapping[str, Any]) -> dict[str, Signature]:
+    """The types of functions that are not known otherwise."""
+    functions = record.get("functions") or {}
+    if not isinstance(functions, dict):
+        raise Error('functions is an object of names and types, such as {"h": "i32 -> f32"}')
+    try:
+        return {name: parse_signature(str(text)) for name, text in functions.items()}
+    except ValueError as error:
+        raise Error(excerpt(str(error))) from None
+
+
+def texts_of(record: Mapping[str, Any], key: str) -> list[str]:
+    """A list of expressions as text; empty where there is none."""
+    texts = record.get(key) or []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Error(f"{key} is a list of expressions as text")
+    return texts
