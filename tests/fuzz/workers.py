@@ -35,7 +35,7 @@ class TimeUp(BaseException):
 
 def serve() -> None:
     """The child: run jobs until there are none."""
-    from tests.fuzz.execute import run_program, run_seed
+    from tests.fuzz.execute import PASSES, run_program, run_seed
 
     gc.freeze()
 
@@ -48,14 +48,14 @@ def serve() -> None:
         print(json.dumps({"running": program.text()}), file=answers, flush=True)
 
     for line in sys.stdin:
-        job = json.loads(line)
+        job = {"code": True, "passes": PASSES, **json.loads(line)}
         seconds = job.get("seconds", CPU_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             outcome = (
-                run_seed(job["seed"], told, job["code"])
+                run_seed(job["seed"], told, job["code"], job["passes"])
                 if "seed" in job
-                else run_program(parsed(job["text"]), told, job["code"])
+                else run_program(parsed(job["text"]), told, job["code"], job["passes"])
             )
             answer = {
                 "kind": outcome.kind, "text": outcome.program.text(), "detail": outcome.detail,
