@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import rfactor as hl
-from rfactor.compiler.language.freeze import Frozen, freeze
 from rfactor.compiler.language import names as bearers
+from rfactor.compiler.language.freeze import Frozen, freeze
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.stage import StageState
 from rfactor.compiler.lower import passes
