@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import execute, session
+from tests.fuzz import execute, session, workers
 from tests.fuzz.campaign import campaign
 from tests.fuzz.execute import Outcome, alike, run_program, run_seed
 from tests.fuzz.program import Program, parsed, pasteable
@@ -122,6 +123,17 @@ def test_a_crash_and_a_hang_are_of_one_program() -> None:
         hang = Program(("exec('while True: pass')",), ())
         assert worker.run({"text": hang.text(), "code": True, "seconds": 0.2})["kind"] == "skipped"
         assert worker.run({"text": SMALL.text(), "code": True})["kind"] == "agree"
+    finally:
+        worker.stop()
+
+
+def test_two_lines_that_come_at_once_are_both_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "WALL_SECONDS", 5.0)
+    told = r'printf "{\"running\": \"\"}\n{\"kind\": \"agree\"}\n"; exec sleep 60'
+    worker = Worker()
+    worker.child = subprocess.Popen(["/bin/sh", "-c", told], stdout=subprocess.PIPE, text=True)
+    try:
+        assert worker.finish()["kind"] == "agree"
     finally:
         worker.stop()
 

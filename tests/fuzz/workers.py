@@ -78,6 +78,8 @@ class Worker:
         self.child: subprocess.Popen[str] | None = None
         self.jobs = 0
         self.last = ""
+        self.read = b""
+        """Of the child's lines, what has come and is not looked at yet."""
 
     def run(self, job: dict[str, Any]) -> Answer:
         """What becomes of one job: a seed, or the text of a program."""
@@ -106,16 +108,20 @@ class Worker:
         assert self.child is not None
         assert self.child.stdout is not None
         while True:
-            ready, _, _ = select.select([self.child.stdout], [], [], WALL_SECONDS)
-            if not ready:
-                self.stop()
-                return {"kind": "hang", "text": self.last, "detail": f"no answer in {WALL_SECONDS:.0f} seconds"}
-            line = self.child.stdout.readline()
-            if not line:
-                code = self.child.wait()
-                self.child = None
-                name = signal.Signals(-code).name if code < 0 else f"exit {code}"
-                return {"kind": f"crash {name}", "text": self.last, "detail": f"the process ended: {name}"}
+            # What `select` waits for must not lie in a buffer of Python's already: the lines are cut here.
+            while b"\n" not in self.read:
+                ready, _, _ = select.select([self.child.stdout], [], [], WALL_SECONDS)
+                if not ready:
+                    self.stop()
+                    return {"kind": "hang", "text": self.last, "detail": f"no answer in {WALL_SECONDS:.0f} seconds"}
+                more = os.read(self.child.stdout.fileno(), 1 << 16)
+                if not more:
+                    code = self.child.wait()
+                    self.stop()
+                    name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+                    return {"kind": f"crash {name}", "text": self.last, "detail": f"the process ended: {name}"}
+                self.read += more
+            line, self.read = self.read.split(b"\n", 1)
             answer: Answer = json.loads(line)
             if "running" not in answer:
                 return answer
@@ -126,7 +132,7 @@ class Worker:
         if self.child is not None:
             self.child.kill()
             self.child.wait()
-            self.child = None
+            self.child, self.read = None, b""
 
 
 def is_defect(kind: str) -> bool:
