@@ -30,7 +30,7 @@ Arrays = Mapping[str, tuple[np.ndarray[Any, Any], ...]]
 NESTS = {"final": True, "bounds": False}
 """The passes after which the nest is interpreted, and whether its storage is flat then. The first has the checks."""
 
-STEPS = 100_000
+STEPS = 25_000
 """Expressions that a nest may compute: what takes more is not interpreted."""
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import execute, session, workers
-from tests.fuzz.campaign import campaign
+from tests.fuzz.campaign import campaign, passes_of
 from tests.fuzz.execute import Outcome, alike, run_program, run_seed
 from tests.fuzz.program import Program, parsed, pasteable
 from tests.fuzz.shrink import shrunk
@@ -20,7 +20,11 @@ from tests.fuzz.workers import Worker
 SEEDS = st.integers(0, 1 << 40)
 """A program each: all choices come from the seed, which spreads them evenly."""
 SOME = settings(
-    deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.reuse, Phase.generate]
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+    derandomize=True,
+    database=None,
 )
 
 SMALL = Program(
@@ -39,16 +43,10 @@ def passed(outcome: Outcome) -> None:
     assert outcome.kind != "invalid", f"{outcome.detail}\n{outcome.program.text()}"
 
 
-@settings(SOME, max_examples=60)
+@settings(SOME, max_examples=100)
 @given(SEEDS)
-def test_loop_nests_say_what_the_definitions_say(seed: int) -> None:
-    passed(run_seed(seed, code=False))
-
-
-@settings(SOME, max_examples=12)
-@given(SEEDS)
-def test_machine_code_says_what_the_definitions_say(seed: int) -> None:
-    passed(run_seed(seed))
+def test_the_three_executions_agree(seed: int) -> None:
+    passed(run_seed(seed, passes=passes_of(seed)))
 
 
 def test_a_seed_is_one_program() -> None:
