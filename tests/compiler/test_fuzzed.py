@@ -22,3 +22,13 @@ def test_constants_at_the_ends_of_the_range_are_clamped_as_they_are() -> None:
     f[x] = (g[hl.clamp(-2147483648, 0, 1)] * 2 + x, g[hl.clamp(hl.i32(2147483647), -4, 5)])
     g.compute_root()
     check(f, [3])
+
+
+def test_an_atomic_scan_reads_the_point_before() -> None:
+    f = hl.Func("f")
+    r = hl.RDom([(1, 9)], "r")
+    f[x] = 1
+    f[r.x] = f[r.x - 1] - 1
+    f.update(0).atomic()
+    f.update(0).parallel_scan(r.x, 3)
+    check(f, [10])

@@ -23,6 +23,11 @@ from tests.fuzz.expressions import (
 
 AXES = ("x", "y", "z")
 VARIABLES = ("x", "y", "c")
+SIZES = (0, 1, 2, 3, 4, 4, 5, 8, 7, 8, 8, 9, 12, 13, 16, 16, 17)
+"""Of outputs: what is computed of one may be no more, whatever its loops are split by."""
+LAYOUTS = ["np.asfortranarray({})", "{}[..., ::-1]", "{}[::-1]", "np.repeat({}, 2, axis=-1)[..., ::2]",
+           "np.repeat({}, 3, axis=0)[1::3]"]  # fmt: skip
+"""Arrays of the same shape with other strides."""
 EXTENTS = (0, 1, 1, 2, 3, 4, 5, 5, 7, 8, 9, 11, 13, 17)
 
 
@@ -71,6 +76,7 @@ def image(random: Random, name: str, awkward: bool, least: int = 1) -> tuple[lis
         count *= size
     shape = ", ".join(map(str, reversed(sizes)))
     array = f"np.array({numbers(random, type, count, awkward)}, np.{NUMPY[type]}).reshape({shape})"
+    array = random.choice(["{}"] * 6 + LAYOUTS).format(array)
     if random.random() < 0.5:
         lines = [f'{name} = hl.Buffer({array}, name="{name}")']
         moved = name
@@ -104,6 +110,10 @@ def _best(relation: str, left: bool) -> Update:
     return update
 
 
+def _where(condition: str, new: str, old: str) -> str:
+    return f"hl.select({condition}, {new}, {old})"
+
+
 FAMILIES: dict[str, tuple[tuple[str, ...], Update]] = {
     "sum": (("T",), lambda f, v, w, k, at: [f"{f[0]} + {v}"]),
     "difference": (("T",), lambda f, v, w, k, at: [f"{f[0]} - {v}"]),
@@ -122,12 +132,26 @@ FAMILIES: dict[str, tuple[tuple[str, ...], Update]] = {
     "pair": (("T", "T"), lambda f, v, w, k, at: [f"{f[0]} + {v}", f"hl.max({f[1]}, {w})"]),
     "square": (("I", "I"), lambda f, v, w, k, at: [f"{f[0]} + {v}", f"{f[1]} + {v} * {v}"]),
     "complex": (("I", "I"), lambda f, v, w, k, at: [f"{f[0]} * {v} - {f[1]} * {w}", f"{f[0]} * {w} + {f[1]} * {v}"]),
+    "saturating": (("U",), lambda f, v, w, k, at: [f"hl.saturating_add({f[0]}, {v})"]),
+    "sum, if": (("T",), lambda f, v, w, k, at: [_where(f"{v} > {w}", f"{f[0]} + {v}", f[0])]),
+    "max, if": (("T",), lambda f, v, w, k, at: [_where(f"{v} > {k}", f"hl.max({f[0]}, {w})", f[0])]),
+    "affine": (("I",), lambda f, v, w, k, at: [f"{f[0]} * {v} + {w}"]),
+    "matrix": (("I", "I"), lambda f, v, w, k, at: [f"{f[0]} * {v} + {f[1]}", f"{f[0]} + {w}"]),
+    "run": (("I",), lambda f, v, w, k, at: [_where(f"{v} > {k}", f"{f[0]} + 1", f"{f[0]} * 0")]),
+    "reset": (("I",), lambda f, v, w, k, at: [_where(f"{v} > {k}", v, f"{f[0]} + {v}")]),
+    "two largest": (("I", "I"), lambda f, v, w, k, at: [
+        f"hl.max({f[0]}, {v})", f"hl.max({f[1]}, hl.min({f[0]}, {v}))"]),
+    "min and how often": (("I", "i32"), lambda f, v, w, k, at: [
+        f"hl.min({f[0]}, {v})", _where(f"{v} < {f[0]}", "1", _where(f"{v} == {f[0]}", f"{f[1]} + 1", f[1]))]),
+    "extremes": (("T", "T"), lambda f, v, w, k, at: [f"hl.min({f[0]}, {v})", f"hl.max({f[1]}, {v})"]),
+    "argmin, where": (("I", "i32", "i32"), lambda f, v, w, k, at: [*_best("<", True)(f, v, w, k, at),
+                                                                  _where(f"{v} < {f[0]}", f"{at} * 2", f[2])]),
     "argmin, first": (("T", "i32"), _best("<", True)),
     "argmin, last": (("T", "i32"), _best("<=", True)),
     "argmax, first": (("T", "i32"), _best(">", True)),
     "argmax": (("T", "i32"), _best("<", False)),
-}
-"""Component types (`T` any, `I` an integer type) and the update."""
+}  # fmt: skip
+"""Component types (`T` any, `I` an integer type, `U` an unsigned one) and the update."""
 
 
 # -- functions -------------------------------------------------------------------------------------------------------
@@ -181,10 +205,16 @@ def update(
     lines: list[str] = []
     variables: tuple[str, ...] = ()
     over: Source | None = None
-    stepping = f.box is None and family is not None and bool(f.variables) and random.random() < 0.25
+    room = [d for d in range(len(f.variables)) if f.box is None or f.box[d][1] > 1]
+    stepping = family is not None and bool(room) and random.random() < 0.3
+    along = random.choice(room) if stepping else 0
     if stepping or random.random() < (0.9 if family else 0.65):
         name = f"r{f.name[1:]}{'abc'[number % 3]}"
-        lines, rank, over = domain(random, name, scope, images, stepping)
+        if stepping and f.box is not None:
+            low, extent = f.box[along]
+            lines, rank = [f'{name} = hl.RDom([({low + 1}, {extent - 1})], "{name}")'], 1
+        else:
+            lines, rank, over = domain(random, name, scope, images, stepping)
         variables = tuple(f"{name}.{AXES[d]}" for d in range(rank))
     point, pure = [], []
     for d, own in enumerate(f.variables):
@@ -220,7 +250,6 @@ def update(
         given += tuple(zip(f.at(other), f.types, strict=True))
     here = replace(scope, variables=everywhere, given=given)
     if stepping:
-        along = random.randrange(len(point))
         point[along] = variables[0]
         own_values = f.at([*point[:along], f"{variables[0]} - 1", *point[along + 1 :]])
         here = replace(here, given=scope.given, variables=tuple(v for v in everywhere if v != f.variables[along]))
@@ -304,8 +333,8 @@ def component_types(random: Random, family: str | None) -> tuple[str, ...]:
     if family is None:
         return tuple(random.choice(TYPES) for _ in range(random.choice([1, 1, 1, 1, 2, 2, 3])))
     pattern = FAMILIES[family][0]
-    own = random.choice(INTEGERS if "I" in pattern else [*INTEGERS, *INTEGERS, *FLOATS])
-    return tuple(own if t in "TI" else t for t in pattern)
+    own = random.choice({"I": INTEGERS, "U": INTEGERS[:4]}.get(pattern[0], [*INTEGERS, *INTEGERS, *FLOATS]))
+    return tuple(own if t in "TIU" else t for t in pattern)
 
 
 def algorithm(random: Random) -> list[str]:
@@ -328,13 +357,13 @@ def algorithm(random: Random) -> list[str]:
         lines += made
         given.append(value)
     count = random.choice([1, 1, 2, 2, 2, 3] if depth < 2 else [1, 2, 2, 3, 3, 4])
-    results = min(count, random.choice([1, 1, 1, 1, 2]))
+    results = min(count, random.choice([1, 1, 1, 1, 2, 2, 3]))
     rank = random.choice([0, 1, 1, 2, 2, 2, 3])
-    sizes = [random.choice(EXTENTS[: (14, 14, 11, 7)[rank]]) for _ in range(rank)]
+    sizes = [random.choice(SIZES[: (17, 17, 12, 8)[rank]]) for _ in range(rank)]
     mins = [random.choice([0, 0, 0, -4, 3]) for _ in range(rank)]
     functions: list[Source] = []
     for i in range(count):
-        family = random.choice(sorted(FAMILIES)) if random.random() < 0.4 else None
+        family = random.choice(sorted(FAMILIES)) if random.random() < 0.6 else None
         types = component_types(random, family)
         output = i >= count - results
         own_rank = rank if output else random.choice([0, 1, 1, 2, 2, 2, 3])

@@ -131,6 +131,17 @@ _SAME = ["hl.saturating_add({a}, {b})", "hl.saturating_sub({a}, {b})", "hl.halvi
 _CAST = ["hl.absd({a}, {b})", "hl.abs({a})", "{a} << ({b} & 7)", "{a} >> ({b} & 7)", "{a} << {b}", "{a} >> {b}",
          "hl.rounding_shift_right({a}, {b} & 3)"]  # fmt: skip
 _NARROW = ["hl.widening_mul({a}, {b})", "hl.widening_add({a}, {b})", "hl.widening_sub({a}, {b})"]
+_LIBM = ["exp({a})", "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "erf({a})", "log(hl.abs({a}) + 1)",
+         "pow(hl.abs({a}) + 1, {b})", "atan2({a}, {b})", "hypot({a}, {b})", "sinh({a})"]  # fmt: skip
+"""Routines of the C library: executions round them differently, so what is kept of them is coarse."""
+
+
+def routine(random: Random, type: str, a: str, b: str) -> str:
+    """A routine of the C library, of small operands, rounded to eighths (not where a simple value lies)."""
+    wide = "f32" if type == "f16" else type
+    first, second = (f"hl.clamp({a if type == wide else cast(wide, a)}, -3, 3)" for a in (a, b))
+    coarse = f"hl.floor(hl.{random.choice(_LIBM).format(a=first, b=second)} * 8 + hl.{wide}(0.3))"
+    return coarse if type == wide else cast(type, coarse)
 
 
 def expression(random: Random, type: str, scope: Scope, depth: int) -> str:
@@ -153,6 +164,8 @@ def expression(random: Random, type: str, scope: Scope, depth: int) -> str:
         return cast(type, operand(other))
     if type in FLOATS:
         forms = [*_ANY, "-{a}", "hl.abs({a})"]
+        if random.random() < 0.15:
+            return routine(random, type, operand(type), operand(type))
         if scope.wild:
             forms += ["{a} / {b}", "hl.sqrt({a})", "hl.floor({a})", "hl.ceil({a})", "hl.round({a})", "hl.trunc({a})"]
         return random.choice(forms).format(a=operand(type), b=operand(type))

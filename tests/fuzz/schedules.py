@@ -102,6 +102,9 @@ class Scheduling:
     def partition(self, text: str, loops: list[str]) -> str:
         return f"{text}.never_partition({self.random.choice(loops)})"
 
+    def rename(self, text: str, loops: list[str]) -> str:
+        return f'{text}.rename({self.random.choice(loops)}, "{self.fresh("v")}")'
+
     def on_loops(self) -> list[str]:
         """One directive on the loops of a stage."""
         found = self.stage()
@@ -109,21 +112,29 @@ class Scheduling:
             return []
         kinds: list[Callable[[str, list[str]], str]] = [
             self.split, self.split, self.split, self.fuse, self.reorder, self.reorder, self.tile, self.vectorize,
-            self.vectorize, self.unroll, self.parallel, self.parallel, self.serial, self.partition,
+            self.fuse, self.tile, self.vectorize, self.unroll, self.unroll, self.parallel, self.parallel, self.serial,
+            self.partition, self.rename,
         ]  # fmt: skip
         return [self.random.choice(kinds)(found[0], loops)]
 
     def specialize(self) -> list[str]:
         found = self.stage()
-        conditions = [f"{n} > 2" for n, v in self.session.names.items() if n[0] == "p" and n[1:].isdigit()]
+        parameters = [(n, v) for n, v in self.session.names.items() if n[0] == "p" and n[1:].isdigit()]
+        conditions = [f"{n} > 2" for n, _ in parameters]
+        holding = [f"{n} > 2" for n, v in parameters if v.get() > 2]
         for name, value in self.session.names.items():
             if isinstance(value, ImageParam):
                 conditions.append(f"{name}.dim(0).extent() {self.random.choice(['==', '>='])} {value.get().extent(0)}")
+                holding.append(conditions[-1])
         if found is None or not conditions:
             return []
         name = self.fresh("s")
         self.special.append(name)
-        return [f"{name} = {found[0]}.specialize({self.random.choice(conditions)})"]
+        chosen = self.random.choice(conditions)
+        lines = [f"{name} = {found[0]}.specialize({chosen})"]
+        if chosen in holding and self.random.random() < 0.3:
+            lines.append(f'{found[0]}.specialize_fail("no condition holds")')
+        return lines
 
     # -- updates -----------------------------------------------------------------------------------------------------
 
@@ -153,16 +164,26 @@ class Scheduling:
         if not own:
             return []
         lines = []
-        if self.random.random() < 0.4:
+        form = self.random.random()
+        if form < 0.4:
             a, b = self.fresh("v"), self.fresh("v")
             old = self.random.choice(own)
             lines.append(f'{text}.split({old}, "{a}", "{b}", {self.random.choice(FACTORS)})')
             own = [o for o in own if o != old] + [f'"{a}"', f'"{b}"']
-        chosen = self.random.sample(own, min(len(own), self.random.choice([1, 1, 1, 2])))
+        elif form < 0.55 and len(own) > 1:
+            at, fused = self.random.randrange(len(own) - 1), f'"{self.fresh("v")}"'
+            lines.append(f"{text}.fuse({own[at]}, {own[at + 1]}, {fused})")
+            own[at : at + 2] = [fused]
+        outermost = own[-1:] if self.random.random() < 0.5 else []
+        chosen = outermost or self.random.sample(own, min(len(own), self.random.choice([1, 1, 1, 2])))
         name = self.fresh("m")
         news = [self.fresh("u") for _ in chosen]
         pairs = ", ".join(f'({old}, "{new}")' for old, new in zip(chosen, news, strict=True))
         lines.append(f"{name} = {text}.rfactor([{pairs}])")
+        rest = [o for o in own if o not in chosen]
+        if rest and self.random.random() < 0.25:
+            again = self.fresh("u")
+            lines.append(f'{self.fresh("m")} = {name}.update(0).rfactor([({rest[-1]}, "{again}")])')
         for new in news:
             kind = self.random.choice(["", "", "parallel", "vectorize"])
             if kind:
@@ -210,6 +231,9 @@ class Scheduling:
             lines.append(f"{name}.{keep}()")
         elif keep:
             lines.append(f"{name}.{keep}({consumer}, {self.random.choice(loops[at:])})")
+        variables = [f'"{v}"' for v in funcs[name].function.variables]
+        if keep.startswith("store") and variables and self.random.random() < 0.4:
+            lines.append(f"{name}.fold_storage({self.random.choice(variables)}, {self.random.choice([4, 8, 16, 32])})")
         return [*lines, *self.kept(name, funcs[name])]
 
     def kept(self, name: str, func: Func) -> list[str]:
@@ -268,8 +292,8 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
     writing = Scheduling(random, session, rounding)
     session.begin()
     kinds = [
-        *[writing.on_loops] * 8, *[writing.placed] * 4, *[writing.rfactor] * 3, *[writing.atomic] * 3,
-        *[writing.parallel_scan] * 2, *[writing.compute_with] * 2, *[writing.specialize] * 2, *[writing.bounded] * 2,
+        *[writing.on_loops] * 8, *[writing.placed] * 4, *[writing.rfactor] * 2, *[writing.atomic] * 3,
+        writing.parallel_scan, *[writing.compute_with] * 2, *[writing.specialize] * 2, *[writing.bounded] * 2,
         writing.wrapped, writing.prefetch,
     ]  # fmt: skip
     for name, func in session.funcs().items():
@@ -278,7 +302,10 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
         elif random.random() < 0.5:
             for line in writing.placed(name):
                 session.direct(line)
-    for _ in range(random.randint(2, 14)):
-        for line in random.choice(kinds)():
+    # What changes an update comes before what is said of its loops: it would be refused afterwards.
+    first = [writing.rfactor] * random.choice([0, 1, 1, 2]) + [writing.parallel_scan] * (random.random() < 0.4)
+    random.shuffle(first)
+    for directive in [*first, *random.choices(kinds, k=random.randint(2, 14))]:
+        for line in directive():
             session.direct(line)
     session.repaired()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import rfactor as hl
+from rfactor.compiler.language import names as bearers
 from rfactor.compiler.language.freeze import Frozen, freeze
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.stage import StageState
@@ -25,7 +25,7 @@ _PLACING = frozenset(
     bound_extent compute_with in_ clone_in parallel_scan""".split()  # noqa: SIM905 - a list this long is read as text
 )
 """Directives that are seen to be legal only when the pipeline is lowered."""
-_KEPT = ("level", "store_level", "bounds", "storage", "trace")
+_KEPT = ("_computed", "_kept", "bounds", "storage", "trace")
 
 
 @dataclass
@@ -39,8 +39,11 @@ class Session:
 
     @classmethod
     def of(cls, definitions: list[str] | tuple[str, ...]) -> Session:
-        """With these definitions made. Raises `Error` for one that is not valid."""
-        gc.collect()
+        """With these definitions made, by the names of their script, whatever has them by now.
+
+        Raises `Error` for one that is not valid.
+        """
+        bearers._in_use.clear()
         self = cls()
         for line in definitions:
             exec(line, self.names)
@@ -113,7 +116,6 @@ class Session:
     def back(self) -> None:
         """To the state without a schedule."""
         restore(self.names, self.start)
-        gc.collect()
 
 
 def _missing(error: NameError | AttributeError) -> bool:
@@ -131,24 +133,26 @@ def directive(line: str) -> str:
     return called.split(" ")[-1].split(")")[-1].strip() or head.split(").", 1)[-1].split("(")[0]
 
 
-Snapshot = tuple[dict[str, Any], list[tuple[Func, list[tuple[Any, Any]], dict[str, Any]]]]
+Snapshot = tuple[dict[str, Any], dict[str, bearers.Named], list[tuple[Func, list[tuple[Any, Any]], dict[str, Any]]]]
 
 
 def snapshot(names: dict[str, Any]) -> Snapshot:
-    """The schedules and definitions of all functions."""
+    """The schedules and definitions of all functions, and which names are taken."""
     held = []
     for func in (value for value in names.values() if isinstance(value, Func)):
         rest = {key: getattr(func, key) for key in _KEPT}
         rest["references"], rest["wrappers"] = dict(func.references), dict(func.wrappers)
         held.append((func, [(s.definition, s.schedule) for s in func.stages], rest))
-    return dict(names), held
+    return dict(names), dict(bearers._in_use), held
 
 
 def restore(names: dict[str, Any], state: Snapshot) -> None:
     """As they were."""
-    old, held = state
+    old, in_use, held = state
     names.clear()
     names.update(old)
+    bearers._in_use.clear()
+    bearers._in_use.update(in_use)
     for func, stages, rest in held:
         func.stages = [StageState(*stage) for stage in stages]
         for key, value in rest.items():

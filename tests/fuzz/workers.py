@@ -35,7 +35,7 @@ class TimeUp(BaseException):
 
 def serve() -> None:
     """The child: run jobs until there are none."""
-    from tests.fuzz.execute import run_program, run_seed
+    from tests.fuzz.execute import PASSES, run_program, run_seed
 
     gc.freeze()
 
@@ -48,14 +48,14 @@ def serve() -> None:
         print(json.dumps({"running": program.text()}), file=answers, flush=True)
 
     for line in sys.stdin:
-        job = json.loads(line)
+        job = {"code": True, "passes": PASSES, **json.loads(line)}
         seconds = job.get("seconds", CPU_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             outcome = (
-                run_seed(job["seed"], told, job["code"])
+                run_seed(job["seed"], told, job["code"], job["passes"])
                 if "seed" in job
-                else run_program(parsed(job["text"]), told, job["code"])
+                else run_program(parsed(job["text"]), told, job["code"], job["passes"])
             )
             answer = {
                 "kind": outcome.kind, "text": outcome.program.text(), "detail": outcome.detail,
@@ -78,6 +78,8 @@ class Worker:
         self.child: subprocess.Popen[str] | None = None
         self.jobs = 0
         self.last = ""
+        self.read = b""
+        """Of the child's lines, what has come and is not looked at yet."""
 
     def run(self, job: dict[str, Any]) -> Answer:
         """What becomes of one job: a seed, or the text of a program."""
@@ -106,16 +108,20 @@ class Worker:
         assert self.child is not None
         assert self.child.stdout is not None
         while True:
-            ready, _, _ = select.select([self.child.stdout], [], [], WALL_SECONDS)
-            if not ready:
-                self.stop()
-                return {"kind": "hang", "text": self.last, "detail": f"no answer in {WALL_SECONDS:.0f} seconds"}
-            line = self.child.stdout.readline()
-            if not line:
-                code = self.child.wait()
-                self.child = None
-                name = signal.Signals(-code).name if code < 0 else f"exit {code}"
-                return {"kind": f"crash {name}", "text": self.last, "detail": f"the process ended: {name}"}
+            # What `select` waits for must not lie in a buffer of Python's already: the lines are cut here.
+            while b"\n" not in self.read:
+                ready, _, _ = select.select([self.child.stdout], [], [], WALL_SECONDS)
+                if not ready:
+                    self.stop()
+                    return {"kind": "hang", "text": self.last, "detail": f"no answer in {WALL_SECONDS:.0f} seconds"}
+                more = os.read(self.child.stdout.fileno(), 1 << 16)
+                if not more:
+                    code = self.child.wait()
+                    self.stop()
+                    name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+                    return {"kind": f"crash {name}", "text": self.last, "detail": f"the process ended: {name}"}
+                self.read += more
+            line, self.read = self.read.split(b"\n", 1)
             answer: Answer = json.loads(line)
             if "running" not in answer:
                 return answer
@@ -126,7 +132,7 @@ class Worker:
         if self.child is not None:
             self.child.kill()
             self.child.wait()
-            self.child = None
+            self.child, self.read = None, b""
 
 
 def is_defect(kind: str) -> bool:

@@ -111,7 +111,8 @@ def _rewritten(
     changed = replace(function, updates=(*function.updates[:update], ends, inner, *function.updates[number:]))
     within = Dimension(f"{loop.name}.step", reduction=True), Dimension(f"{loop.name}.block", "parallel", True)
     dimensions = tuple(new for d in stage.dimensions for new in (within if d.name == loop.name else (d,)))
-    made = default_stage(changed, ends), replace(stage, dimensions=dimensions, scan=None)
+    # Blocks write points of their own, and read others: nothing of them is an update of a point, made as one.
+    made = default_stage(changed, ends), replace(stage, dimensions=dimensions, scan=None, atomic=False)
     return blocks, changed, replace(own, stages=(*own.stages[:number], *made, *own.stages[number + 1 :]))
 
 
