@@ -133,7 +133,7 @@ def directive(line: str) -> str:
     return called.split(" ")[-1].split(")")[-1].strip() or head.split(").", 1)[-1].split("(")[0]
 
 
-Snapshot = tuple[dict[str, Any], dict[str, bearers.Named], list[tuple[Func, list[tuple[Any, Any]], dict[str, Any]]]]
+Snapshot = tuple[dict[str, Any], dict[str, Any], list[tuple[Func, list[tuple[Any, Any]], dict[str, Any]]]]
 
 
 def snapshot(names: dict[str, Any]) -> Snapshot:

@@ -10,6 +10,7 @@ from rfactor.ir.expr import apply
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import I32, parse_type
+from rfactor.kept import Kept
 from rfactor.matcher import recognize
 from rfactor.prover.limits import Limits
 from rfactor.prover.smt import GaveUp, Unsat, solve
@@ -41,7 +42,7 @@ def test_no_search_has_a_clock_of_its_own(text: str, type_: str, monkeypatch: py
 
     monkeypatch.setattr("rfactor.prover.limits.time", SimpleNamespace(monotonic=never))
     monkeypatch.setattr(Limits, "remaining", noted)
-    monkeypatch.setattr(recognize, "_ANSWERED", {})
+    monkeypatch.setattr(recognize, "_ANSWERED", Kept(1))
     recognize.recognize(parse_update(text, parse_type(type_)), limits=Limits())
     assert seen
     assert set(seen) == {None}
