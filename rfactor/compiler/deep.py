@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,8 @@ _FRAMES = 200_000
 _STACK = 1 << 29
 """and the bytes that they may take: memory is used as far as they go."""
 _lock = threading.Lock()
+_outside: list[int] = []
+"""How deep calls may go elsewhere, while work is done there."""
 
 
 def deep(function: Callable[P, R]) -> Callable[P, R]:
@@ -51,6 +54,7 @@ def _deeply(work: Callable[[], R]) -> R:
         frames, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
         try:
             thread = threading.Thread(target=run, name=_NAME)
+            _outside.append(frames)
             sys.setrecursionlimit(max(frames, _FRAMES))
             thread.start()
             threading.stack_size(stack)
@@ -58,6 +62,19 @@ def _deeply(work: Callable[[], R]) -> R:
         finally:
             threading.stack_size(stack)
             sys.setrecursionlimit(frames)
+            _outside.clear()
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _after_fork() -> None:
+    """A child has none of its parent's threads: nobody is at work on a deep stack."""
+    global _lock
+    _lock = threading.Lock()
+    if _outside:
+        sys.setrecursionlimit(_outside.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

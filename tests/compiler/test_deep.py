@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -87,3 +89,29 @@ def test_what_is_computed_after_much_else_is_a_function_of_its_own(length: int) 
     text = executable(f).initial_ir
     assert text.count('produced"(') == 2 * max(0, length - 4)  # its definition and its call
     assert np.array(f.realize([4])).tolist() == [i + length - 1 for i in range(4)]
+
+
+def test_a_child_forked_meanwhile_goes_deep_too() -> None:
+    started, finish = threading.Event(), threading.Event()
+    before = sys.getrecursionlimit()
+
+    def work() -> None:
+        started.set()
+        finish.wait(60)
+
+    thread = threading.Thread(target=lambda: deep._deeply(work))
+    thread.start()
+    assert started.wait(60)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if sys.getrecursionlimit() == before and deep._deeply(lambda: 7) == 7 else 1)
+    finish.set()
+    thread.join()
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            pytest.fail("the child waits for a lock that nobody holds")
+        time.sleep(0.01)
+    assert ended[1] == 0
