@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_writing = threading.RLock()
+
 
 def _written(line: bytes) -> int:
     """Write a line in one piece: other threads print too."""
-    sys.stdout.write(line.decode(errors="replace") + "\n")
+    with _writing:
+        sys.stdout.write(line.decode(errors="replace") + "\n")
     return 0
+
+
+# The interpreter cannot end while another thread is in the middle of a line: it waits, and no further line is begun.
+atexit.register(lambda: _writing.acquire())
+
+
+def _after_fork() -> None:
+    global _writing
+    _writing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 PUTS_HERE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(_written)
