@@ -6,6 +6,7 @@ none enters while it is made; a child finds them free.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -13,6 +14,8 @@ from typing import Any
 
 _LONGEST = 60.0
 """Seconds that a fork waits: whoever is inside for longer was lost to an exception."""
+_LAST = 2.0
+"""Seconds that the end of the interpreter waits for daemons."""
 
 
 class Gate:
@@ -22,13 +25,14 @@ class Gate:
         self._changed = threading.Condition()
         self._inside = 0
         self._closed = False
+        self._ending = False
         self._mine = threading.local()
         self._locks: list[AbstractContextManager[Any]] = []
 
     def __enter__(self) -> None:
         with self._changed:
             own = self._own()
-            while self._closed and not own:
+            while (self._closed or self._shut()) and not own:
                 self._changed.wait()
             self._inside += 1
             self._mine.count = own + 1
@@ -42,6 +46,15 @@ class Gate:
     def add(self, lock: AbstractContextManager[Any]) -> None:
         """Hold this lock too while a fork is made; it may be entered again by the thread that holds it."""
         self._locks.append(lock)
+
+    def end(self) -> None:
+        """Let daemons leave before the libraries are taken down, and none enter."""
+        with self._changed:
+            self._ending = True
+            self._changed.wait_for(lambda: self._inside <= self._own(), _LAST)
+
+    def _shut(self) -> bool:
+        return self._ending and threading.current_thread() is not threading.main_thread()
 
     def _own(self) -> int:
         return int(getattr(self._mine, "count", 0))
@@ -75,6 +88,7 @@ class Gate:
 
 
 GATE = Gate()
+atexit.register(GATE.end)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -255,3 +255,15 @@ def test_an_interrupt_in_a_proof_is_raised_and_no_answer() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         work()
+
+
+def test_what_runs_at_the_end_may_still_ask() -> None:
+    program = """
+import atexit, threading, time
+atexit.register(lambda: print(rf.check("max(x + 3*a, 2)").verdict))
+import rfactor as rf
+threading.Thread(target=lambda: [rf.check(f"max(x + {i}*a, 1)") for i in range(10**6)], daemon=True).start()
+time.sleep(0.5)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "not_associative\n"), done.stderr[-2000:]
