@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import rfactor as hl
 from tests.compiler.pipelines import computed, expected, same
 
@@ -30,5 +32,29 @@ def test_an_atomic_scan_reads_the_point_before() -> None:
     f[x] = 1
     f[r.x] = f[r.x - 1] - 1
     f.update(0).atomic()
+    f.update(0).parallel_scan(r.x, 3)
+    check(f, [10])
+
+
+def test_the_data_of_a_scan_are_read_from_the_clone_that_its_function_reads() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    r = hl.RDom([(1, 9)], "r")
+    g[x] = x * 3
+    f[x] = 1
+    f[r.x] = f[r.x - 1] + g[r.x]
+    c = g.clone_in(f)
+    f.update(0).parallel_scan(r.x, 3)
+    check(f, [10])
+    c.compute_root()
+    check(f, [10])
+
+
+def test_the_data_of_a_scan_are_read_from_the_wrapper_of_an_image() -> None:
+    image, f = hl.ImageParam(hl.Int(32), 1, "image"), hl.Func("f")
+    r = hl.RDom([(1, 9)], "r")
+    image.set(hl.Buffer(np.arange(10, dtype=np.int32)))
+    f[x] = 1
+    f[r.x] = f[r.x - 1] + image[r.x]
+    image.in_(f).compute_root()
     f.update(0).parallel_scan(r.x, 3)
     check(f, [10])

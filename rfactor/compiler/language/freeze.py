@@ -11,7 +11,7 @@ from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.target_queries import TargetQuery
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import rewired
-from rfactor.compiler.schedule.directives import SILENT, FunctionSchedule, Schedule
+from rfactor.compiler.schedule.directives import SILENT, FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.expr import Var
@@ -72,6 +72,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`."""
     done: dict[str, Func] = {}
     functions: dict[str, Function] = {}
+    directives: dict[str, tuple[StageSchedule, ...]] = {}
     images: dict[str, Buffer | ImageParam] = {}
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
@@ -101,7 +102,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
         func.require()
-        functions[func.name()], references = rewired(func)
+        functions[func.name()], directives[func.name()], references = rewired(func)
         for name, used in references.items():
             if isinstance(used, Func):
                 visit(used)
@@ -127,7 +128,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     )
     schedules = {
         name: FunctionSchedule(
-            tuple(state.schedule for state in func.stages),
+            directives[name],
             func.level,
             func.store_level or func.level,
             func.bounds,

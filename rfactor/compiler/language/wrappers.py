@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.variables import Var
+from rfactor.compiler.schedule.directives import StageSchedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
 from rfactor.ir.expr import Call, Expr, transform
@@ -98,8 +99,9 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
     return made
 
 
-def rewired(func: Func) -> tuple[Function, Mapping[str, Any]]:
-    """The definitions of `func` and what they refer to, with wrappers in the place of what they wrap."""
+def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[str, Any]]:
+    """The definitions of `func`, its directives and what they refer to, with wrappers instead of what they wrap."""
+    schedules = tuple(stage.schedule for stage in func.stages)
     renamed: dict[str, Func] = {}
     for name, used in func.references.items():
         if isinstance(used, Wrapped) and func not in used.wrappers.values():
@@ -107,26 +109,44 @@ def rewired(func: Func) -> tuple[Function, Mapping[str, Any]]:
             if wrapper is not None:
                 renamed[name] = wrapper
     if not renamed:
-        return func.function, func.references
+        return func.function, schedules, func.references
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
-    return _calling(func.function, {name: wrapper.name() for name, wrapper in renamed.items()}), references
+    names = {name: wrapper.name() for name, wrapper in renamed.items()}
+    return _calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
 
 
-def _calling(function: Function, names: Mapping[str, str]) -> Function:
-    """`function` with calls of functions and images under other names, as calls of functions."""
+def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """`expr` with calls of functions and images under other names, as calls of functions."""
 
     def renamed(node: Expr) -> Expr | None:
         if isinstance(node, Call) and node.kind != "intrinsic" and node.name in names:
             return Call(node.type, names[node.name], node.args, "func", node.index)
         return None
 
+    return transform(expr, renamed)
+
+
+def _scanning(schedule: StageSchedule, names: Mapping[str, str]) -> StageSchedule:
+    """A stage's directives with such calls: those of a scan, which keeps the data of its iterations."""
+    scan = schedule.scan
+    if scan is None:
+        return schedule
+    data, operator, apply = (
+        tuple(_renamed(expr, names) for expr in exprs) for exprs in (scan.data, scan.operator, scan.apply)
+    )
+    return replace(schedule, scan=replace(scan, data=data, operator=operator, apply=apply))
+
+
+def _calling(function: Function, names: Mapping[str, str]) -> Function:
+    """`function` with such calls."""
+
     def definition(stage: Definition) -> Definition:
         domain = stage.domain
         if domain is not None:
-            domain = ReductionDomain(domain.variables, transform(domain.predicate, renamed))
-        arguments = tuple(transform(argument, renamed) for argument in stage.arguments)
-        values = tuple(transform(value, renamed) for value in stage.values)
+            domain = ReductionDomain(domain.variables, _renamed(domain.predicate, names))
+        arguments = tuple(_renamed(argument, names) for argument in stage.arguments)
+        values = tuple(_renamed(value, names) for value in stage.values)
         return replace(stage, arguments=arguments, values=values, domain=domain)
 
     return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))
