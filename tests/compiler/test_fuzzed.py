@@ -36,6 +36,18 @@ def test_an_atomic_scan_reads_the_point_before() -> None:
     check(f, [10])
 
 
+def test_a_loop_over_one_known_point_is_vectorized() -> None:
+    """One lane is no vector: where the point is a parameter's, it stood in the condition of a branch as both."""
+    f, g = hl.Func("f"), hl.Func("g")
+    p = hl.Param(hl.Int(32), "p", 6)
+    r = hl.RDom([(1, 4)], "r")
+    f[x, y] = 1
+    f[r.x, y] = 2
+    g[()] = (f[1, hl.clamp(hl.select(p == 1, p, p), 0, 0)], f[1, 0])
+    f.compute_root().vectorize(y)
+    check(g, [])
+
+
 def test_the_data_of_a_scan_are_read_from_the_clone_that_its_function_reads() -> None:
     g, f = hl.Func("g"), hl.Func("f")
     r = hl.RDom([(1, 9)], "r")

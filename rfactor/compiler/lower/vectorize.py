@@ -65,7 +65,7 @@ def _vectors(loop: For) -> Stmt:
         raise ScheduleError(
             f"{loop.name} cannot be vectorized: its extent {loop.extent} is not a constant; give vectorize a factor"
         )
-    if not _separate(loop.body, {loop.name}):
+    if lanes < 2 or not _separate(loop.body, {loop.name}):
         return replace(loop, kind="serial")
     ramp = Ramp(loop.min, affine.integer(1), lanes)
     return _Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(loop.body)
