@@ -70,3 +70,14 @@ def test_the_data_of_a_scan_are_read_from_the_wrapper_of_an_image() -> None:
     image.in_(f).compute_root()
     f.update(0).parallel_scan(r.x, 3)
     check(f, [10])
+
+
+def test_the_complement_of_a_split_loop_is_bounded_by_what_its_level_sees() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    outer, inner = hl.Var("outer"), hl.Var("inner")
+    image = hl.Buffer(np.arange(56, dtype=np.int32))
+    image.set_min([-20])
+    g[x] = image[~x]
+    f[y] = g[y]
+    g.compute_at(f, y).split(x, outer, inner, 2)
+    check(f, [6])

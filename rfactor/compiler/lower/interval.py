@@ -215,7 +215,7 @@ class Intervals:
         if op in ("<<", ">>"):
             return self._shift(term, *ends)
         if op == "~":
-            return self._sum(affine.subtract(Const(term.type, -1), args[0]))  # holds of data too: it does not wrap
+            return self._plain(affine.subtract(Const(term.type, -1), args[0]))  # holds of data too: it does not wrap
         if op == "abs":
             return self._absolute(term, *ends[0])
         return self._by_type(term)
