@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -169,6 +170,60 @@ def test_loops_are_shared_whatever_their_alignment(align: str) -> None:
 
     assert np.array_equal(values(hl, True), values(hl, False))
     assert np.array_equal(values(hl, True), values(pytest.importorskip("halide"), True))
+
+
+@pytest.mark.parametrize("pairs", [["ba", "cb"], ["ba", "ca", "da"], ["db", "bc"], ["cd", "ab"]], ids=" ".join)
+@pytest.mark.parametrize("loops", ["yyy", "xyx", "yxy"])
+def test_any_number_of_functions_shares_loops(pairs: list[str], loops: str) -> None:
+    """Chains, a star and two nests of their own; the loops that two share may be more than a third has with them."""
+    a, b, c, d = functions = [hl.Func(name) for name in "abcd"]
+    for k, f in enumerate(functions):
+        f[x, y] = x * (k + 2) - y * k
+        f.compute_root()
+    h = hl.Func("h")
+    h[x, y] = a[x, y] + b[x + 3, y] * 10 + c[x, y - 2] * 100 + d[x - 1, y + 1] * 1000
+    named = dict(zip("abcd", functions, strict=True))
+    for (one, other), loop in zip(pairs, loops, strict=False):
+        named[one].compute_with(named[other], {"x": x, "y": y}[loop])
+    shown = h.lowered()
+    for loop, shared in (("y", len(pairs)), ("x", loops[: len(pairs)].count("x"))):
+        assert len(set(re.findall(rf"for (\w).s0.{loop}", shown))) == 5 - shared
+    for width, height in ((7, 5), (1, 1)):
+        col, row = np.meshgrid(np.arange(width), np.arange(height))
+        terms = ((col, row), (col + 3, row), (col, row - 2), (col - 1, row + 1))
+        wanted = sum((u * (k + 2) - v * k) * 10**k for k, (u, v) in enumerate(terms))
+        assert np.array_equal(np.asarray(h.realize([width, height])), wanted)
+
+
+def test_updates_of_three_functions_share_loops_of_their_own() -> None:
+    f, g, e, h = hl.Func("f"), hl.Func("g"), hl.Func("e"), hl.Func("h")
+    for k, func in enumerate((f, g, e)):
+        func[x, y] = x + k
+        func[x, y] += y * (k + 1)
+        func.compute_root()
+    h[x, y] = f[x, y] + g[x, y + 1] * 10 + e[x + 1, y] * 100
+    before = np.asarray(h.realize([6, 5])).copy()
+    e.compute_with(g, y)
+    g.update().compute_with(f.update(), y)
+    e.update().compute_with(g.update(), x)
+    assert np.array_equal(np.asarray(h.realize([6, 5])), before)
+    f.compute_with(e.update(), y)
+    with pytest.raises(ScheduleError, match="an earlier stage of f runs with this or a later one"):
+        h.realize([6, 5])
+
+
+def test_a_chain_is_refused_where_its_ends_cannot_meet() -> None:
+    f, g, e, h = hl.Func("f"), hl.Func("g"), hl.Func("e"), hl.Func("h")
+    f[x, y] = x + y
+    g[x, y] = x - y
+    e[x, y] = f[x, y] + 1
+    h[x, y] = f[x, y] + g[x, y] + e[x, y]
+    for func in (f, g, e):
+        func.compute_root()
+    g.compute_with(f, y)
+    e.compute_with(g, y)
+    with pytest.raises(ScheduleError, match="e needs f, so that their loops cannot run together"):
+        h.realize([3, 3])
 
 
 def drawn(random: Random, shared: bool) -> Any:

@@ -5,7 +5,7 @@
                                                                 if a <= f.y < a + n: g[y] = …
                                                                 if b <= f.y < b + m: f[y] = …
 
-Neither function needs the other, both are computed in the same place, and nothing between them needs the first.
+None of the functions needs another, all are computed in the same place, and nothing between them needs an earlier one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.nest import called, parts, uses
@@ -23,6 +24,8 @@ from rfactor.ir.expr import Expr, Var, apply, conjunction, names, substitute
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
 from rfactor.ir.types import I32
 
+_Stage = tuple[str, int]
+
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
@@ -31,6 +34,10 @@ class _Pair:
     function: str
     stage: int
     companion: Companion
+
+    @property
+    def ends(self) -> tuple[_Stage, _Stage]:
+        return (self.function, self.stage), (self.companion.function, self.companion.stage)
 
     def __str__(self) -> str:
         other = f"{_stage(self.companion.function, self.companion.stage)}, {self.companion.variable}"
@@ -41,6 +48,20 @@ def _stage(function: str, stage: int) -> str:
     return f"{function}.update({stage - 1})" if stage else function
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Functions that share loops, one with another, and the pairs of stages that say so."""
+
+    functions: tuple[str, ...]
+    pairs: tuple[_Pair, ...]
+
+    def pair(self, *functions: str) -> _Pair:
+        """The first pair that is of all the functions; if none is, of the first."""
+        ends = [(pair, {pair.function, pair.companion.function}) for pair in self.pairs]
+        direct = [pair for pair, both in ends if both >= set(functions)]
+        return (direct or [pair for pair, both in ends if functions[0] in both])[0]
+
+
 def together(
     body: Stmt, algorithm: Algorithm, schedule: Schedule, definitions: Iterable[tuple[str, Expr]] = ()
 ) -> Stmt:
@@ -48,44 +69,53 @@ def together(
 
     `definitions` are those that the nest stands in.
     """
-    seen: set[str] = set()
-    for function in algorithm.functions:
-        own = schedule.functions[function.name]
-        pairs = [
-            _Pair(function.name, number, stage.companion)
-            for number, stage in zip(range(len(own.stages)), own.stages, strict=True)
-            if stage.companion is not None
-        ]
-        if not pairs:
-            continue
-        others = {pair.companion.function for pair in pairs}
-        for pair in pairs:
-            if len(others) > 1 or {function.name, *others} & seen:
-                raise ScheduleError(f"{pair}: more than two functions in the same loops are not there yet")
-            _independent(pair, algorithm)
-        seen |= {function.name, *others}
+    for group in _groups(algorithm, schedule):
+        _independent(group, algorithm)
         told = [*definitions, *_definitions(body)]
         often = Counter(name for name, _ in told)
         defined = {name: value for name, value in told if often[name] == 1}
-        body, found = _joined(body, function.name, others.pop(), pairs, defined)
+        body, found = _joined(body, group, defined)
         if not found:
-            raise ScheduleError(
-                f"{pairs[0]}: they are not computed in the same place: give both the same compute_root() "
-                "or compute_at()"
-            )
+            places = {name: schedule.functions[name].compute for name in group.functions}
+            apart = [p for p in group.pairs if places[p.function] != places[p.companion.function]] or group.pairs
+            raise _apart(apart[0])
     return body
 
 
-def _independent(pair: _Pair, algorithm: Algorithm) -> None:
-    """Refuse where one of the functions needs the other."""
-    names = pair.function, pair.companion.function
-    if names[1] not in {function.name for function in algorithm.functions}:
-        raise ScheduleError(f"{pair}: {names[1]} is inlined or not used: give it compute_root() or compute_at()")
-    for name, other in (names, names[::-1]):
-        if other in _needs(name, algorithm):
+def _apart(pair: _Pair) -> ScheduleError:
+    return ScheduleError(
+        f"{pair}: they are not computed in the same place: give both the same compute_root() or compute_at()"
+    )
+
+
+def _groups(algorithm: Algorithm, schedule: Schedule) -> list[_Group]:
+    """The functions that pairs of stages connect, and those pairs, in the algorithm's order."""
+    groups: list[_Group] = []
+    order = [function.name for function in algorithm.functions]
+    for name in order:
+        stages = schedule.functions[name].stages
+        companions = [(k, stage.companion) for k, stage in zip(range(len(stages)), stages, strict=True)]
+        for pair in (_Pair(name, k, companion) for k, companion in companions if companion is not None):
+            if pair.companion.function not in order:
+                raise ScheduleError(
+                    f"{pair}: {pair.companion.function} is inlined or not used: give it compute_root() or compute_at()"
+                )
+            ends = {name, pair.companion.function}
+            met = [group for group in groups if ends & set(group.functions)]
+            groups = [group for group in groups if group not in met]
+            functions = ends.union(*(group.functions for group in met))
+            pairs = (*(one for group in met for one in group.pairs), pair)
+            groups.append(_Group(tuple(sorted(functions, key=order.index)), pairs))
+    return groups
+
+
+def _independent(group: _Group, algorithm: Algorithm) -> None:
+    """Refuse where one of the functions needs another."""
+    for name in group.functions:
+        for other in sorted(_needs(name, algorithm) & set(group.functions)):
             raise ScheduleError(
-                f"{pair}: {name} needs {other}, so that their loops cannot run together; compute_at() computes "
-                f"{other} inside a loop of {name}"
+                f"{group.pair(name, other)}: {name} needs {other}, so that their loops cannot run together; "
+                f"compute_at() computes {other} inside a loop of {name}"
             )
 
 
@@ -109,19 +139,15 @@ def _expressions(stage: Definition) -> Iterator[Expr]:
         yield stage.domain.predicate
 
 
-def _joined(stmt: Stmt, one: str, other: str, pairs: list[_Pair], defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
-    """The statement with both produced together, where they are produced one after the other."""
-    if isinstance(stmt, Block):
-        for place, part in zip(range(len(stmt.statements)), stmt.statements, strict=True):
-            if isinstance(part, Produce) and part.name in (one, other):
-                later = other if part.name == one else one
-                rest, found = _moved(block(*stmt.statements[place + 1 :]), part, later, pairs, defined)
-                return block(*stmt.statements[:place], rest), found
+def _joined(stmt: Stmt, group: _Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
+    """The statement with the group produced together, where its functions are produced one after the other."""
+    if set(group.functions) <= set(_produced(stmt)):
+        return _moved(stmt, [], group, defined), True
     found = False
 
     def visit(part: Stmt) -> Stmt:
         nonlocal found
-        done, here = _joined(part, one, other, pairs, defined)
+        done, here = _joined(part, group, defined)
         found = found or here
         return done
 
@@ -135,47 +161,88 @@ def _joined(stmt: Stmt, one: str, other: str, pairs: list[_Pair], defined: Mappi
     return stmt, False
 
 
-def _moved(
-    stmt: Stmt, first: Produce, later: str, pairs: list[_Pair], defined: Mapping[str, Expr]
-) -> tuple[Stmt, bool]:
-    """`stmt`, which comes after `first`, with `first` moved to where `later` is produced."""
-    if isinstance(stmt, Produce) and stmt.name == later:
-        return _merged(first, stmt, pairs, defined), True
+def _produced(stmt: Stmt) -> Iterator[str]:
+    """What is produced one after the other."""
+    if isinstance(stmt, Produce):
+        yield stmt.name
+    elif isinstance(stmt, Block | Let | Realize):
+        for part in stmt.statements if isinstance(stmt, Block) else (stmt.body,):
+            yield from _produced(part)
+
+
+def _moved(stmt: Stmt, before: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Stmt:
+    """`stmt` with what is produced of the group moved to where the last of it is, after those that came before.
+
+    `before` grows by what is taken out of `stmt`.
+    """
     if isinstance(stmt, Let | Realize):
-        body, found = _moved(stmt.body, first, later, pairs, defined)
-        return replace(stmt, body=body), found
+        taken = len(before)
+        stmt = replace(stmt, body=_moved(stmt.body, before, group, defined))
+        if taken < len(before) < len(group.functions):
+            raise _apart(group.pair(before[-1].name))
+        return stmt
     if isinstance(stmt, Block):
-        for place, part in zip(range(len(stmt.statements)), stmt.statements, strict=True):
-            done, found = _moved(part, first, later, pairs, defined)
-            if found:
-                return block(*stmt.statements[:place], done, *stmt.statements[place + 1 :]), True
-            if uses(part, first.name):
-                raise ScheduleError(f"{pairs[0]}: what is computed between the two needs {first.name}")
-    return stmt, False
+        return block(*(_moved(part, before, group, defined) for part in stmt.statements))
+    if isinstance(stmt, Produce) and stmt.name in group.functions:
+        before.append(stmt)
+        return _merged(before, group, defined) if len(before) == len(group.functions) else Block(())
+    if len(before) < len(group.functions):
+        for one in before:
+            if uses(stmt, one.name):
+                raise ScheduleError(f"{group.pair(one.name)}: what is computed between the two needs {one.name}")
+    return stmt
 
 
-def _merged(first: Produce, second: Produce, pairs: list[_Pair], defined: Mapping[str, Expr]) -> Produce:
-    """Both produced in one place: the stages of each in their order, pairs of them in the same loops."""
-    stages = {p.name: p.body.statements if isinstance(p.body, Block) else (p.body,) for p in (first, second)}
-    result: list[Stmt] = []
-    done = dict.fromkeys(stages, 0)
-    for pair in pairs:
-        numbers = {pair.function: pair.stage, pair.companion.function: pair.companion.stage}
-        for name, number in numbers.items():
-            if number < done[name]:
-                raise ScheduleError(f"{pair}: an earlier stage of {pair.function} runs with this or a later one")
-            result += stages[name][done[name] : number]
-            done[name] = number + 1
+def _merged(produced: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Produce:
+    """All produced in one place: the stages of each in their order, those that share loops in them."""
+    bodies: dict[_Stage, Stmt] = {}
+    for one in produced:
+        stages = one.body.statements if isinstance(one.body, Block) else (one.body,)
+        bodies.update({(one.name, k): stages[k] for k in range(len(stages))})
+    order = _in_order(list(bodies), group)
+    shared: dict[tuple[_Stage, _Stage], int] = {}
+    for pair in group.pairs:
         variable = pair.companion.variable
-        loops = [_Loops(f"{p.name}.s{numbers[p.name]}", stages[p.name][numbers[p.name]]) for p in (first, second)]
-        kinds = [one.until(variable, pair) for one in loops]
+        kinds = [_Loops(f"{name}.s{k}", bodies[name, k]).until(variable, pair) for name, k in pair.ends]
         if kinds[0] != kinds[1]:
             shown = " and ".join(", ".join(f"{kind} {name}" for name, kind in own) for own in kinds)
             raise ScheduleError(f"{pair}: the loops out from {variable} must be the same, but they are {shown}")
-        result.append(_fused(loops[0], loops[1], len(kinds[0]), defined))
-    for name in stages:
-        result += stages[name][done[name] :]
-    return Produce(second.name, block(*result))
+        shared[pair.ends] = len(kinds[0])
+    members = {stage: _Member(stage, _Loops(f"{stage[0]}.s{stage[1]}", body)) for stage, body in bodies.items()}
+    parts = (_fused([members[stage] for stage in one], shared, 0, defined) for one in order)
+    return Produce(produced[-1].name, block(*parts))
+
+
+def _in_order(stages: list[_Stage], group: _Group) -> list[tuple[_Stage, ...]]:
+    """The stages that share loops, such that those of each function come in their order."""
+    waiting = _components(stages, {pair.ends: 1 for pair in group.pairs}, 0)
+    done = dict.fromkeys(group.functions, 0)
+    result: list[tuple[_Stage, ...]] = []
+    while waiting:
+        ready = [one for one in waiting if all(k == done[name] for name, k in one)]
+        if not ready:
+            pair, name = next((p, name) for p in group.pairs for name, k in p.ends if k != done[name])
+            raise ScheduleError(f"{pair}: an earlier stage of {name} runs with this or a later one")
+        waiting.remove(ready[0])
+        result.append(ready[0])
+        for name, _ in ready[0]:
+            done[name] += 1
+    return result
+
+
+def _components(
+    stages: list[_Stage], shared: Mapping[tuple[_Stage, _Stage], int], level: int
+) -> list[tuple[_Stage, ...]]:
+    """The stages as they share more than `level` loops, in their order."""
+    found: list[tuple[_Stage, ...]] = []
+    for stage in stages:
+        near = {b if a == stage else a for (a, b), depth in shared.items() if depth > level and stage in (a, b)}
+        met = [one for one in found if near & set(one)]
+        joined = (*(s for one in met for s in one), stage)
+        place = found.index(met[0]) if met else len(found)
+        found = [one for one in found if one not in met]
+        found.insert(place, joined)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,31 +292,53 @@ class _Loops:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A stage in shared loops: what is left of its own inside them, and where that runs."""
+
+    stage: _Stage
+    loops: _Loops
+    when: tuple[Expr, ...] = ()
+
+
 def _fused(
-    a: _Loops,
-    b: _Loops,
-    depth: int,
-    defined: Mapping[str, Expr],
-    when_a: tuple[Expr, ...] = (),
-    when_b: tuple[Expr, ...] = (),
+    members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, defined: Mapping[str, Expr]
 ) -> Stmt:
-    """The outermost `depth` loops of both as one nest. `when_a` and `when_b` say where each of them runs."""
-    if depth == 0:
-        return block(_where(when_a, a.body), _where(when_b, b.body))
-    (outside_a, own), (outside_b, loop) = a.around(), b.around()
-    assert own is not None
-    assert loop is not None
-    outside = (*outside_a, *outside_b)
-    own = replace(own, min=_known(own.min, defined), extent=_known(own.extent, defined))
-    loop = replace(loop, min=_known(loop.min, defined), extent=_known(loop.extent, defined))
-    low = own.min if own.min == loop.min else affine.minimum(own.min, loop.min)
-    ends = affine.add(own.min, own.extent), affine.add(loop.min, loop.extent)
-    end = ends[0] if ends[0] == ends[1] else affine.maximum(*ends)
-    here = Var(I32, loop.name)
-    when_a += tuple(one.condition for one in outside_a if isinstance(one, If)) + _inside(here, own, low, end)
-    when_b += tuple(one.condition for one in outside_b if isinstance(one, If)) + _inside(here, loop, low, end)
-    inner = _fused(_Loops(a.prefix, own.body), _Loops(b.prefix, loop.body), depth - 1, defined, when_a, when_b)
-    result: Stmt = For(loop.name, low, affine.subtract(end, low), loop.kind, Let(own.name, here, inner))
+    """What the stages have inside `level` loops: those that share the next loop in one."""
+    of = {member.stage: member for member in members}
+    return block(
+        *(
+            _loop([of[stage] for stage in component], shared, level, defined)
+            for component in _components(list(of), shared, level)
+        )
+    )
+
+
+def _loop(
+    members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, defined: Mapping[str, Expr]
+) -> Stmt:
+    """The stages in one loop, over all that any of them needs; one alone in its own."""
+    if len(members) == 1:
+        return _where(members[0].when, members[0].loops.body)
+    outside: list[Let | If] = []
+    own: list[For] = []
+    for member in members:
+        around, loop = member.loops.around()
+        assert loop is not None
+        outside += around
+        own.append(replace(loop, min=_known(loop.min, defined), extent=_known(loop.extent, defined)))
+    low = reduce(affine.minimum, dict.fromkeys(loop.min for loop in own))
+    end = reduce(affine.maximum, dict.fromkeys(affine.add(loop.min, loop.extent) for loop in own))
+    name, here = own[-1].name, Var(I32, own[-1].name)
+    inside = []
+    for member, loop in zip(members, own, strict=True):
+        asked = tuple(one.condition for one in member.loops.outside() if isinstance(one, If))
+        rest = _Loops(member.loops.prefix, loop.body)
+        inside.append(_Member(member.stage, rest, member.when + asked + _inside(here, loop, low, end)))
+    inner = _fused(inside, shared, level + 1, defined)
+    for loop in reversed(own[:-1]):
+        inner = Let(loop.name, here, inner)
+    result: Stmt = For(name, low, affine.subtract(end, low), own[-1].kind, inner)
     for one in reversed(outside):
         if isinstance(one, Let):
             result = Let(one.name, one.value, result)
