@@ -131,8 +131,30 @@ def test_storage_is_around_the_loop_that_computes() -> None:
     g.store_root()
     with pytest.raises(ScheduleError, match=r"but inlined: say where it is computed, by compute_root\(\)"):
         f.lowered()
-    with pytest.raises(ScheduleError, match=r"store_at\(f\S*, c\): f\S* has no such loop; it has x, y"):
-        g.store_at(f, c)
+    g.compute_at(f, y).store_at(f, c)
+    with pytest.raises(ScheduleError, match=r"g\S* is stored at f\S*, c, but f\S* has no such loop; it has x, y"):
+        f.lowered()
+
+
+def test_a_place_may_be_named_before_its_loop_is_there() -> None:
+    yo, yi, ro = hl.Var("yo"), hl.Var("yi"), hl.RVar("ro")
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = x * 10 + y
+    f[x, y] = g[x, y] + g[x, y + 1]
+    before = np.asarray(f.realize([9, 8])).copy()
+    g.store_at(f, yo).compute_at(f, yi)
+    with pytest.raises(ScheduleError, match=r"g\S* is computed at f\S*, yi, but f\S* has no such loop; it has x, y"):
+        f.lowered()
+    f.split(y, yo, yi, 4)
+    assert np.array_equal(np.asarray(f.realize([9, 8])), before)
+    g, h = hl.Func("g"), hl.Func("h")
+    g[x] = x * x
+    g.compute_at(h, ro)
+    r = hl.RDom([(0, 10)], "r")
+    h[x] = 0
+    h[x] += g[r.x + x]
+    h.update().split(r.x, ro, hl.RVar("ri"), 4)
+    assert np.asarray(h.realize([3])).tolist() == [sum((k + d) ** 2 for k in range(10)) for d in range(3)]
 
 
 def test_folding_is_as_asked_or_refused() -> None:
@@ -156,8 +178,9 @@ def test_a_level_may_be_named_once_for_several() -> None:
     assert windows(f) == (True, True)
     g.compute_at(hl.LoopLevel.root())
     assert windows(f) == (False, False)
-    with pytest.raises(ScheduleError, match=r"LoopLevel\(f, c\): f has no such loop"):
-        hl.LoopLevel(f, c)
+    g.compute_at(hl.LoopLevel(f, c))
+    with pytest.raises(ScheduleError, match=r"g\S* is computed at f\S*, c, but f\S* has no such loop; it has x, y"):
+        f.lowered()
     with pytest.raises(ScheduleError, match="compute_at takes a function and one of its loops, or a LoopLevel"):
         g.compute_at(f)
 

@@ -12,7 +12,6 @@ from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
-    OUTERMOST,
     PLAIN,
     ROOT,
     SILENT,
@@ -222,7 +221,7 @@ def _place(consumer: Any, variable: Any, directive: str) -> LoopLevel | Settable
 
 
 def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
-    """The loop that is named. Raises `ScheduleError` where the consumer has no such loop."""
+    """The loop that is named. The consumer need not have it yet: lowering asks whether it does."""
     if isinstance(consumer, LoopLevel):
         return consumer
     if isinstance(given := getattr(consumer, "level", None), LoopLevel) and not isinstance(consumer, Directives):
@@ -231,22 +230,4 @@ def loop_level(consumer: Any, variable: Any, directive: str) -> LoopLevel:
         raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel")
     if not isinstance(consumer, Directives):
         raise ScheduleError(f"{directive} takes a function and one of its loops, or a LoopLevel, not {consumer!r}")
-    owner, name = consumer._owner(), variable_name(variable)
-    held = {d for state in owner.stages for d in _loops(state)}
-    if name not in held and name != OUTERMOST:
-        raise ScheduleError(
-            f"{directive}({owner.name()}, {name}): {owner.name()} has no such loop; it has "
-            f"{', '.join(sorted(held)) or 'none'}"
-        )
-    return LoopLevel("at", owner.name(), name)
-
-
-def _loops(state: StageState) -> set[str]:
-    """The loops of a stage, those of its specializations too."""
-    found: set[str] = set()
-    waiting = [state.schedule]
-    while waiting:
-        schedule = waiting.pop()
-        found |= {d.name for d in schedule.dimensions}
-        waiting += [one.schedule for one in schedule.specializations]
-    return found
+    return LoopLevel("at", consumer._owner().name(), variable_name(variable))
