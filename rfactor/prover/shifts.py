@@ -41,7 +41,7 @@ def equal_under_shifts(left: Sequence[Expr], right: Sequence[Expr], assumptions:
         for node in walk(expr):
             if isinstance(node, Op) and node.op in ("<<", ">>"):
                 amounts |= {var.name: var for var in variables(node.args[1])}
-    if not amounts:
+    if not amounts or any(var.type.is_float for var in amounts.values()):
         return None
     ranges = [_range(var, assumptions) for var in amounts.values()]
     total = math.prod(max(0, values.stop - values.start) for values in ranges)  # len() has an end

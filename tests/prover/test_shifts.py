@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Var, apply, variables
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, I8, U8, U32, U64, Type
+from rfactor.ir.types import BOOL, F64, I8, U8, U32, U64, Type
 from rfactor.prover.shifts import equal_under_shifts
 
 NAMES = ("x", "y", "n", "m")
@@ -57,6 +57,12 @@ def test_what_is_equal_for_every_amount_is_shown(left: str, right: str, type_: T
 )
 def test_what_differs_for_one_amount_is_not_shown(left: str, right: str, most: int) -> None:
     assert equal_under_shifts((read(left, U8),), (read(right, U8),), bounds(U8, most)) is not True
+
+
+def test_amounts_that_are_made_of_floats_are_not_read() -> None:
+    amount = Op(I8, "cast", (Var(F64, "n"),))
+    shifted = apply("<<", Var(I8, "x"), amount)
+    assert equal_under_shifts((shifted,), (shifted,), ()) is None
 
 
 def test_shifts_of_signed_values_to_the_right_are_not_read() -> None:
