@@ -47,7 +47,7 @@ _ROUNDS = 6
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _PROOF = 500_000, 200
 """Resource units and cases for the proof that a list of pairs covers every e."""
-_LATER_PROOF = 150_000, 200
+_LATER_PROOF = 50_000, 200
 """The same once one was given up: the next are as hard as a rule."""
 
 

@@ -15,12 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Value, Var, replace, substitute, walk
+from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Value, Var, apply, replace, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
 
+_READ = frozenset(("+", "-", "neg", "*", "min", "max", "select", "and", "or", "not", "<", "<=", ">", ">="))
 _MOST_FLAGS, _MOST_SIGNS, _MOST_ATOMS, _MOST_PARTS = 4, 6, 12, 64
 Monomial = tuple[str, ...]
 """Names of the factors, sorted."""
@@ -74,7 +75,7 @@ def _is_read(node: Expr) -> bool:
         return math.isfinite(node.value)
     if not isinstance(node, Op):
         return False
-    return node.op in ("+", "-", "neg", "*", "min", "max", "select", "and", "or", "not") or _sign(node) is not None
+    return node.op in _READ
 
 
 def _sign(node: Expr) -> tuple[str, bool] | None:
@@ -111,12 +112,31 @@ def _equal_in_all_signs(left: Expr, right: Expr, orders: Sequence[Order]) -> boo
             continue  # low <= high excludes it
         told: dict[Expr, Expr] = {node: Const(BOOL, signs[name] == yes) for node, (name, yes) in asked.items()}
         try:
-            one, other = (_read(simplify(replace(e, told)), signs) for e in (left, right))
-            if not _equal_lattices(one, other, signs, orders):
-                return False
+            for pair in _of_numbers(*(simplify(replace(e, told)) for e in (left, right))):
+                one, other = (_read(e, signs) for e in pair)
+                if not _equal_lattices(one, other, signs, orders):
+                    return False
         except _Unread:
             return False
     return True
+
+
+def _of_numbers(left: Expr, right: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The claim as one about numbers: p <= q says that max(p, q) = q."""
+    if not left.type.is_bool:
+        yield left, right
+    elif left != right:
+        if not isinstance(left, Op) or right != Const(BOOL, True):
+            raise _Unread
+        first, second = left.args[0], left.args[-1]
+        if left.op == "and":
+            yield from _of_numbers(first, right)
+            yield from _of_numbers(second, right)
+        elif left.op in ("<=", ">=") and not first.type.is_bool:
+            low, high = (first, second) if left.op == "<=" else (second, first)
+            yield apply("max", low, high), high
+        else:
+            raise _Unread
 
 
 def _needed(node: Expr) -> list[str]:

@@ -18,6 +18,11 @@ NAMES = ("a", "b", "c", "d")
 TYPES = dict.fromkeys(NAMES, F64) | {"f": BOOL}
 
 
+def holds(claim: str, *assumed: str) -> bool:
+    exprs = [parse_expr(t, TYPES, BOOL) for t in (claim, *assumed)]
+    return equal_by_signs((exprs[0],), (parse_expr("True", TYPES, BOOL),), Meaning.WRAP, tuple(exprs[1:]))
+
+
 def equal(left: str, right: str, *assumed: str, meaning: Meaning = Meaning.WRAP) -> bool:
     sides = [(parse_expr(text, TYPES, F64),) for text in (left, right)]
     return equal_by_signs(sides[0], sides[1], meaning, tuple(parse_expr(t, TYPES, BOOL) for t in assumed))
@@ -64,6 +69,19 @@ def test_equal_ones(left: str, right: str, assumed: tuple[str, ...]) -> None:
 )
 def test_others(left: str, right: str, assumed: tuple[str, ...]) -> None:
     assert not equal(left, right, *assumed)
+
+
+def test_comparisons() -> None:
+    assert holds("select(c >= 0.0, a*c, b*c) <= select(c >= 0.0, b*c, a*c)", "a <= b")
+    assert holds("f or (min(a*c, b*c) <= a*c and max(a, b*c) >= a)")
+    assert holds("max(min(select(c < 0.0, b, a)*c, 1.0), d) <= max(min(select(c < 0.0, a, b)*c, 1.0), d)", "a <= b")
+    assert not holds("select(c >= 0.0, a*c, b*c) <= select(c >= 0.0, b*c, a*c)")
+    assert not holds("select(c >= 0.0, a*c, b*c) >= select(c >= 0.0, b*c, a*c)", "a <= b")
+    assert not holds("a*c <= b*c", "a <= b")
+    assert not holds("f and min(a*c, b*c) <= a*c")
+    assert not holds("min(a*c, b*c) <= a*c and max(a, b*c) <= a")
+    assert not holds("not min(a*c, b*c) <= a*c")
+    assert not holds("a*c < a*c + 1.0")  # strict ones are not read
 
 
 def test_products_that_wrap_have_no_signs() -> None:
