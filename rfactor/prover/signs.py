@@ -20,12 +20,13 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
+from rfactor.prover.polynomial import Number
 
 _READ = frozenset(("+", "-", "neg", "*", "min", "max", "select", "and", "or", "not", "<", "<=", ">", ">="))
-_MOST_FLAGS, _MOST_SIGNS, _MOST_ATOMS, _MOST_PARTS = 4, 6, 12, 64
+_MOST_FLAGS, _MOST_SIGNS, _MOST_ATOMS, _MOST_PARTS = 4, 6, 15, 64
 Monomial = tuple[str, ...]
 """Names of the factors, sorted."""
-Sum = frozenset[tuple[Monomial, Fraction]]
+Sum = frozenset[tuple[Monomial, Number]]
 """A polynomial: monomials with their factors, none of which is 0."""
 Lattice = Sum | tuple[str, "Lattice", "Lattice"]
 """A polynomial, or `>` or `<` of two."""
@@ -159,7 +160,7 @@ def _is_polynomial(expr: Expr) -> bool:
 
 def _read(expr: Expr, signs: Signs) -> Lattice:
     if isinstance(expr, Var) and not expr.type.is_bool:
-        return frozenset([((expr.name,), Fraction(1))])
+        return frozenset([((expr.name,), 1)])
     if isinstance(expr, Const) and not expr.type.is_bool:
         return _constant(expr.value)
     if not isinstance(expr, Op) or expr.op not in ("+", "-", "neg", "*", "min", "max"):
@@ -176,7 +177,8 @@ def _read(expr: Expr, signs: Signs) -> Lattice:
 
 
 def _constant(value: Value) -> Sum:
-    return frozenset([((), Fraction(value))]) if value else frozenset()
+    number = Fraction(value)
+    return frozenset([((), number.numerator if number.denominator == 1 else number)]) if value else frozenset()
 
 
 def _plus(one: Lattice, other: Lattice) -> Lattice:
@@ -188,10 +190,10 @@ def _plus(one: Lattice, other: Lattice) -> Lattice:
     return _total([*one, *other])
 
 
-def _total(terms: Sequence[tuple[Monomial, Fraction]]) -> Sum:
-    total: dict[Monomial, Fraction] = {}
+def _total(terms: Sequence[tuple[Monomial, Number]]) -> Sum:
+    total: dict[Monomial, Number] = {}
     for monomial, factor in terms:
-        total[monomial] = total.get(monomial, Fraction(0)) + factor
+        total[monomial] = total.get(monomial, 0) + factor
     if len(total) > _MOST_PARTS:
         raise _Unread
     return frozenset((monomial, factor) for monomial, factor in total.items() if factor)
@@ -213,7 +215,7 @@ def _times(value: Lattice, factor: Lattice, signs: Signs) -> Lattice:
     return (turned, _times(first, factor, signs), _times(second, factor, signs))
 
 
-def _is_up(monomial: Monomial, factor: Fraction, signs: Signs) -> bool | None:
+def _is_up(monomial: Monomial, factor: Number, signs: Signs) -> bool | None:
     """Whether a term is not below zero, False where it is not above; None where that is not known."""
     if not all(name in signs for name in monomial):
         return None
@@ -245,15 +247,16 @@ def _atoms(value: Lattice) -> list[Sum]:
 
 def _is_below(low: Sum, high: Sum, signs: Signs, orders: Sequence[Order]) -> bool:
     """Whether low <= high is known: the difference is made of v*(b - a) where a <= b, and of terms not below zero."""
-    rest = dict(_total([*high, *((monomial, -factor) for monomial, factor in low)]))
-    for a, b in orders:
-        for monomial, factor in list(rest.items()):
-            if b in monomial and rest.get(monomial) == factor:
-                beside = list(monomial)
-                beside.remove(b)
-                other = tuple(sorted((*beside, a)))
-                if rest.get(other) == -factor and _is_up(tuple(beside), factor, signs):
-                    del rest[monomial], rest[other]
+    rest = dict(high - low)
+    for monomial, factor in low - high:
+        rest[monomial] = rest.get(monomial, 0) - factor
+    for a, b in orders if len(rest) > 1 else ():
+        for monomial, factor in [term for term in rest.items() if b in term[0]]:
+            at = monomial.index(b)
+            beside = (*monomial[:at], *monomial[at + 1 :])
+            other = tuple(sorted((*beside, a)))
+            if rest.get(monomial) == factor and rest.get(other) == -factor and _is_up(beside, factor, signs):
+                del rest[monomial], rest[other]
     return all(_is_up(monomial, factor, signs) for monomial, factor in rest.items())
 
 
