@@ -21,6 +21,8 @@ QUESTIONS = [
     {"update": "max(0, p*x + q)", "type": "f32"},
     {"update": "max(x + a, b)"},
     {"update": "max(x + a, b)", "semantics": "math"},
+    {"update": "x + max(a - x, 0)"},
+    {"update": "x + max(a - x, 0)", "semantics": "math"},
     {"update": "x0 + a, max(x1, x0 + a)", "type": "f32"},
     {"update": "abs(x - a)"},
     {"update": "abs(x - b)", "type": "i8"},
