@@ -190,7 +190,7 @@ def _read(path: str) -> str:
 
 # Many updates in one run.
 
-_TIDIED = 1_000_000
+TIDIED = 1_000_000
 """Objects made since memory was last tidied after which it is again."""
 
 
@@ -205,7 +205,7 @@ def run_batch(path: str, timeout: float) -> int:
             result, read = batch_line(line, timeout)
             bad = bad or not read
             click.echo(json.dumps(result))
-            if gc.get_count()[0] > _TIDIED:
+            if gc.get_count()[0] > TIDIED:
                 gc.collect()
     finally:
         gc.enable()

@@ -30,11 +30,12 @@ _MOST = 64
 
 def unreached(update: Update, lift: Lifting) -> tuple[int, ...]:
     """Parts of the lifting's state that may overflow on floats where the loop does not."""
-    suspects = [i for i in range(len(lift.types)) if _grows(lift, i)]
-    if not suspects:
-        return ()
-    reached = set(_reached(update, lift))
-    return tuple(i for i in suspects if Var(lift.types[i], f"y{i}") not in reached)
+    suspects: dict[Expr, int] = {Var(lift.types[i], f"y{i}"): i for i in range(len(lift.types)) if _grows(lift, i)}
+    if suspects:
+        for state in _reached(update, lift):
+            if suspects.pop(state, None) is not None and not suspects:
+                break
+    return tuple(suspects.values())
 
 
 def _grows(lift: Lifting, i: int) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, to_value
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -47,7 +47,7 @@ _ROUNDS = 6
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _PROOF = 500_000, 200
 """Resource units and cases for the proof that a list of pairs covers every e."""
-_LATER_PROOF = 150_000, 200
+_LATER_PROOF = 50_000, 200
 """The same once one was given up: the next are as hard as a rule."""
 
 
@@ -90,7 +90,7 @@ def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
     starts = probes(update, e)
     env = sampling.points(e, update.meaning, _ROWS, sampling.literals(update.components))
     rows = len(next(iter(env.values())))
-    parts = [np.broadcast_to(v, (rows,)) for v in evaluate_all([p for s in starts for p in s], env, update.meaning)]
+    parts = [spread(v, rows) for v in evaluate_all([p for s in starts for p in s], env, update.meaning)]
     state = {f"x{i}": np.concatenate(parts[i :: len(e)]) for i in range(len(e))}
     choices = [[(v.name, literal) for literal in _literals(v, update)] for v in update.data]
     total = math.prod(map(len, choices))
@@ -100,7 +100,7 @@ def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
         values = {name: as_array(v.type, [v.value], update.meaning) for name, v in pick}
         ends = evaluate_all(update.components, state | values, update.meaning)
         size = rows * len(starts)
-        columns = [_without_rounding(np.broadcast_to(end, (size,))) for end in ends]
+        columns = [_without_rounding(spread(end, size)) for end in ends]
         nodes = sum(len(list(walk(tidy(part)))) for part in step(update, e, datum))
         count, kinds = len(np.unique(numbered(columns))), len(set(datum.values()))
         found.append((-count, nodes, -kinds, len(found), datum))
@@ -277,7 +277,7 @@ class _Search:
         known = self.values.get(term)
         if known is None:
             rows = len(next(iter(self.env.values())))
-            known = np.broadcast_to(evaluate(term, self.env, self.update.meaning), (rows,))
+            known = spread(evaluate(term, self.env, self.update.meaning), rows)
             self.values[term] = known
         return known
 
@@ -296,7 +296,7 @@ class _Search:
         """(starts, runs, rows): numbers of the final states, equal where the states are, at points of e."""
         meaning, rows = self.update.meaning, len(next(iter(env.values())))
         parts = [part for start in starts for part in start]
-        values = [np.broadcast_to(v, (rows,)) for v in evaluate_all([*self.terms, *parts], env, meaning)]
+        values = [spread(v, rows) for v in evaluate_all([*self.terms, *parts], env, meaning)]
         first = len(self.terms)
         width = len(self.e)
         batches: list[sampling.Array] = []
@@ -315,7 +315,7 @@ class _Search:
                     for name, numbers in given.items()
                 }
                 read |= {f"x{i}": part for i, part in enumerate(state)}
-                state = [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, read, meaning)]
+                state = [spread(v, size) for v in evaluate_all(self.update.components, read, meaning)]
             batches.append(numbered(map(_without_rounding, state)).reshape(len(starts), count, rows))
         return np.concatenate(batches, axis=1)
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from rfactor.ir.evaluate import as_array, evaluate, evaluate_all
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread
 from rfactor.ir.expr import Expr, Value, leaves, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -150,7 +150,7 @@ class Separation:
         env |= {f"x{i}": part for i, part in enumerate(state)}
         if max(_bits(part) for part in env.values()) * self.factors > _MOST_BITS:
             raise _Endless
-        return [np.broadcast_to(v, (size,)) for v in evaluate_all(self.update.components, env, self.update.meaning)]
+        return [spread(v, size) for v in evaluate_all(self.update.components, env, self.update.meaning)]
 
     def _value(self, part: Expr) -> sampling.Array:
         """The value of a start's component, an array of one."""

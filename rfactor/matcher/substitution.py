@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rfactor.ir.evaluate import evaluate, evaluate_all
+from rfactor.ir.evaluate import evaluate, evaluate_all, spread
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -127,7 +127,7 @@ class Samples:
         env = self.env if instead is None else self.env | dict(instead)
         try:
             finite = [without_infinities(e) for e in exprs]
-            return [np.broadcast_to(value, (_POINTS,)) for value in evaluate_all(finite, env, self.update.meaning)]
+            return [spread(value, _POINTS) for value in evaluate_all(finite, env, self.update.meaning)]
         except (Undefined, KeyError):
             return None
 
