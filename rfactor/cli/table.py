@@ -163,7 +163,7 @@ def export(file: Path | None, as_json: bool) -> None:
 
 @table.command()
 @_FILE
-@click.option("--exhaustive", is_flag=True, help="Also try all values of rows of one component of 8 bits.")
+@click.option("--exhaustive", is_flag=True, help="Try all values instead: rows of one component of 8 bits, and of bool.")
 @click.option("--row", "rows", type=int, multiple=True, help="Only the row with this id; may be repeated.")
 @click.option("--type", "only", default="", metavar="TYPE", help="Only at this type, e.g. i8.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N rows, the same ones each time.")
