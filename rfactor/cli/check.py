@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.errors import Error
+from rfactor.prover.limits import MEMORY
 
 if TYPE_CHECKING:
     from rfactor.matcher.answer import Answer
@@ -32,6 +34,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 )
 @click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
 @click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
+@MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--operator", is_flag=True, help="UPDATE is a binary operator over x and y: ask of it as it stands.")
 @click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
@@ -49,6 +52,7 @@ def check(
     function: tuple[str, ...],
     semantics: str,
     timeout: float,
+    memory: int,
     as_json: bool,
     operator: bool,
     batch: str | None,
@@ -74,6 +78,10 @@ def check(
         raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
     if timeout <= 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
+    if memory != MEMORY:
+        from rfactor.prover.smt import limit_memory
+
+        limit_memory(memory)
     if batch is not None:
         if update is not None or operator or claim is not None:
             raise click.UsageError("--batch takes no update, --operator or --claim beside it")
