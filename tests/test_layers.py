@@ -24,7 +24,7 @@ BELOW = {
 }
 """Folder to the folders it may import."""
 
-EVERYWHERE = {"errors", "forks", "kept", "__version__"}
+EVERYWHERE = {"errors", "files", "forks", "kept", "__version__"}
 """What everything may import."""
 
 LIBRARIES = {

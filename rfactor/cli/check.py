@@ -13,6 +13,7 @@ import click
 
 from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.errors import Error
+from rfactor.files import write_whole
 from rfactor.prover.limits import MEMORY
 
 if TYPE_CHECKING:
@@ -143,10 +144,7 @@ def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | N
     if svg is not None:
         from rfactor.matcher.drawing import draw
 
-        try:
-            Path(svg).write_text(draw(answer), encoding="utf-8")
-        except OSError as error:
-            raise Error(f"cannot write {svg}: {error.strerror}") from None
+        write_whole(svg, draw(answer))
     if as_json:
         click.echo(json.dumps(report.to_json(answer, update), ensure_ascii=False))
     else:
