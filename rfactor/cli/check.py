@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rfactor.cli.memory import MEMORY_OPTION
-from rfactor.errors import Error
+from rfactor.errors import Error, excerpt
 from rfactor.files import write_whole
 from rfactor.prover.limits import MEMORY
 
@@ -158,7 +158,7 @@ def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if not name.isidentifier():
-            raise click.UsageError(f"--const: {name!r} is not a name")
+            raise click.UsageError(f"--const: {excerpt(name)!r} is not a name")
     return names
 
 
@@ -169,7 +169,7 @@ def _typed_names(text: str) -> dict[str, str]:
             continue
         name, equals, type_ = (piece.strip() for piece in part.partition("="))
         if not equals or not name.isidentifier():
-            raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {part!r}")
+            raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {excerpt(part)!r}")
         result[name] = type_
     return result
 
@@ -180,7 +180,7 @@ def _functions(texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         name, colon, signature = (piece.strip() for piece in text.partition(":"))
         if not colon or not name.isidentifier():
-            raise click.UsageError(f'--function takes "h: i32, i32 -> f32", not {text!r}')
+            raise click.UsageError(f'--function takes "h: i32, i32 -> f32", not {excerpt(text)!r}')
         result[name] = signature
     return result
 
