@@ -158,10 +158,11 @@ def test_hostile_rows_are_refused_though_their_digests_fit(
         "INSERT INTO subtables SELECT max(s.id) + 1, o.types, o.root, o.semantics, o.leaves, 1, '' FROM subtables s, "
         "operators o WHERE o.id = (SELECT max(id) FROM operators WHERE root = '+' AND components = 1)"
     )
-    moved = [(shelf, ())] if column in ("leaves", "types", "semantics", "root") else []
-    if column == "root":
-        shelf = shelf.replace("o.root", "?", 1)
-        moved = [(shelf, (value,))]
+    moved: list[tuple[str, tuple[Any, ...]]] = []
+    if column in ("leaves", "types", "semantics"):
+        moved = [(shelf, ())]
+    elif column == "root":
+        moved = [(shelf.replace("o.root", "?", 1), (value,))]
     path = altered(small, tmp_path / "hostile.sqlite", (_SET.format(f'"{column}"'), (value,)), *moved)
     if column != "root":  # which `verify` compares with the operator
         with pytest.raises(TableError) as error:
