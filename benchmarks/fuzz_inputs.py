@@ -1,11 +1,12 @@
-"""Random and hostile texts for everything that is read: updates, operators, batch lines, claims, rows of tables.
+"""Random and hostile texts for everything that is read: updates in lines of batches, operators, claims, rows of tables,
+options of the command line.
 
     python -m benchmarks.fuzz_inputs [--count 1000000] [--jobs 2] [--seed 0] [--answers 2000] [--kind KIND]
 
 Each input is read or refused by an `rfactor.Error` of bounded length: no other exception, no file opened, no module
 imported, no code run (an audit hook watches), at most five seconds of CPU, results of bounded depth. `--answers` of the
-updates are also answered whole, with a timeout of 0.2 s. What fails is printed as a line that makes it again. Exits
-with 1 if anything failed.
+updates are also answered whole, with a timeout of 0.2 s: these take longer than all others. What fails is printed as a
+line that makes it again. Exits with 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rfactor.cli.check import batch_line
+import click
+
+from rfactor.cli.check import _functions, _names, _typed_names, batch_line
 from rfactor.cli.claims import read_claim
 from rfactor.cli.objects import constants_of, functions_of, meaning_of, read_object, type_of, types_of
 from rfactor.cli.operators import parse_operator
@@ -231,13 +234,37 @@ def read_row(rng: random.Random) -> Any:
     return (values, scope), read
 
 
+def read_options(rng: random.Random) -> Any:
+    """What `check` is given on the command line: --type, --types, --const, --function."""
+    names = [rng.choice(_NAMES) for _ in range(rng.randint(0, 3))]
+    texts = {
+        "types": ",".join(f"{name}={_type(rng)}" for name in names),
+        "const": ",".join(names),
+        "function": f"{rng.choice(_NAMES)}: {_type(rng)}, {_type(rng)} -> {_type(rng)}",
+    }
+    for key, written in texts.items():
+        if rng.random() < 0.4:
+            texts[key] = mutated(rng, written)
+    update, own = text(rng), _type(rng)
+
+    def read() -> Any:
+        case = {"type": own, "types": _typed_names(texts["types"]), "const": _names(texts["const"])}
+        case |= {"functions": _functions((texts["function"],))} if len(names) == 1 else {}
+        return parse_update(
+            update, type_of(case), types_of(case), constants_of(case), meaning_of(case), functions_of(case)
+        ).components
+
+    return (update, own, texts), read
+
+
 def answered(rng: random.Random) -> Any:
     line = as_line(rng, record(rng))
     return line, lambda: json.dumps(batch_line(line, 0.2)[0])
 
 
 KINDS: dict[str, Callable[[random.Random], Any]] = {
-    "update": read_update, "operator": read_operator, "claim": read_claims, "row": read_row, "answer": answered,
+    "update": read_update, "operator": read_operator, "claim": read_claims, "row": read_row, "options": read_options,
+    "answer": answered,
 }  # fmt: skip
 
 # How it is watched.
@@ -300,7 +327,7 @@ def attempt(kind: str, seed: str) -> tuple[str, str]:
     try:
         with watched(20.0 if answering else MOST_SECONDS, not answering):
             result = read()
-    except Error as error:
+    except (Error, click.UsageError) as error:
         said = str(error)
         return ("refused", "") if 0 < len(said) <= MOST_MESSAGE else ("FAILED", f"an error of {len(said)} characters")
     except (Exception, TooSlow) as error:
@@ -363,7 +390,7 @@ def main() -> int:
     for kind, found in counts.items():
         print(f"{kind:10}" + "".join(f"{found[word]:9} {word}" for word in ("read", "refused", "FAILED")))
     total = sum(found.total() for found in counts.values())
-    print(f"{total} inputs in {time.perf_counter() - began:.0f} s, {failed} failed")
+    print(f"seed {options.seed!r}: {total} inputs in {time.perf_counter() - began:.0f} s, {failed} failed")
     return 1 if failed else 0
 
 

@@ -61,5 +61,9 @@ class TargetError(Error, ValueError):
     """A machine to compile for that is none, or that no code is generated for."""
 
 
+class FileError(Error, OSError):
+    """A file cannot be written."""
+
+
 class TableError(Error):
     """A table file is damaged, foreign, or of another version."""

@@ -24,14 +24,13 @@ BELOW = {
 }
 """Folder to the folders it may import."""
 
-EVERYWHERE = {"errors", "forks", "kept", "__version__"}
+EVERYWHERE = {"errors", "files", "forks", "kept", "__version__"}
 """What everything may import."""
 
 LIBRARIES = {
     "z3": ["rfactor/prover/smt.py"],
     "llvmlite": ["rfactor/native/", "rfactor/compiler/codegen/", "rfactor/compiler/runtime/"],
     "sqlite3": ["rfactor/table/"],
-    "sqlite_utils": ["rfactor/table/"],
     "click": ["rfactor/cli/"],
     "rich": ["rfactor/cli/"],
     "skimage": ["rfactor/cli/"],

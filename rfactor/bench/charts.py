@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rfactor.files import write_whole
 
 if TYPE_CHECKING:
     from rfactor.bench.compare import Comparison
@@ -95,5 +98,8 @@ def _save(figure: Any, path: Path, top: float = 1.0) -> None:
 
     figure.tight_layout(rect=(0, 0, 1, top))
     with matplotlib.rc_context({"svg.hashsalt": "rfactor", "svg.fonttype": "none"}):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        drawn = BytesIO()
+        kind = path.suffix.removeprefix(".")
+        figure.savefig(drawn, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
     _pyplot().close(figure)
+    write_whole(path, drawn.getvalue())

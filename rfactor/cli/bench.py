@@ -12,6 +12,7 @@ import click
 from rfactor.bench.compare import AGAINST_HALIDE, AUTO, OURS, READING, SERIAL, Comparison, Row, compare
 from rfactor.bench.peers import PEERS
 from rfactor.bench.table1 import HARD, KEYS, SIZE
+from rfactor.files import write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,7 +98,7 @@ def bench(
     if as_json:
         click.echo(json.dumps(said))
     if out is not None:
-        out.write_text(json.dumps(said, indent=1) + "\n")
+        write_whole(out, json.dumps(said, indent=1) + "\n")
     if chart is not None:
         draw(chart)
     for one in wrong:

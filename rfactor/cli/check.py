@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rfactor.errors import Error
+from rfactor.cli.memory import MEMORY_OPTION
+from rfactor.errors import Error, excerpt
+from rfactor.files import write_whole
+from rfactor.prover.limits import MEMORY
 
 if TYPE_CHECKING:
     from rfactor.matcher.answer import Answer
@@ -32,6 +35,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 )
 @click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
 @click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
+@MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--operator", is_flag=True, help="UPDATE is a binary operator over x and y: ask of it as it stands.")
 @click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
@@ -49,6 +53,7 @@ def check(
     function: tuple[str, ...],
     semantics: str,
     timeout: float,
+    memory: int,
     as_json: bool,
     operator: bool,
     batch: str | None,
@@ -74,6 +79,10 @@ def check(
         raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
     if timeout <= 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
+    if memory != MEMORY:
+        from rfactor.prover.smt import limit_memory
+
+        limit_memory(memory)
     if batch is not None:
         if update is not None or operator or claim is not None:
             raise click.UsageError("--batch takes no update, --operator or --claim beside it")
@@ -135,10 +144,7 @@ def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | N
     if svg is not None:
         from rfactor.matcher.drawing import draw
 
-        try:
-            Path(svg).write_text(draw(answer), encoding="utf-8")
-        except OSError as error:
-            raise Error(f"cannot write {svg}: {error.strerror}") from None
+        write_whole(svg, draw(answer))
     if as_json:
         click.echo(json.dumps(report.to_json(answer, update), ensure_ascii=False))
     else:
@@ -152,7 +158,7 @@ def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if not name.isidentifier():
-            raise click.UsageError(f"--const: {name!r} is not a name")
+            raise click.UsageError(f"--const: {excerpt(name)!r} is not a name")
     return names
 
 
@@ -163,7 +169,7 @@ def _typed_names(text: str) -> dict[str, str]:
             continue
         name, equals, type_ = (piece.strip() for piece in part.partition("="))
         if not equals or not name.isidentifier():
-            raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {part!r}")
+            raise click.UsageError(f"--types takes NAME=TYPE, separated by commas, not {excerpt(part)!r}")
         result[name] = type_
     return result
 
@@ -174,7 +180,7 @@ def _functions(texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         name, colon, signature = (piece.strip() for piece in text.partition(":"))
         if not colon or not name.isidentifier():
-            raise click.UsageError(f'--function takes "h: i32, i32 -> f32", not {text!r}')
+            raise click.UsageError(f'--function takes "h: i32, i32 -> f32", not {excerpt(text)!r}')
         result[name] = signature
     return result
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 
 import click
 
+from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.cli.progress import progress_shown
+from rfactor.cli.stops import stopping
 from rfactor.ir.types import BY_NAME, SCALARS
 
 
@@ -61,6 +64,7 @@ def _listed(*allowed: str) -> object:
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the sample points.")
 @click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write the log of all workers here.")
+@MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the meta data of the finished table as JSON.")
 def generate(
     out: Path,
@@ -74,6 +78,7 @@ def generate(
     scheduler: str | None,
     seed: int,
     log: Path | None,
+    memory: int,
     as_json: bool,
 ) -> None:
     """Make a table of elementary associative operators, each proved.
@@ -86,16 +91,15 @@ def generate(
     from rfactor.enumerate.backend import backend
     from rfactor.enumerate.run import Parameters
     from rfactor.enumerate.run import generate as run
+    from rfactor.prover.smt import limit_memory
 
     parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)
     _log_to(log)
     began = time.perf_counter()
-    with progress_shown() as progress:
-        chosen = backend(where, jobs, scheduler)
-        try:
+    with stopping(f"what is finished is kept in {out}: the same command with --resume goes on"):
+        limit_memory(memory)
+        with progress_shown() as progress, closing(backend(where, jobs, scheduler, memory)) as chosen:
             meta = run(out, parameters, chosen, resume=resume, progress=progress)
-        finally:
-            chosen.close()
     if as_json:
         click.echo(json.dumps(meta, sort_keys=True))
         return

@@ -74,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RecursionError:
         click.echo("rfactor: an expression is nested too deep", err=True)
         sys.exit(3)
+    except MemoryError:
+        click.echo("rfactor: out of memory", err=True)
+        sys.exit(3)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.errors import Error
 
 if TYPE_CHECKING:
@@ -163,7 +164,9 @@ def export(file: Path | None, as_json: bool) -> None:
 
 @table.command()
 @_FILE
-@click.option("--exhaustive", is_flag=True, help="Also try all values of rows of one component of 8 bits.")
+@click.option(
+    "--exhaustive", is_flag=True, help="Try all values instead: rows of one component of 8 bits, and of bool."
+)
 @click.option("--row", "rows", type=int, multiple=True, help="Only the row with this id; may be repeated.")
 @click.option("--type", "only", default="", metavar="TYPE", help="Only at this type, e.g. i8.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N rows, the same ones each time.")
@@ -173,6 +176,7 @@ def export(file: Path | None, as_json: bool) -> None:
     "--emit-smt2", "folder", type=click.Path(path_type=Path), help="Write the claims as SMT-LIB here instead."
 )
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+@MEMORY_OPTION
 @_JSON
 def verify(
     file: Path | None,
@@ -184,6 +188,7 @@ def verify(
     seconds: float,
     folder: Path | None,
     jobs: int,
+    memory: int,
     as_json: bool,
 ) -> int:
     """Prove every row again, at every type. Exits with 1 if a claim is refuted, with 3 if one stays open."""
@@ -192,7 +197,9 @@ def verify(
     from rfactor.enumerate.backend import Serial, Workers
     from rfactor.enumerate.verify import emit, sampled
     from rfactor.enumerate.verify import verify as run
+    from rfactor.prover.smt import limit_memory
 
+    limit_memory(memory)
     counts = {"proved": 0, "refuted": 0, "unknown": 0}
     bad: list[dict[str, Any]] = []
     if only:
@@ -204,7 +211,7 @@ def verify(
         written = emit(source, folder, rows, only)
         click.echo(f"{written} obligations in {folder}")
         return 0
-    backend = Serial() if jobs == 1 or 0 < len(rows) < 64 else Workers(jobs)
+    backend = Serial() if jobs == 1 or 0 < len(rows) < 64 else Workers(jobs, memory)
     try:
         with progress_shown() as progress:
             asked = {"solver": solver, "seconds": seconds, "only": only, "backend": backend}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
@@ -17,6 +16,7 @@ from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
+from rfactor.files import write_whole
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline
 from rfactor.ir.nest_html import page
 from rfactor.ir.nest_printer import show_nest, show_pipeline
@@ -45,7 +45,7 @@ def compile_to(
     made = Made(outputs, given, fn_name, target)
     contents = [(name, made.content(kind)) for kind, name in files.items()]
     for name, content in contents:
-        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        write_whole(name, content)
 
 
 class Made:

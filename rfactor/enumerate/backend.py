@@ -11,9 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rfactor.errors import Error
+from rfactor.prover.limits import MEMORY
 
 LOG = logging.getLogger("rfactor.enumerate")
 
@@ -42,9 +45,29 @@ class Serial:
         return
 
 
-def _begin_worker() -> None:
+_SIGNALS = {signal.SIGINT, signal.SIGTERM}
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """What is forked inside has signals wait until it is ready for them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+def _begin_worker(megabytes: int) -> None:
     # Ctrl-C is for the process that writes; it ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    _bound_memory(megabytes)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -56,23 +79,42 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
+def _bound_memory(megabytes: int) -> None:
+    """Bounds the memory of this process to what it has and three times so much.
+
+    The solver stops by itself before; what does not, or is no solver, fails here and not on another's account.
+    """
+    try:
+        import resource
+
+        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        bound = has + 3 * megabytes * 1_000_000
+        resource.setrlimit(resource.RLIMIT_AS, (bound if most < 0 else min(bound, most), most))
+    except (ImportError, OSError, ValueError):  # not on this system
+        return
+
+
 class Workers:
     """Worker processes; their log records come to this process's handlers.
 
-    The tasks of a worker that dies are run again. Raises `Error` where workers die again and again.
+    The tasks of a worker that dies are run again. Raises `Error` where workers die again and again, or run out of
+    memory: each may take three times as many `megabytes` as the solver may.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, megabytes: int = MEMORY) -> None:
         from multiprocessing_logging import install_mp_handler
 
         install_mp_handler(logging.getLogger("rfactor"))
-        self._jobs = jobs
+        self._jobs, self._megabytes = jobs, megabytes
         self._pool = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("fork" if "fork" in methods else None)
-        return ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_begin_worker)
+        return ProcessPoolExecutor(
+            self._jobs, mp_context=context, initializer=_begin_worker, initargs=(self._megabytes,)
+        )
 
     def run(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         missing = dict(zip(range(len(tasks)), tasks, strict=True))
@@ -83,6 +125,10 @@ class Workers:
                     del missing[index]
                     losses = 0
                     yield index, result
+            except MemoryError:
+                raise Error(
+                    "a worker process ran out of memory; what is finished is kept: go on with --resume, more --memory"
+                ) from None
             except BrokenProcessPool:
                 losses += 1
                 if losses > _LOSSES:
@@ -100,7 +146,8 @@ class Workers:
         running: dict[Future[Result], int] = {}
         while True:
             for index, task in itertools.islice(waiting, 2 * self._jobs - len(running)):
-                running[self._pool.submit(function, task)] = index
+                with _deaf():  # the first one starts the workers
+                    running[self._pool.submit(function, task)] = index
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -140,10 +187,10 @@ class Dask:
         self._client.close()
 
 
-def backend(name: str, jobs: int, scheduler: str | None) -> Backend:
+def backend(name: str, jobs: int, scheduler: str | None, megabytes: int = MEMORY) -> Backend:
     """The backend called `local` or `dask`. Raises `Error` where it cannot be had."""
     if name == "dask":
         if not scheduler:
             raise Error("--backend dask needs --scheduler ADDRESS")
         return Dask(scheduler)
-    return Serial() if jobs <= 1 else Workers(jobs)
+    return Serial() if jobs <= 1 else Workers(jobs, megabytes)

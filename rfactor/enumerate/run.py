@@ -23,6 +23,7 @@ from rfactor.enumerate.points import Family
 from rfactor.enumerate.prove import Outcome, mirror_row, prove
 from rfactor.enumerate.spellings import MOST_LEAVES, spellings
 from rfactor.enumerate.units import Unit, needs_identity, search, units
+from rfactor.errors import TableError
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BY_NAME, SCALARS
 from rfactor.native.programs import WIDTH
@@ -81,7 +82,9 @@ def generate(
     """Makes the table at `path`; returns its `meta`. Raises `TableError` where the file does not allow it."""
     writer = Writer(path, parameters.as_dict(), resume=resume)
     try:
-        if not writer.is_complete:
+        if writer.is_complete:
+            writer.shrink()
+        else:
             _generate(writer, parameters, backend, progress)
         return writer.meta()
     finally:
@@ -167,11 +170,18 @@ def _finish(
         finished += 1
         progress(stage, finished, len(tasks))
         LOG.info("%s done (%d of %d)", name, finished, len(tasks))
-    return {name: json.loads(zlib.decompress(done[name])) for name, _ in tasks}
+    return {name: _unpack(writer, name, done[name]) for name, _ in tasks}
 
 
 def _pack(value: Any) -> bytes:
     return zlib.compress(json.dumps(value).encode(), 6)
+
+
+def _unpack(writer: Writer, name: str, result: bytes) -> Any:
+    try:
+        return json.loads(zlib.decompress(result))
+    except (zlib.error, ValueError, TypeError) as error:
+        raise TableError(f"{writer.path} is damaged: what the unit {name} gave does not read; begin again") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from rfactor.enumerate.backend import Backend, Serial
 from rfactor.enumerate.columns import wrong_columns
+from rfactor.enumerate.exhaust import exhausted, has_few_states
 from rfactor.enumerate.laws import Decision, as_reals, by_cases, equal, regrouped, sides
 from rfactor.enumerate.prove import open_components
 from rfactor.ir.evaluate import evaluate
@@ -20,7 +21,6 @@ from rfactor.ir.expr import Call, Const, Expr, Var, apply, select, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show
 from rfactor.ir.types import I64, Type
-from rfactor.native.exhaustion import failing_triple
 from rfactor.prover import sampling, solvers
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.infinity import Undefined, without_infinities
@@ -63,8 +63,8 @@ def verify(
 ) -> Iterator[Checked]:
     """Checks the rule `choice`, then every claim of every row (or of those with the given ids) at every type.
 
-    A mirror has the proofs of its row, with the operands exchanged. With `exhaustive`, rows of one component of 8 bits
-    are also tried on all values: associativity, but for choices, and the identity. With a `solver`, laws are decided by
+    A mirror has the proofs of its row, with the operands exchanged. With `exhaustive`, nothing is proved: the laws of
+    rows of one component of 8 bits, and of truth values, are tried on all values. With a `solver`, laws are decided by
     it alone, each within so many `seconds`. `only` is the one type at which rows are looked at, by name.
     """
     if solver is not None:
@@ -155,7 +155,10 @@ def check_rows(task: _Task) -> list[Checked]:
             if task.solver is not None:
                 checks += check_by(row, task.solver, task.seconds)
                 continue
-            checks += check_row(row, exhaustive=task.exhaustive)
+            if task.exhaustive:
+                checks += check_by_exhaustion(row) if has_few_states(row) else []
+                continue
+            checks += check_row(row)
             checks += [check_spelling(row, operator) for operator, _ in spellings.get(number, ())]
     return checks
 
@@ -177,7 +180,7 @@ def check_rule() -> Checked:
     return Checked(0, "*", f"rule {CHOICE}", "proved" if isinstance(verdict, Proven) else "unknown")
 
 
-def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
+def check_row(row: Row) -> list[Checked]:
     """Every claim of one row at its types."""
     op = Operator(row.components, row.types, row.meaning)
     x, y = map(op.operands, "xy")
@@ -194,8 +197,6 @@ def check_row(row: Row, *, exhaustive: bool = False) -> list[Checked]:
         found.append(_checked(row, "commutative", _patiently(op(x, y), op(y, x), row.meaning)))
     elif row.commutative is False:
         found.append(_never_commutes(row, op) if "rule" in row.column("proofs") else _witness(row, op))
-    if exhaustive and len(row.types) == 1 and row.types[0].bits <= 8 and row.meaning is Meaning.WRAP:
-        found += exhausted(row)
     return found
 
 
@@ -233,6 +234,15 @@ def check_by(row: Row, solver: solvers.Name, seconds: float) -> list[Checked]:
         answer, said = solvers.decide(obligation, solver, seconds)
         found.append(Checked(row.id, types, obligation.name, results.get(answer, "unknown"), said))
     return found
+
+
+def check_by_exhaustion(row: Row) -> list[Checked]:
+    """The laws of a row with few states, tried on all of them."""
+    types = ",".join(t.name for t in row.types)
+    return [
+        Checked(row.id, types, law, "proved" if failing is None else "refuted", failing or "exhaustive")
+        for law, failing in exhausted(row).items()
+    ]
 
 
 def check_spelling(row: Row, operator: str) -> Checked:
@@ -361,38 +371,3 @@ def _scalar(value: Any, type_: Type, meaning: Meaning) -> np.ndarray:
         result[0] = number
         return result
     return np.array([Const(type_, value).value], "bool" if type_.is_bool else f"{type_.code[0]}{type_.bits // 8}")
-
-
-def exhausted(row: Row) -> list[Checked]:
-    """A row of one component of at most 8 bits on all values: associativity, but for choices, and a left identity."""
-    (type_,) = row.types
-    (component,) = row.components
-    dtype = np.dtype("bool" if type_.is_bool else f"{type_.code[0]}1")
-    every = np.array([False, True]) if type_.is_bool else np.arange(256, dtype=np.uint8).view(dtype)
-    found = [] if is_choice(row.components) else [_exhausted_associativity(row, every)]
-    if row.identity is not None:
-        k, y = (part.ravel() for part in np.meshgrid(every, every, indexing="ij"))
-        e = np.broadcast_to(evaluate(row.identity[0], {"k": k}, row.meaning), k.shape)
-        wrong = np.broadcast_to(evaluate(component, {"x0": e, "y0": y, "k": k}, row.meaning), k.shape) != y
-        detail = str({"k": k[wrong][0].item(), "y0": y[wrong][0].item()}) if wrong.any() else "exhaustive"
-        found.append(Checked(row.id, type_.name, "left_identity", "refuted" if wrong.any() else "proved", detail))
-    return found
-
-
-def _exhausted_associativity(row: Row, every: np.ndarray) -> Checked:
-    (type_,), (component,) = row.types, row.components
-    x, y = (part.ravel() for part in np.meshgrid(every, every, indexing="ij"))
-    checked: set[bytes] = set()
-    for k in every if any(v.name == "k" for v in variables(component)) else every[:1]:
-        env = {"x0": x, "y0": y, "k": np.full(len(x), k)}
-        result = np.broadcast_to(evaluate(component, env, row.meaning), x.shape).reshape(len(every), len(every))
-        # A value is its own index: `every` is in the order of the bits.
-        table = np.ascontiguousarray(result).view(np.uint8)
-        if table.tobytes() in checked:
-            continue
-        checked.add(table.tobytes())
-        failing = failing_triple(table)
-        if failing is not None:
-            point = {name: every[i].item() for name, i in zip(("x0", "y0", "z0"), failing, strict=True)}
-            return Checked(row.id, type_.name, "associative", "refuted", str(point | {"k": k.item()}))
-    return Checked(row.id, type_.name, "associative", "proved", "exhaustive")

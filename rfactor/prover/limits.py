@@ -13,6 +13,11 @@ SETUP = 10_000
 SPLIT = 1_000
 """Resource units that are counted for a split into cases."""
 
+MEMORY = 4000
+"""Megabytes that the solver may take in a process; a query that would take more is unknown."""
+PATIENCE = 300.0
+"""Seconds after which a query that only resources bound is given up: the solver hangs."""
+
 
 @dataclass(slots=True, eq=False)
 class Purse:

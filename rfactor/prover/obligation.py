@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rfactor.errors import Error
+from rfactor.files import write_whole
 from rfactor.ir.expr import Const, Expr, apply, conjunction
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show
@@ -74,7 +75,7 @@ def write_smtlib(obligations: Sequence[Obligation], folder: Path, about: Sequenc
                 text = smtlib(obligation, about)
             except Error as error:
                 text = "".join(f"; {line}\n" for line in (*about, f"obligation: {obligation.name}", str(error)))
-            (folder / f"{prefix}{number:02d}-{obligation.name}.smt2").write_text(text, encoding="utf-8")
+            write_whole(folder / f"{prefix}{number:02d}-{obligation.name}.smt2", text)
     except OSError as error:
         raise Error(f"cannot write to {folder}: {error.strerror}") from None
     return len(obligations)

@@ -21,7 +21,7 @@ from rfactor.forks import GATE
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
-from rfactor.prover.limits import SETUP, Limits
+from rfactor.prover.limits import MEMORY, PATIENCE, SETUP, Limits
 from rfactor.prover.sums import Sum, plus
 
 
@@ -48,6 +48,17 @@ Outcome = Sat | Unsat | GaveUp
 
 _PLAIN, _PLAIN_INTEGERS = 30_000, 500_000
 """Resource units for the plain solver where another is asked after it: of anything, of unbounded integers."""
+
+
+def limit_memory(megabytes: int) -> None:
+    """Bound what Z3 takes in this process and its children: a query that would take more gives up.
+
+    It looks now and then, so that it may have taken half as much again.
+    """
+    z3.set_param("memory_high_watermark_mb", megabytes)
+
+
+limit_memory(MEMORY)
 
 
 class _NoTerm(Exception):
@@ -85,7 +96,8 @@ def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear:
     except _NoTerm as error:
         return GaveUp(str(error))
     except z3.Z3Exception as error:
-        return GaveUp(f"the solver failed: {error}")
+        said = error.value.decode() if isinstance(error.value, bytes) else str(error)
+        return GaveUp(f"the solver failed: {said}")
     if answer == z3.unsat:
         return Unsat()
     if answer == z3.sat:
@@ -120,8 +132,7 @@ def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int
     # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it.
     solver.set("ctrl_c", False)
     seconds = limits.remaining()
-    if seconds is not None:
-        solver.set("timeout", max(1, int(seconds * 1000)))
+    solver.set("timeout", max(1, int(1000 * (PATIENCE if seconds is None else seconds))))
     for condition in conditions:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, condition.ast)
     return solver.check()

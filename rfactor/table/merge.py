@@ -50,8 +50,8 @@ def merge(path: Path, tables: Sequence[Table]) -> dict[str, Any]:
         covered |= own
     rows.sort(key=simplest_first)
     made = [table.meta["parameters"] for table in tables]
-    writer = Writer(path, {"merged": [p for parameters in made for p in parameters.get("merged", [parameters])]},
-                    resume=False)  # fmt: skip
+    parameters = {"merged": [p for one in made for p in one.get("merged", [one])]}
+    writer = Writer(path, parameters, resume=False)
     try:
         writer.complete(
             [row for row in rows if not row["choice"]],
@@ -61,6 +61,9 @@ def merge(path: Path, tables: Sequence[Table]) -> dict[str, Any]:
             {"counts": counts, "versions": tables[0].meta["versions"], "seconds": seconds},
         )
         return writer.meta()
+    except BaseException:
+        writer.abandon()
+        raise
     finally:
         writer.close()
 

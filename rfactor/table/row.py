@@ -114,7 +114,7 @@ class Row:
         stored = self.column(column)
         if stored is None and column != "operator":
             return None
-        parts = split_components(stored) if isinstance(stored, str) else []
+        parts = split_components(stored) if isinstance(stored, str) and len(stored) <= LONGEST else []
         if len(parts) != len(self.types):
             raise self._unreadable(f"its {column} is no text of {len(self.types)} components")
         return tuple(_end(part, type_, self.meaning) for part, type_ in zip(parts, self.types, strict=True))
@@ -140,6 +140,10 @@ class Row:
 
     def __repr__(self) -> str:
         return f"Row({self.id}, {', '.join(map(str, self.types))}: {self.column('operator')})"
+
+
+LONGEST = 10_000
+"""Characters of the longest text of a row that is read."""
 
 
 def split_components(text: str) -> list[str]:

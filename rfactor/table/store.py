@@ -332,6 +332,11 @@ class _refusing:
             raise TableError(f"{self.path} is damaged: {error}; generate it again") from error
 
 
+def journal_of(path: Path) -> Path:
+    """Where SQLite keeps what a transaction changes until it ends."""
+    return path.with_name(f"{path.name}-journal")
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise TableError(f"there is no table at {path}; `rfactor generate --out {path}` makes one")
@@ -339,7 +344,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         with path.open("rb") as file:
             header = file.read(100)
         size = path.stat().st_size
-        journal = path.with_name(f"{path.name}-journal")
+        journal = journal_of(path)
         unfinished = journal.exists() and journal.open("rb").read(8).strip(b"\0") != b""
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror}") from None

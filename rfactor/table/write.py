@@ -6,10 +6,9 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-
-import sqlite_utils
 
 from rfactor.errors import TableError
 from rfactor.table.rules import CHOICE, STATEMENTS
@@ -24,9 +23,11 @@ from rfactor.table.schema import (
     TABLES,
     VERSION,
 )
-from rfactor.table.store import digest_of, whole_digest
+from rfactor.table.store import digest_of, journal_of, whole_digest
 
 CHECKPOINTS = {"unit": str, "result": bytes}
+_WAIT = 3.0
+"""Seconds that a writer waits for one that is about to end."""
 
 
 class Writer:
@@ -40,64 +41,90 @@ class Writer:
         self.path = path
         if resume and not path.exists():
             raise TableError(f"there is nothing to resume at {path}")
-        if not resume and path.exists():
-            raise TableError(f"{path} exists; name another file, or --resume the run that made it")
-        connection = sqlite3.connect(path, isolation_level=None)
-        try:
-            if resume:
-                self._check(connection, parameters)
-            else:
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("BEGIN EXCLUSIVE")
-            connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            connection.close()
-            locked = "locked" in str(error)
-            raise TableError(
-                f"{path} is being written by another run" if locked else f"{path} is no table of operators: {error}"
-            ) from error
-        self.database = sqlite_utils.Database(connection)
-        for name, columns in TABLES.items():
-            self.database.table(name).create(columns, pk=_KEYS.get(name), if_not_exists=True)
-        self.database.table("checkpoints").create(CHECKPOINTS, pk="unit", if_not_exists=True)
-        self.set_meta("parameters", dict(parameters))
+        if not resume and _holds_something(path):
+            raise self._exists()
+        with _writing(path):
+            self._connection = sqlite3.connect(path, _WAIT, isolation_level=None)
+            try:
+                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                with self._all_or_nothing("EXCLUSIVE"):
+                    (names,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                    if names == 0:  # a new file, or one that a run was killed before it had begun
+                        self._begin(parameters)
+                    elif resume:
+                        self._check(parameters)
+                    else:
+                        raise self._exists()
+            except BaseException:
+                self._connection.close()
+                raise
 
-    def _check(self, connection: sqlite3.Connection, parameters: Mapping[str, Any]) -> None:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    def _exists(self) -> TableError:
+        return TableError(f"{self.path} exists; name another file, or --resume the run that made it")
+
+    def _begin(self, parameters: Mapping[str, Any]) -> None:
+        self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        for name, columns in {**TABLES, "checkpoints": CHECKPOINTS}.items():
+            listed = ", ".join(
+                f'"{column}" {_SQL[kind]}{" PRIMARY KEY" if column == _KEYS.get(name) else ""}'
+                for column, kind in columns.items()
+            )
+            self._connection.execute(f"CREATE TABLE {name} ({listed})")
+        self._set_meta({"parameters": dict(parameters)})
+
+    def _check(self, parameters: Mapping[str, Any]) -> None:
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION or version != VERSION:
             raise TableError(f"{self.path} is not a table of operators of version {VERSION}")
-        stored = connection.execute("SELECT value FROM meta WHERE key = 'parameters'").fetchone()
-        if stored is not None and json.loads(stored[0]) != json.loads(json.dumps(dict(parameters))):
-            differing = [
-                f"{key}: {json.loads(stored[0]).get(key)!r}, not {value!r}"
-                for key, value in json.loads(json.dumps(dict(parameters))).items()
-                if json.loads(stored[0]).get(key) != value
-            ]
+        stored = self.meta().get("parameters")
+        wanted = json.loads(json.dumps(dict(parameters)))
+        if stored != wanted:
+            held = stored if isinstance(stored, dict) else {}
+            differing = [f"{k}: {held.get(k)!r}, not {v!r}" for k, v in wanted.items() if held.get(k) != v]
             raise TableError(f"{self.path} was begun with other parameters ({'; '.join(differing)})")
 
-    def set_meta(self, key: str, value: Any) -> None:
-        self.database.table("meta").upsert({"key": key, "value": json.dumps(value, sort_keys=True)}, pk="key")
+    @contextmanager
+    def _all_or_nothing(self, kind: str = "") -> Iterator[None]:
+        """What is inside is one transaction."""
+        self._connection.execute(f"BEGIN {kind}")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # SQLite may have gone back by itself
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _set_meta(self, values: Mapping[str, Any]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            [(key, json.dumps(value, sort_keys=True)) for key, value in values.items()],
+        )
 
     def meta(self) -> dict[str, Any]:
         """The meta data written so far."""
-        return {
-            key: json.loads(value) for key, value in self.database.execute("SELECT key, value FROM meta").fetchall()
-        }
+        with _writing(self.path):
+            found = self._connection.execute("SELECT key, value FROM meta").fetchall()
+        try:
+            return {key: json.loads(value) for key, value in found}
+        except (ValueError, TypeError, RecursionError) as error:
+            raise TableError(f"{self.path} is damaged: {error}") from error
 
     @property
     def is_complete(self) -> bool:
-        return bool(self.database.execute("SELECT 1 FROM meta WHERE key = 'complete'").fetchone())
+        return bool(self.meta().get("complete"))
 
     def done(self) -> dict[str, bytes]:
         """The results of the units that are finished."""
-        return dict(self.database.execute("SELECT unit, result FROM checkpoints").fetchall())
+        with _writing(self.path):
+            return dict(self._connection.execute("SELECT unit, result FROM checkpoints").fetchall())
 
     def finish_unit(self, unit: str, result: bytes) -> None:
-        """Records a unit; it is on the disk when this returns."""
-        self.database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (unit, result))
+        """Records a unit; it is on the disk when this returns. Raises `TableError` where it cannot be."""
+        with _writing(self.path):
+            self._connection.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (unit, result))
 
     def complete(
         self,
@@ -111,11 +138,10 @@ class Writer:
 
         A spelling says by `class` and `types` which row it is of.
         """
-        connection = self.database.conn
-        connection.execute("BEGIN")
-        try:
+        connection = self._connection
+        with _writing(self.path), self._all_or_nothing():
             for name in ("operators", "proofs", "choices", "spellings", "rules", "undecided", "subtables"):
-                self.database.execute(f"DELETE FROM {name}")
+                connection.execute(f"DELETE FROM {name}")
             number = itertools.count(1)
             stored = [[next(number), *(row[name] for name in tuple(OPERATORS)[1:])] for row in rows]
             shelves = list(_subtables(stored))
@@ -157,26 +183,57 @@ class Writer:
                 },
                 "complete": True,
             }
-            for name, value in values.items():
-                connection.execute(
-                    "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, sort_keys=True))
-                )
+            self._set_meta(values)
             connection.execute("DROP TABLE checkpoints")
             connection.execute("CREATE INDEX subtable ON operators (types, root, semantics, leaves)")
             connection.execute("CREATE INDEX meaning ON operators (print)")
             connection.execute("CREATE INDEX chosen ON choices (subtable)")
             connection.execute("CREATE INDEX chosen_meaning ON choices (print)")
             connection.execute("CREATE INDEX shelf ON subtables (root, semantics)")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("VACUUM")
+        self.shrink()
+
+    def shrink(self) -> None:
+        """Give back the room that checkpoints took; where there is no room to do it in, the table is as good."""
+        (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
+        if free:
+            with suppress(sqlite3.OperationalError):
+                self._connection.execute("VACUUM")
+
+    def abandon(self) -> None:
+        """Take the file away: nobody goes on with it."""
+        self._connection.close()
+        for name in (self.path, journal_of(self.path)):
+            name.unlink(missing_ok=True)
 
     def close(self) -> None:
-        self.database.conn.close()
+        self._connection.close()
 
 
+def _holds_something(path: Path) -> bool:
+    """Whether there is a file, not an empty one, or one in whose journal there may be something."""
+    return path.exists() and (path.stat().st_size > 0 or journal_of(path).exists())
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turns what SQLite says of a file that cannot be written into a `TableError`."""
+    again = "the same command goes on from what is kept, with --resume, when it can be"
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        reason = {
+            sqlite3.SQLITE_BUSY: "is being written by another run",
+            sqlite3.SQLITE_FULL: f"cannot be written: the disk is full; {again}",
+            sqlite3.SQLITE_IOERR: f"cannot be written: {error} (is the disk full?); {again}",
+            sqlite3.SQLITE_READONLY: "may not be written",
+            sqlite3.SQLITE_PERM: "may not be written",
+            sqlite3.SQLITE_CANTOPEN: "cannot be written: its folder is not there, or nothing may be written into it",
+        }.get(code, f"is no table of operators, or damaged: {error}")
+        raise TableError(f"{path} {reason}") from error
+
+
+_SQL: dict[type, str] = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
 _KEYS = {"operators": "id", "proofs": "id", "choices": "id", "spellings": "id", "subtables": "id", "meta": "key"}
 
 

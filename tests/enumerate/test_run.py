@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,10 +18,14 @@ from click.testing import CliRunner
 from rfactor.cli.generate import generate as command
 from rfactor.cli.table import table as table_command
 from rfactor.enumerate.backend import Serial, Workers, backend
+from rfactor.enumerate.exhaust import exhausted
 from rfactor.enumerate.run import Parameters, generate
 from rfactor.enumerate.verify import verify
 from rfactor.errors import Error, TableError
+from rfactor.ir.types import BOOL, U8
 from rfactor.table.export import difference, exported, statistics
+from rfactor.table.row import Row
+from rfactor.table.schema import OPERATORS
 from rfactor.table.store import open_table
 
 SMALL = Parameters(("u8", "i8"), (3, 4), (1, 2), ("wrap",), 0)
@@ -102,10 +107,41 @@ def test_every_claim_of_a_fresh_table_is_proved_again(small: Path):
 
 def test_exhaustion_agrees_with_the_proofs(small: Path):
     table = open_table(small)
-    rows = [values[0] for values in table.stored() if "k" not in values[5] and values[2] == 1][:3]
-    checks = list(verify(table, exhaustive=True, rows=rows))
-    assert sum(check.detail == "exhaustive" for check in checks) >= 3
+    few = [values[0] for values in table.stored() if "k" not in values[5] and values[2] == 1][:8]
+    with_k = [values[0] for values in table.stored() if "k" in values[5]][:2]
+    checks = list(verify(table, exhaustive=True, rows=[*few, *with_k]))
+    assert {check.detail for check in checks if check.row} == {"exhaustive"}
+    assert {check.row for check in checks} == {0, *few, *with_k}
+    laws = {"associative", "left_identity", "right_identity", "commutative", "not_commutative"}
+    assert laws <= {check.claim for check in checks}
     assert {check.result for check in checks} == {"proved"}
+
+
+def test_pairs_of_truth_values_are_exhausted_too():
+    table = open_table()
+    shelf = next(s for s in table.subtables() if s["types"] == "bool,bool")
+    rows = table.subtable((BOOL, BOOL), shelf["root"], leaves=shelf["leaves"])
+    for row in rows[:20]:
+        assert set(exhausted(row).values()) == {None}
+        changed = Row(["not x0, y1" if name == "operator" else row.column(name) for name in OPERATORS], row.types)
+        assert set(exhausted(changed).values()) != {None}
+
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        ({"operator": "x0 - y0"}, "associative"),
+        ({"identity": "7"}, "left_identity"),
+        ({"commutative": 0}, "not_commutative"),
+        ({"operator": "x0", "identity_kind": "none", "identity": None}, "commutative"),
+        ({"operator": "max(x0 - k, 0) + max(y0 - k, 0)"}, "left_identity"),
+    ],
+)
+def test_exhaustion_refutes_what_a_row_says_falsely(small: Path, change: dict[str, Any], law: str):
+    row = next(row for row in open_table(small).rows((U8,)) if row.column("operator") == "x0 + y0")
+    assert set(exhausted(row).values()) == {None}
+    changed = Row([change.get(name, row.column(name)) for name in OPERATORS], (U8,))
+    assert exhausted(changed)[law] is not None
 
 
 def test_rows_are_simplest_first_and_counted(small: Path):

@@ -12,6 +12,7 @@ import pytest
 
 from rfactor.cli.check import batch_line
 from rfactor.cli.claims import check_claim
+from rfactor.cli.main import main
 from rfactor.cli.operators import parse_operator
 from rfactor.errors import Error, ParseError
 from rfactor.ir.parser import parse_update
@@ -21,7 +22,8 @@ _SHARE = """
 import sys
 from benchmarks import fuzz_inputs
 fuzz_inputs.prepare()
-for kind, count in (("update", 2500), ("operator", 2500), ("claim", 2500), ("row", 2500), ("answer", 60)):
+reads = [(kind, 2300) for kind in ("update", "operator", "claim", "row", "options")]
+for kind, count in (*reads, ("answer", 60)):
     counts, failures = fuzz_inputs.run(kind, "ci", count)
     print(kind, dict(counts), failures[:3])
     if failures or not counts["read"] or (kind not in ("row", "answer") and not counts["refused"]):
@@ -93,6 +95,14 @@ def test_a_proof_that_is_nested_too_deep_is_unknown():
     assert decide(text, timeout=2.0).verdict == "unknown"
 
 
+@pytest.mark.parametrize("option", ["--types", "--const", "--function", "--type"])
+def test_an_endless_option_is_quoted_by_its_beginning(option: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", "x + a", option, "0" * 20_000])
+    assert stopped.value.code == 2
+    assert len(capsys.readouterr().err) < 1500
+
+
 def test_an_endless_text_is_quoted_by_its_beginning():
     with pytest.raises(ParseError) as refused:
         parse_update("x + " + "unknown." * 5000)
@@ -119,8 +129,8 @@ def test_powers_of_unbounded_integers_end_in_time():
 
 
 def test_the_fuzz_command_counts():
-    arguments = ["-m", "benchmarks.fuzz_inputs", "--count", "400", "--answers", "0", "--jobs", "1", "--seed", "c"]
+    arguments = ["-m", "benchmarks.fuzz_inputs", "--count", "500", "--answers", "0", "--jobs", "1", "--seed", "c"]
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=root)
     assert done.returncode == 0, done.stdout
-    assert "400 inputs" in done.stdout
+    assert "seed 'c': 500 inputs" in done.stdout

@@ -34,6 +34,24 @@ def rows(table: Table) -> list[Any]:
     return [(row.components, row.identity, row.proofs) for row in found]
 
 
+COMMANDS = [
+    ["table", "stats", "TABLE"],
+    ["table", "show", "1", "TABLE"],
+    ["table", "find", "x + y", "TABLE", "--type", "u8"],
+    ["table", "export", "TABLE"],
+    ["table", "diff", "TABLE", "TABLE"],
+    ["table", "merge", "TABLE", "--out", "/dev/null/none"],
+]
+"""What reads a table, besides `verify`."""
+
+
+def ended(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """The exit code of a command, and what it said on stderr."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return int(stopped.value.code or 0), capsys.readouterr().err
+
+
 def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the library and the command say of the file."""
     with pytest.raises(TableError) as error:
@@ -65,6 +83,21 @@ def test_files_cut_short_at_every_kind_of_place(small: Path, tmp_path: Path, cap
             refused(path, capsys)
 
 
+def test_files_cut_short_at_random_are_refused_by_every_command(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    rng, whole = random.Random(0), small.read_bytes()
+    path = tmp_path / "short.sqlite"
+    for number in range(50):
+        path.write_bytes(whole[: rng.randrange(len(whole))])
+        with pytest.raises(TableError):
+            open_table(path)
+        command = [*COMMANDS, ["table", "verify", "TABLE"]][number % (len(COMMANDS) + 1)]
+        code, said = ended([str(path) if word == "TABLE" else word for word in command], capsys)
+        assert (code, len(said.strip().splitlines())) == (2, 1), said
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_bytes_changed_at_random_are_refused_or_make_no_difference(small: Path, tmp_path: Path):
     rng = random.Random(0)
     whole, original = small.read_bytes(), everything(small)
@@ -90,6 +123,16 @@ def test_bytes_changed_at_random_are_refused_or_make_no_difference(small: Path, 
         ("operator", "-" * 399 + "x0 + y0"),
         ("operator", "__import__('os').system('true')"),
         ("operator", "x0 + z0"),
+        ("operator", "x0 + y0\0"),
+        ("operator", "x0 + y0; DROP TABLE operators"),
+        ("operator", "(" * 100_000 + "x0 + y0" + ")" * 100_000),
+        ("operator", "x0 + " * 2_000_000 + "y0"),
+        ("operator", "x0 + y0 + " + "9" * 5000),
+        ("operator", "x0 + y0 + x0**10**10"),
+        ("identity", "'; DROP TABLE meta; --"),
+        ("root", "'; DROP TABLE meta; --"),
+        ("types", "u8'; DROP TABLE meta; --"),
+        ("types", "u8\0"),
         ("operator", "x0 < y0"),
         ("operator", "x0, y0"),
         ("operator", b"x0 + y0"),
@@ -108,19 +151,30 @@ def test_bytes_changed_at_random_are_refused_or_make_no_difference(small: Path, 
         ("print", 1.5),
     ],
 )
-def test_hostile_rows_are_refused_though_their_digests_fit(small: Path, tmp_path: Path, column: str, value: Any):
+def test_hostile_rows_are_refused_though_their_digests_fit(
+    small: Path, tmp_path: Path, column: str, value: Any, capsys: pytest.CaptureFixture[str]
+):
     shelf = (
         "INSERT INTO subtables SELECT max(s.id) + 1, o.types, o.root, o.semantics, o.leaves, 1, '' FROM subtables s, "
         "operators o WHERE o.id = (SELECT max(id) FROM operators WHERE root = '+' AND components = 1)"
     )
-    moved = [(shelf, ())] if column in ("leaves", "types", "semantics") else []
+    moved: list[tuple[str, tuple[Any, ...]]] = []
+    if column in ("leaves", "types", "semantics"):
+        moved = [(shelf, ())]
+    elif column == "root":
+        moved = [(shelf.replace("o.root", "?", 1), (value,))]
     path = altered(small, tmp_path / "hostile.sqlite", (_SET.format(f'"{column}"'), (value,)), *moved)
-    with pytest.raises(TableError) as error:
-        everything(path)
-    assert len(str(error.value)) < 1500
-    with pytest.raises(SystemExit) as stopped:
-        main(["table", "verify", str(path), "--jobs", "1"])
-    assert stopped.value.code in (1, 2)
+    if column != "root":  # which `verify` compares with the operator
+        with pytest.raises(TableError) as error:
+            everything(path)
+        assert len(str(error.value)) < 1500
+    code, said = ended(["table", "verify", str(path), "--jobs", "1"], capsys)
+    assert code in (1, 2)
+    assert len(said) < 3000
+    for command in COMMANDS:
+        code, said = ended([str(path) if word == "TABLE" else word for word in command], capsys)
+        assert code in (0, 1, 2, 3)
+        assert code < 2 or len(said.strip().splitlines()) == 1, said
 
 
 @pytest.mark.parametrize("claims", ["{", "5", "[5]", '[{"claim": 5}]', "[" * 5000])
