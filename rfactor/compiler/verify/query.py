@@ -67,6 +67,8 @@ class _Walk:
         self.specs: list[Spec] = []
         self.asserted: list[Expr] = []
         self.epoch = 0
+        self.checked = False
+        """Whether the checks on entry have been met."""
         self.leaves: dict[tuple[str, int], list[Leaf]] = {}
         self.stores: dict[str, list[tuple[Provide, Scope]]] = {}
         self.fitting: dict[Expr, list[tuple[Around, ...]]] = {}
@@ -135,6 +137,7 @@ class _Walk:
     def _assert(self, stmt: Assert, scope: Scope) -> None:
         if any(isinstance(one.stmt, If | For) for one in scope.path):
             return
+        self.checked = True
         for condition in conjuncts(stmt.condition):
             try:
                 self._checked(condition, scope, ())
@@ -162,7 +165,7 @@ class _Walk:
 
     def _let(self, stmt: Let, scope: Scope) -> None:
         value = self._read(stmt.value, scope)
-        self._fits(stmt.value, scope, stmt.name)
+        self._fits(stmt.value, scope, stmt.name, None if self.checked else len(self.meanings.values))
         named = value if isinstance(value, Const | Var) else self.meanings.defined(stmt.name, value)
         self.meanings.coordinate(named)
         path = (*scope.path, Around(stmt))
@@ -328,7 +331,7 @@ class _Walk:
                 except KeyError:
                     self.specs.append(scope.spec(here, problem=f"{call.name} is not computed around this place"))
 
-    def _fits(self, expr: Expr, scope: Scope, shown: str) -> None:
+    def _fits(self, expr: Expr, scope: Scope, shown: str, defined: int | None = None) -> None:
         """i32 holds the coordinates in an expression: every sum that something else is made of."""
         for part in sums(expr):
             term = self._read(part, scope)
@@ -342,7 +345,8 @@ class _Walk:
             text = str(part) if part == expr else f"{part} in {shown}"
             place = Place("range", "", scope.stage, text, "", scope.loops)
             goal = all_of(between(int(I32.min), term, int(I32.max)))
-            self.specs.append(scope.spec(place, Step(goal, decisive=False)))
+            spec = scope.spec(place, Step(goal, decisive=False))
+            self.specs.append(replace(spec, defined=defined))
 
     def values(self) -> None:
         """What is stored of functions is in the ranges that were relied on; that of others may be relied on for it."""
