@@ -30,6 +30,7 @@ from rfactor.compiler.verify.cover import Leaf, covering
 from rfactor.compiler.verify.history import Boxes
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
+    TRUE,
     Meanings,
     Opaque,
     Reading,
@@ -154,13 +155,14 @@ class _Walk:
             self._checked(second, scope, (*given, holds if condition.op == "and" else negation(holds)))
             return
         place = Place("range", "", "checks on entry", "", "", ())
-        for part in sums(condition):
+        for part, when in sums(condition):
             term = self._read(part, scope)
             span = self.meanings.span(term)
             if isinstance(term, Var) or (span is not None and span[0] >= I32.min and span[1] <= I32.max):
                 continue
             goal = all_of(between(int(I32.min), term, int(I32.max)))
-            spec = scope.spec(replace(place, access=str(part)), Step(goal, given, decisive=False))
+            step = Step(goal, (*given, *self._when(when, scope)), decisive=False)
+            spec = scope.spec(replace(place, access=str(part)), step)
             self.specs.append(replace(spec, before=len(self.asserted)))
 
     def _let(self, stmt: Let, scope: Scope) -> None:
@@ -333,7 +335,7 @@ class _Walk:
 
     def _fits(self, expr: Expr, scope: Scope, shown: str, defined: int | None = None) -> None:
         """i32 holds the coordinates in an expression: every sum that something else is made of."""
-        for part in sums(expr):
+        for part, when in sums(expr):
             term = self._read(part, scope)
             span = self.meanings.span(term)
             if isinstance(term, Var) or (span is not None and span[0] >= I32.min and span[1] <= I32.max):
@@ -341,12 +343,17 @@ class _Walk:
             known = self.fitting.setdefault(term, [])
             if any(scope.path[: len(path)] == path for path in known):
                 continue
-            known.append(scope.path)
+            if when == TRUE:
+                known.append(scope.path)
             text = str(part) if part == expr else f"{part} in {shown}"
             place = Place("range", "", scope.stage, text, "", scope.loops)
             goal = all_of(between(int(I32.min), term, int(I32.max)))
-            spec = scope.spec(place, Step(goal, decisive=False))
+            spec = scope.spec(place, Step(goal, self._when(when, scope), decisive=False))
             self.specs.append(replace(spec, defined=defined))
+
+    def _when(self, condition: Expr, scope: Scope) -> tuple[Expr, ...]:
+        """The condition under which a coordinate matters; none where it always does."""
+        return () if condition == TRUE else (self._read(condition, scope),)
 
     def values(self) -> None:
         """What is stored of functions is in the ranges that were relied on; that of others may be relied on for it."""
@@ -378,17 +385,37 @@ class _Walk:
         return self.readings[key][1]
 
 
-def sums(expr: Expr) -> Iterator[Expr]:
-    """The coordinates in an expression that something other than a sum is made of, and itself if it is one."""
+def sums(expr: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The coordinates in an expression that something other than a sum is made of, and itself if it is one; each with
+    the condition under which it decides anything: of the arms of a choice, one does."""
+    nodes = [*walk(expr)]
     data: dict[Expr, bool] = {}
     wanted: dict[Expr, None] = {}
-    for node in walk(expr):
+    for node in nodes:
         data[node] = (isinstance(node, Call) and node.kind != "intrinsic") or any(data[c] for c in node.children)
         joins = isinstance(node, Op) and node.type == I32 and not data[node] and _is_sum(node)
         if not joins:
             wanted.update((child, None) for child in node.children)
     wanted[expr] = None
-    return (one for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
+    uses: dict[Expr, Expr] = {expr: TRUE}
+    for node in reversed(nodes):  # what uses a node comes before it
+        for child, when in _uses(node):
+            here = all_of((uses[node], when))
+            known = uses.get(child, here)
+            uses[child] = known if known == here else TRUE if TRUE in (known, here) else any_of((known, here))
+    return ((one, uses[one]) for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
+
+
+def _uses(node: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """The operands, each with the condition under which it matters."""
+    if isinstance(node, Op) and node.op == "select":
+        condition, true, false = node.args
+        yield from ((condition, TRUE), (true, condition), (false, negation(condition)))
+    elif isinstance(node, Op) and node.op in ("and", "or"):
+        first, second = node.args
+        yield from ((first, TRUE), (second, first if node.op == "and" else negation(first)))
+    else:
+        yield from ((child, TRUE) for child in node.children)
 
 
 def _is_sum(node: Op) -> bool:
