@@ -1,4 +1,4 @@
-"""`rfactor verify`: are the bounds that were chosen for the pipelines of a program right, whatever their sizes and data?"""
+"""`rfactor verify`: are the bounds that were chosen for the pipelines of a program right?"""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _SHOWN = 20
 def verify(program: str, timeout: float, as_json: bool) -> int:
     """Prove the bounds of the pipelines in a program: every access, computed box, fold, loop and coordinate.
 
-    This RUNS the program, with all that it does, as `python FILE.py` would; what it prints goes to standard error. Every
-    pipeline that it realizes is verified, for all sizes, parameters and data. With a NAME the program is imported
-    instead, and verified is what has that name in it: a Func, a Pipeline, a list of Funcs, or a function without
-    arguments that returns one of these, perhaps as the first of a tuple.
+    This RUNS the program, with all that it does, as `python FILE.py` would; what it prints goes to standard error.
+    Every pipeline that it realizes is verified, for all sizes, parameters and data. With a NAME the program is run as
+    if it were imported, and verified is what has that name in it: a Func, a Pipeline, a list of Funcs, or a function
+    without arguments that returns one of these, perhaps as the first of a tuple.
 
     \b
     Examples:

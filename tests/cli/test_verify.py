@@ -1,4 +1,4 @@
-"""`rfactor verify`: a program is run, and its pipelines are proven, refuted or left open, each with a status of its own."""
+"""`rfactor verify`: a program is run, and its pipelines are proven, refuted or left open."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_unknown_and_refuted_have_codes_of_their_own(
 
     right = bounds._extent
     monkeypatch.setattr(bounds, "_extent", narrow)
-    code, out, _ = status(capsys, f"{program}:far")
+    code, out, _ = status(capsys, f"{program}:far", "--timeout", "0.2")
     assert (code, "refuted: " in out) == (1, True)
 
 

@@ -43,7 +43,8 @@ def test_equal_sums_have_one_form() -> None:
     forms = Forms()
     for one, other in [
         (plus(A, minus(integer(3), minus(A, B))), plus(integer(3), B)),
-        (div(plus(plus(times(integer(16), A), B), integer(35)), 16), plus(div(plus(B, integer(3)), 16), plus(A, integer(2)))),
+        (div(plus(plus(times(integer(16), A), B), integer(35)), 16),
+         plus(div(plus(B, integer(3)), 16), plus(A, integer(2)))),
         (least(plus(A, integer(3)), plus(B, integer(3))), plus(least(A, B), integer(3))),
         (Op(I64, "%", (A, integer(4))), minus(A, times(div(A, 4), integer(4)))),
         (at_most(plus(A, integer(1)), B), at_most(A, minus(B, integer(1)))),

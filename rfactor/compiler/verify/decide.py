@@ -131,9 +131,7 @@ class Decider:
         known, facts = self.query.meanings.closure(goal)
         return self._with(goal, facts, known, spec)
 
-    def _with(
-        self, goal: Sequence[Expr], facts: Sequence[Expr], known: frozenset[str], spec: Spec
-    ) -> tuple[Expr, ...]:
+    def _with(self, goal: Sequence[Expr], facts: Sequence[Expr], known: frozenset[str], spec: Spec) -> tuple[Expr, ...]:
         checks = [one for one in self._checks(spec) if names(one) <= known]
         return tuple(dict.fromkeys((*goal, *facts, *checks)))
 

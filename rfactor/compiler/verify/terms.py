@@ -348,7 +348,10 @@ class Meanings:
         facts = [fact for one in found for fact in self.facts.get(one.name, ())
                  if names(fact) <= known and not _on_floats(fact)]  # fmt: skip
         spans = ((one, self._spans.get(one)) for one in found)
-        return known, [*facts, *(end for one, span in spans if span is not None for end in between(span[0], one, span[1]))]
+        return known, [
+            *facts,
+            *(end for one, span in spans if span is not None for end in between(span[0], one, span[1])),
+        ]
 
     def closure(self, exprs: Iterable[Expr]) -> tuple[frozenset[str], list[Expr]]:
         """All variables that expressions depend on, and the facts of these."""
