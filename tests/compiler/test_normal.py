@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+from rfactor.compiler.verify.coordinates import sums
 from rfactor.compiler.verify.decide import alike
 from rfactor.compiler.verify.normal import Forms
-from rfactor.compiler.verify.terms import at_most, choice, evaluated, integer, minus, plus, times
-from rfactor.ir.expr import Expr, Op, Var
-from rfactor.ir.types import I64
+from rfactor.compiler.verify.terms import TRUE, at_most, choice, evaluated, integer, minus, plus, times
+from rfactor.ir.expr import Const, Expr, Op, Var
+from rfactor.ir.types import BOOL, I32, I64
 
 A, B, C = (Var(I64, name) for name in "abc")
 
@@ -58,3 +59,15 @@ def test_conditions_are_alike_where_names_alone_differ() -> None:
     assert alike(first) == alike((at_most(C, plus(A, integer(1))), at_most(A, C)))
     assert alike(first) != alike((at_most(C, plus(A, integer(1))), at_most(C, A)))
     assert alike(first) != alike((at_most(A, plus(B, integer(2))), at_most(B, A)))
+
+
+def test_a_coordinate_in_an_arm_matters_where_it_is_chosen() -> None:
+    n, x = Var(I32, "n"), Var(I32, "x")
+    two, three, none = (Const(I32, value) for value in (2, 3, 0))
+    dividend = Op(I32, "+", (x, two))
+    arm = Op(I32, "//", (dividend, three))
+    chosen = Op(BOOL, ">", (n, none))
+    found = dict(sums(Op(I32, "select", (chosen, arm, none))))
+    assert found[dividend] == found[arm] == chosen
+    both = dict(sums(Op(I32, "max", (Op(I32, "select", (chosen, arm, none)), arm))))
+    assert both[arm] == both[dividend] == TRUE

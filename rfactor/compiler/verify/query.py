@@ -26,6 +26,7 @@ from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.coordinates import sums
 from rfactor.compiler.verify.cover import Leaf, covering
 from rfactor.compiler.verify.history import Boxes
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
@@ -383,44 +384,6 @@ class _Walk:
         if key not in self.readings:
             self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, exact)
         return self.readings[key][1]
-
-
-def sums(expr: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """The coordinates in an expression that something other than a sum is made of, and itself if it is one; each with
-    the condition under which it decides anything: of the arms of a choice, one does."""
-    nodes = [*walk(expr)]
-    data: dict[Expr, bool] = {}
-    wanted: dict[Expr, None] = {}
-    for node in nodes:
-        data[node] = (isinstance(node, Call) and node.kind != "intrinsic") or any(data[c] for c in node.children)
-        joins = isinstance(node, Op) and node.type == I32 and not data[node] and _is_sum(node)
-        if not joins:
-            wanted.update((child, None) for child in node.children)
-    wanted[expr] = None
-    uses: dict[Expr, Expr] = {expr: TRUE}
-    for node in reversed(nodes):  # what uses a node comes before it
-        for child, when in _uses(node):
-            here = all_of((uses[node], when))
-            known = uses.get(child, here)
-            uses[child] = known if known == here else TRUE if TRUE in (known, here) else any_of((known, here))
-    return ((one, uses[one]) for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
-
-
-def _uses(node: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """The operands, each with the condition under which it matters."""
-    if isinstance(node, Op) and node.op == "select":
-        condition, true, false = node.args
-        yield from ((condition, TRUE), (true, condition), (false, negation(condition)))
-    elif isinstance(node, Op) and node.op in ("and", "or"):
-        first, second = node.args
-        yield from ((first, TRUE), (second, first if node.op == "and" else negation(first)))
-    else:
-        yield from ((child, TRUE) for child in node.children)
-
-
-def _is_sum(node: Op) -> bool:
-    constant = any(isinstance(arg, Const) for arg in node.args)
-    return node.op in ("+", "-", "neg") or (node.op == "*" and constant)
 
 
 def _provided(stmt: Stmt) -> frozenset[str]:
