@@ -339,8 +339,8 @@ class Meanings:
         seen = set(found)
         fresh = found
         for _ in range(distance):
-            facts = (fact for one in fresh for fact in self.facts.get(one.name, ()))
-            new = dict.fromkeys(one for fact in facts if not _on_floats(fact) for one in variables(fact))
+            defining = (fact for one in fresh for fact in self.facts.get(one.name, ()))
+            new = dict.fromkeys(one for fact in defining if not _on_floats(fact) for one in variables(fact))
             fresh = [one for one in new if one not in seen]
             seen.update(fresh)
             found = [*found, *fresh]
