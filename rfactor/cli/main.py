@@ -12,6 +12,7 @@ from rfactor import __version__
 
 COMMANDS = {
     "check": "Is there an associative operator behind an update? Prove it or show why not.",
+    "verify": "Are the bounds that were chosen for the pipelines of a program right? It runs the program.",
     "demo": "Reductions of a photograph, serial and factored, with their proofs.",
     "bench": "The paper's Tables 1 to 3 on this machine, beside Halide, C, NumPy and Numba; time against size.",
     "generate": "Make a table of elementary associative operators.",

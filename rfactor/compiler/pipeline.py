@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from operator import is_
@@ -155,6 +155,10 @@ _compiled: Kept[Hashable, Executable] = Kept(256)
 """Compiled pipelines that are kept for others of their structure, about 1 MB each."""
 
 
+told_of: list[Callable[[Algorithm, Schedule], None]] = []
+"""Who is told of every pipeline before it is compiled, or its code found."""
+
+
 def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
     found = prepared.executables.get(sparse)
     if found is None:
@@ -167,6 +171,8 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     """Compiled now, or for another pipeline of the same structure before."""
     from rfactor.compiler.codegen.module import compile_pipeline, renamed
 
+    for tell in told_of:
+        tell(algorithm, schedule)
     given = arguments(algorithm, sparse)
     told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told

@@ -63,3 +63,30 @@ def test_an_array_ends_within_i32() -> None:
     out.set_min([MOST - 7])
     with pytest.raises(BufferError, match="coordinates are i32"):
         f.realize(out)
+
+
+@pytest.mark.parametrize("least", [MOST - 7, MOST - 40])
+def test_a_quotient_near_the_end_of_i32_is_right_or_refused(least: int) -> None:
+    """Bounds have x//3 up to (least + extent + 2)//3 - 1, and that sum is greater than every x."""
+    f, third, same = hl.Func("f"), hl.Func("third"), hl.Func("same")
+    f[x] = x * 7 + 1
+    third[x], same[x] = f[x // 3], f[x]
+    f.compute_root()
+    parts = hl.Buffer(hl.Int(32), [6]), hl.Buffer(hl.Int(32), [4])
+    for part, low in zip(parts, (least, least // 3), strict=True):
+        part.set_min([low])
+    if least + 8 > MOST:
+        with pytest.raises(BufferError, match="beyond the range of i32"):
+            hl.Pipeline([third, same]).realize(parts)
+    else:
+        hl.Pipeline([third, same]).realize(parts)
+        wanted = (np.arange(least, least + 6) // 3 * 7 + 1).astype(np.int32)
+        np.testing.assert_array_equal(parts[0], wanted)
+
+
+def test_the_bounds_of_a_quotient_are_proven_beside_others() -> None:
+    f, third, same = hl.Func("f"), hl.Func("third"), hl.Func("same")
+    f[x] = x * 7 + 1
+    third[x], same[x] = f[x // 3], f[x]
+    f.compute_root()
+    assert hl.Pipeline([third, same]).verify().verdict == "proven"

@@ -1,6 +1,6 @@
 """What is dropped is given back: memory stays flat over many compilations, checks and runs.
 
-`python -m benchmarks.leaks compile 10000` measures the same for as long as is asked.
+`python -m benchmarks.leaks --compilations 10000` measures the same for as long as is asked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from benchmarks.leaks import buffered, objects
 from benchmarks.stress import resident
 from rfactor.compiler.pipeline import _compiled
 from rfactor.ir.meaning import Meaning
@@ -95,3 +96,19 @@ def test_runs_leave_nothing() -> None:
     f[x] = x * 2
     assert growth(lambda _: f.realize(out), 1000, 10_000) < 1
     assert growth(lambda _: f.realize([4]), 1000, 3_000) < 1
+
+
+@pytest.mark.parametrize(("work", "times"), [(buffered, 40), (lambda k: f_of(k).function, 40)])
+def test_once_all_is_forgotten_nothing_is_left(work, times: int) -> None:
+    for number in range(times):
+        work(number)
+    before = objects()
+    for number in range(times, 2 * times):
+        work(number)
+    assert objects() - before < times
+
+
+def f_of(k: int) -> hl.Func:
+    f = hl.Func()
+    f[x] = x * k
+    return f

@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 from tests.fuzz.campaign import Failure, Summary, campaign
@@ -21,10 +22,19 @@ def main() -> int:
     parser.add_argument("--shrink", type=int, default=400, help="tries to make a failing program smaller")
     parser.add_argument("--failures", type=Path, help="a directory to write failing scripts to")
     parser.add_argument("--nests", action="store_true", help="interpret loop nests alone: no machine code")
+    parser.add_argument("--verify", action="store_true", help="prove the bounds of the programs: nothing is run")
+    parser.add_argument("--count", action="store_true", help="print what the programs are made of: nothing is run")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         serve()
+        return 0
+    seeds = range(given.seed, given.seed + given.programs)
+    if given.count:
+        from tests.fuzz.coverage import counted, lines
+
+        warnings.simplefilter("ignore")
+        print("\n".join(lines(counted(seeds))))
         return 0
     begun = time.monotonic()
     found = Summary()
@@ -48,9 +58,8 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    seeds = range(given.seed, given.seed + given.programs)
     try:
-        campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests)
+        campaign(seeds, given.jobs, progress, failed, shrinks=given.shrink, code=not given.nests, prove=given.verify)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
     print("\n" + "\n".join(found.lines()))

@@ -16,6 +16,7 @@ from tests.fuzz.expressions import (
     bits,
     cast,
     clamped,
+    constant,
     coordinate,
     expression,
     type_object,
@@ -298,6 +299,43 @@ def _values(
     return FAMILIES[family][1](own, v, w, k, at)
 
 
+def several(random: Random, f: Writing, scope: Scope) -> list[str]:
+    """An update that writes several points at once, along one dimension; the others are its own."""
+    if not f.variables or (f.box is not None and any(extent == 0 for _, extent in f.box)):
+        return []
+    count, along = random.choice([2, 2, 3]), random.randrange(len(f.variables))
+    low, high = (-1, 4) if f.box is None else (f.box[along][0], f.box[along][0] + f.box[along][1] - 1)
+    pure = tuple(v for d, v in enumerate(f.variables) if d != along)
+    lines: list[str] = []
+    variables: tuple[str, ...] = ()
+    if random.random() < 0.5:
+        name = f"r{f.name[1:]}s"
+        lines, rank, _ = domain(random, name, scope, [], True)
+        variables = tuple(f"{name}.{AXES[d]}" for d in range(rank))
+    inside = replace(scope, variables=variables)
+    here = replace(scope, variables=(*variables, *pure))
+
+    def at(coordinate: str) -> list[str]:
+        return [*f.variables[:along], coordinate, *f.variables[along + 1 :]]
+
+    places = [clamped(random, inside, low, high) for _ in range(count)]
+    reads = [clamped(random, inside, low, high) for _ in range(count)]
+    read = f.at(at(f"hl.gather([{', '.join(reads)}])"))
+    values = []
+    for own, type in zip(read, f.types, strict=True):
+        fresh = ", ".join(expression(random, type, here, 1) for _ in range(count))
+        values.append(random.choice([own, f"hl.gather([{fresh}])", f"hl.max({own}, hl.gather([{fresh}]))"]))
+    point = at(f"hl.scatter([{', '.join(places)}])")
+    return [*lines, f"{f.name}[{', '.join(point)}] = {tupled(values)}"]
+
+
+def bordered(random: Random, name: str, image: Source) -> tuple[list[str], Source]:
+    """An image continued beyond its ends."""
+    kind = random.choice(["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"])
+    more = f", {constant(random, image.types[0])}" if kind == "constant_exterior" else ""
+    return [f"{name} = hl.BoundaryConditions.{kind}({image.name}{more})"], Source(name, image.types, image.rank)
+
+
 def stencil(random: Random, type: str, scope: Scope) -> str:
     """A function of the same dimensions read around the point, perhaps at half or double the scale; or nothing."""
     alike = [s for s in scope.sources if s.box is None and s.rank == len(scope.variables) > 0]
@@ -321,11 +359,15 @@ def function(random: Random, f: Writing, scope: Scope, images: list[Source], fam
         values = [cast(t, f"hl.i32({random.randint(0, 3)})") for t in f.types]
     else:
         values = [stencil(random, t, here) or expression(random, t, here, scope.depth) for t in f.types]
+    if f.variables and random.random() < 0.06:  # never fails, but has to be asked each time
+        values = [f'hl.require({f.variables[0]} < 1000000, {value}, "at", {f.variables[0]})' for value in values]
     left = ", ".join(f.variables) or "()"
     lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
     count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])
     for number in range(count):
         lines += update(random, f, number, scope, images, family if number == 0 or random.random() < 0.3 else None)
+    if random.random() < 0.12:
+        lines += several(random, f, scope)
     return lines
 
 
@@ -362,6 +404,10 @@ def algorithm(random: Random) -> list[str]:
     sizes = [random.choice(SIZES[: (17, 17, 12, 8)[rank]]) for _ in range(rank)]
     mins = [random.choice([0, 0, 0, -4, 3]) for _ in range(rank)]
     functions: list[Source] = []
+    if random.random() < 0.25:
+        made, source = bordered(random, "b0", random.choice(images))
+        lines += made
+        functions.append(source)
     for i in range(count):
         family = random.choice(sorted(FAMILIES)) if random.random() < 0.6 else None
         types = component_types(random, family)
@@ -372,6 +418,6 @@ def algorithm(random: Random) -> list[str]:
         f = Writing(f"f{i}", types, VARIABLES[:own_rank], box)
         lines += function(random, f, scope, [*images, *empty], family)
         functions.append(Source(f.name, types, own_rank))
-    names = ", ".join(f.name for f in functions[count - results :])
+    names = ", ".join(f.name for f in functions[len(functions) - results :])
     lines.append(f"outputs, mins, sizes = [{names}], {mins}, {sizes}")
     return lines

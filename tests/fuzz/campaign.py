@@ -31,6 +31,8 @@ class Summary:
     kinds: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    proved: Counter[str] = field(default_factory=Counter)
+    """Obligations of bounds, where these are verified."""
     reasons: Counter[str] = field(default_factory=Counter)
     """Why whole programs were refused, invalid or skipped."""
     failures: list[Failure] = field(default_factory=list)
@@ -41,6 +43,7 @@ class Summary:
         self.kinds[kind if not is_defect(kind) else "defect"] += 1
         self.used.update(answer.get("used", {}))
         self.refused.update(answer.get("refused", {}))
+        self.proved.update(answer.get("proved", {}))
         if not is_defect(kind) and kind != "agree":
             self.reasons[f"{kind}: {_general(answer['detail'])}"] += 1
 
@@ -50,6 +53,8 @@ class Summary:
         yield "directives (accepted/refused): " + ", ".join(
             f"{name} {self.used[name]}/{self.refused[name]}" for name in sorted({*self.used, *self.refused})
         )
+        for what, count in self.proved.most_common(20):
+            yield f"  {count} {what}"
         for reason, count in self.reasons.most_common(12):
             yield f"  {count} x {reason}"
         for failure in self.failures:
@@ -75,8 +80,9 @@ def campaign(
     *,
     shrinks: int = 400,
     code: bool = True,
+    prove: bool = False,
 ) -> Summary:
-    """Run every seed, without machine code unless `code`.
+    """Run every seed, without machine code unless `code`; with `prove`, verify its bounds instead.
 
     `progress` is called after each program, `failed` for each failure, in this thread.
     """
@@ -89,8 +95,8 @@ def campaign(
     def one(seed: int) -> tuple[Answer, Failure | None]:
         worker = free.get()
         try:
-            answer = worker.run({"seed": seed, "code": code, "passes": passes_of(seed)})
-            return answer, failure(seed, answer, worker, shrinks) if is_defect(answer["kind"]) else None
+            answer = worker.run({"seed": seed, "code": code, "passes": passes_of(seed), "prove": prove})
+            return answer, failure(seed, answer, worker, shrinks, prove) if is_defect(answer["kind"]) else None
         finally:
             free.put(worker)
 
@@ -117,7 +123,7 @@ def campaign(
     return summary
 
 
-def failure(seed: int, answer: Answer, worker: Worker, tries: int) -> Failure:
+def failure(seed: int, answer: Answer, worker: Worker, tries: int, prove: bool = False) -> Failure:
     """A failure made small, if there is a program yet."""
     kind = answer["kind"]
     if not answer["text"]:
@@ -127,7 +133,7 @@ def failure(seed: int, answer: Answer, worker: Worker, tries: int) -> Failure:
 
     def fails(program: Program) -> bool:
         nonlocal best
-        found = worker.run({"text": program.text(), "code": code, "passes": passes_of(seed)})
+        found = worker.run({"text": program.text(), "code": code, "passes": passes_of(seed), "prove": prove})
         if found["kind"] not in (kind, kind.replace("compiled, ", "")):
             return False
         best = found

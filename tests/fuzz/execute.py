@@ -15,6 +15,7 @@ import numpy as np
 import rfactor as hl
 from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.freeze import Frozen
+from rfactor.compiler.verify.verify import verify_pipeline
 from rfactor.errors import BufferError, Error
 from rfactor.native import engine
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
@@ -45,6 +46,8 @@ class Outcome:
     expected: str = ""
     used: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    proved: Counter[str] = field(default_factory=Counter)
+    """Obligations of its bounds, where they are verified: those that are open with their kinds and reasons."""
 
     @property
     def defect(self) -> bool:
@@ -61,15 +64,20 @@ PASSES = 3
 """How hard LLVM tries where nothing else is asked for: what users get."""
 
 
-def run_seed(seed: int, told: Any = None, code: bool = True, passes: int = PASSES) -> Outcome:
-    """Generate and run, without machine code unless `code`. `told` is called with the program before it is compiled."""
+def run_seed(seed: int, told: Any = None, code: bool = True, passes: int = PASSES, prove: bool = False) -> Outcome:
+    """Generate and run, without machine code unless `code`. `told` is called with the program before it is compiled.
+
+    With `prove`, its bounds are verified instead.
+    """
     program, random = generate(seed)
-    return _guarded(program, lambda: _run(program, random, told, code, passes))
+    return _guarded(program, lambda: _run(program, random, told, code, passes, prove))
 
 
-def run_program(program: Program, told: Any = None, code: bool = True, passes: int = PASSES) -> Outcome:
-    """Run a program as it is; without machine code unless `code`."""
-    return _guarded(program, lambda: _run(program, None, told, code, passes))
+def run_program(
+    program: Program, told: Any = None, code: bool = True, passes: int = PASSES, prove: bool = False
+) -> Outcome:
+    """Run a program as it is; see `run_seed`."""
+    return _guarded(program, lambda: _run(program, None, told, code, passes, prove))
 
 
 def _guarded(program: Program, run: Any) -> Outcome:
@@ -82,7 +90,7 @@ def _guarded(program: Program, run: Any) -> Outcome:
     return outcome
 
 
-def _run(program: Program, random: Random | None, told: Any, code: bool, passes: int) -> Outcome:
+def _run(program: Program, random: Random | None, told: Any, code: bool, passes: int, prove: bool) -> Outcome:
     try:
         session = Session.of(program.definitions)
         frozen = session.frozen()
@@ -94,26 +102,32 @@ def _run(program: Program, random: Random | None, told: Any, code: bool, passes:
     inputs, parameters = given(frozen)
     try:
         with np.errstate(all="ignore"):
-            reference = interpret(frozen.algorithm, inputs, parameters, boxes)
+            reference = {} if prove else interpret(frozen.algorithm, inputs, parameters, boxes)
     except (BufferError, RecursionError, TypeError, OverflowError) as error:
         return Outcome("invalid", program, f"{type(error).__name__}: {error}")
     try:
         if random is not None:
-            # Floats are plain where no infinity and no NaN was drawn: then sums in another order stay near.
-            plain = "nan" not in program.text() and "np.inf" not in program.text() and " / " not in program.text()
-            schedule(random, session, plain)
+            schedule(random, session, plain(program))
         else:
             session.begin()
             for line in program.directives:
                 session.direct(line)
             session.lowers()
         program = Program(program.definitions, tuple(session.directives))
+        if prove:
+            return _proved(session, program)
         host = replace(engine.host(), level=passes)
         with patch("rfactor.compiler.codegen.module.host", lambda: host):
             return _compared(session, program, reference, boxes, told if code else None, code)
     except Exception as error:
         error.program = Program(program.definitions, tuple(session.directives))  # type: ignore[attr-defined]
         raise
+
+
+def plain(program: Program) -> bool:
+    """Whether no infinity and no NaN was drawn: then sums of floats in another order stay near."""
+    text = program.text()
+    return "nan" not in text and "np.inf" not in text and " / " not in text
 
 
 def given(frozen: Frozen) -> tuple[dict[str, ImageValue], dict[str, Any]]:
@@ -123,6 +137,23 @@ def given(frozen: Frozen) -> tuple[dict[str, ImageValue], dict[str, Any]]:
         buffer = image.get() if isinstance(image, ImageParam) else image
         images[image.name()] = ImageValue(buffer.array, buffer.mins)
     return images, {p.name(): p.get() for p in frozen.parameters}
+
+
+def _proved(session: Session, program: Program) -> Outcome:
+    """What becomes of the obligations of its bounds; one that is refuted is a defect."""
+    outcome = Outcome("agree", program, "", "", session.used, session.refused)
+    if session.why is not None:
+        outcome.kind, outcome.detail = "refused", f"{type(session.why).__name__}: {session.why}"
+        return outcome
+    frozen = session.frozen()
+    found = verify_pipeline(frozen.algorithm, frozen.schedule)
+    for one in found.obligations:
+        where = "" if one.verdict == "proven" else f" {one.place.kind}: {one.reason}"
+        outcome.proved[f"{one.verdict}{where}"] += 1
+    outcome.proved[f"programs {found.verdict}"] += 1
+    if found.refuted:
+        outcome.kind, outcome.detail = "disagree bounds", str(found.refuted[0])
+    return outcome
 
 
 def _compared(

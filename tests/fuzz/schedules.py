@@ -264,6 +264,33 @@ class Scheduling:
             return []
         return [f"{found[0]}.compute_with({other[0]}, {self.random.choice(loops)})"]
 
+    def together(self) -> list[str]:
+        """Two functions at the root, of which neither reads the other, with a loop of both."""
+        funcs = self.funcs()
+        pairs = [(a, b) for a, one in funcs.items() for b, other in funcs.items() if a < b and a[0] == b[0] == "f"
+                 and one.name() not in other.references and other.name() not in one.references]  # fmt: skip
+        if not pairs:
+            return []
+        first, second = self.random.choice(pairs)
+        shared = [
+            v for v in map(str, funcs[first].function.variables) if v in map(str, funcs[second].function.variables)
+        ]
+        if not shared:
+            return []
+        lines = [f"{first}.compute_root()", f"{second}.compute_root()"]
+        outer = shared[-1]
+        kind = self.random.choice(["", "parallel", "unroll", "vectorize"])
+        if kind == "parallel":
+            lines += [f'{name}.parallel("{outer}")' for name in (first, second)]
+        elif kind:
+            number = self.random.choice([2, 4])
+            lines += [f'{name}.{kind}("{outer}", {number})' for name in (first, second)]
+        return [*lines, f'{second}.compute_with({first}, "{outer}")']
+
+    def traced(self) -> list[str]:
+        name = self.random.choice(list(self.funcs()))
+        return [f"{name}.trace_{self.random.choice(['loads', 'stores', 'realizations'])}()"]
+
     def wrapped(self) -> list[str]:
         names = list(self.funcs())
         if len(names) < 2:
@@ -294,7 +321,7 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
     kinds = [
         *[writing.on_loops] * 8, *[writing.placed] * 4, *[writing.rfactor] * 2, *[writing.atomic] * 3,
         writing.parallel_scan, *[writing.compute_with] * 2, *[writing.specialize] * 2, *[writing.bounded] * 2,
-        writing.wrapped, writing.prefetch,
+        writing.wrapped, writing.prefetch, *[writing.together] * 2, *[writing.traced] * (random.random() < 0.1),
     ]  # fmt: skip
     for name, func in session.funcs().items():
         if func.has_update_definition() and random.random() < 0.6:

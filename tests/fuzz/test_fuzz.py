@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from rfactor.compiler.lower import bounds
 from tests.fuzz import execute, session, workers
 from tests.fuzz.campaign import campaign, passes_of
+from tests.fuzz.coverage import directives, features
 from tests.fuzz.execute import Outcome, alike, run_program, run_seed
 from tests.fuzz.program import Program, parsed, pasteable
 from tests.fuzz.shrink import shrunk
@@ -27,6 +29,7 @@ SOME = settings(
     database=None,
 )
 
+ONE = bounds.affine.integer(1)
 SMALL = Program(
     (
         'x = hl.Var("x")',
@@ -77,6 +80,31 @@ def test_an_exception_that_is_no_refusal_is_seen(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(session, "passes", broken)
     assert run_program(SMALL).kind == "internal KeyError in broken"
+
+
+def test_wrong_bounds_are_seen_where_they_are_to_be_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program(
+        (
+            'x = hl.Var("x")',
+            'f, g = hl.Func("f"), hl.Func("g")',
+            "f[x] = x * 3",
+            "g[x] = f[x - 1] + f[x + 1]",
+            "outputs, mins, sizes = [g], [0], [4]",
+        ),
+        ("f.compute_root()",),
+    )
+    right = run_program(program, prove=True)
+    assert (right.kind, right.proved["programs proven"]) == ("agree", 1)
+    whole = bounds._extent
+    monkeypatch.setattr(bounds, "_extent", lambda low, high: whole(low, bounds.affine.subtract(high, ONE)))
+    assert run_program(program, prove=True).kind == "disagree bounds"
+
+
+def test_what_programs_are_made_of_is_counted() -> None:
+    found = features(SMALL)
+    assert found >= {".vectorize", ".parallel", ".compute_root", "hl.max", "hl.Int"}
+    assert ".rfactor" not in found
+    assert {"rfactor", "vectorize", "compute_with", "trace_stores"} <= directives()
 
 
 def test_what_is_refused_is_left_out() -> None:

@@ -48,18 +48,18 @@ def serve() -> None:
         print(json.dumps({"running": program.text()}), file=answers, flush=True)
 
     for line in sys.stdin:
-        job = {"code": True, "passes": PASSES, **json.loads(line)}
+        job = {"code": True, "passes": PASSES, "prove": False, **json.loads(line)}
+        how = (job["code"], job["passes"], job["prove"])
         seconds = job.get("seconds", CPU_SECONDS)
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             outcome = (
-                run_seed(job["seed"], told, job["code"], job["passes"])
-                if "seed" in job
-                else run_program(parsed(job["text"]), told, job["code"], job["passes"])
+                run_seed(job["seed"], told, *how) if "seed" in job else run_program(parsed(job["text"]), told, *how)
             )
             answer = {
                 "kind": outcome.kind, "text": outcome.program.text(), "detail": outcome.detail,
                 "expected": outcome.expected, "used": outcome.used, "refused": outcome.refused,
+                "proved": outcome.proved,
             }  # fmt: skip
         except TimeUp:
             answer = {"kind": "skipped", "detail": f"more than {seconds:.0f} seconds of CPU", "text": ""}

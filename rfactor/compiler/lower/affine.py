@@ -174,8 +174,14 @@ def divide(a: Expr, divisor: int) -> Expr:
     rest = tuple((term, factor) for term, factor in terms if factor % divisor)
     if not rest:
         return from_affine(whole, constant // divisor, a.type)
-    quotient = Op(a.type, "//", (from_affine(rest, constant % divisor, a.type), _literal(a.type, divisor)))
+    quotient = Op(a.type, "//", (dividend(a, divisor), _literal(a.type, divisor)))
     return add(from_affine(whole, constant // divisor, a.type), quotient) if whole or constant // divisor else quotient
+
+
+def dividend(a: Expr, divisor: int) -> Expr:
+    """What is left in `a // divisor` to be divided: neither multiples of the divisor nor a constant beyond it."""
+    terms, constant = affine(a)
+    return from_affine(tuple((term, factor) for term, factor in terms if factor % divisor), constant % divisor, a.type)
 
 
 def divide_up(a: Expr, divisor: int) -> Expr:

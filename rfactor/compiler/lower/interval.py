@@ -230,7 +230,7 @@ class Intervals:
             factor = Const(term.type, power)
             return self._kept(_product(value, (factor, factor)))
         low, high = value
-        return None if low is None else affine.divide(low, power), None if high is None else affine.divide(high, power)
+        return self._divided(low, power), self._divided(high, power)
 
     def _absolute(self, term: Op, low: End, high: End) -> Interval:
         if low is None or high is None or (isinstance(low, Const) and low.value == term.type.min):
@@ -411,13 +411,18 @@ class Intervals:
             return self._by_type(term)
         count = int(value)
         if term.op == "//":
-            return (
-                None if low is None else affine.divide(low, count),
-                None if high is None else affine.divide(high, count),
-            )
+            return self._divided(low, count), self._divided(high, count)
         if isinstance(low, Const) and isinstance(high, Const) and int(low.value) // count == int(high.value) // count:
             return Const(I32, int(low.value) % count), Const(I32, int(high.value) % count)
         return affine.integer(0), affine.integer(count - 1)
+
+    def _divided(self, end: End, divisor: int) -> End:
+        """`end // divisor`. What is divided in the end may be greater than `end`: (x - 1)//3 is (x + 2)//3 - 1."""
+        if end is None:
+            return None
+        dividend = affine.dividend(end, divisor)
+        self._kept((dividend, dividend))
+        return affine.divide(end, divisor)
 
 
 def _joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:

@@ -9,15 +9,20 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rfactor.compiler.verify.normal import Forms
 from rfactor.compiler.verify.result import Obligation
 from rfactor.compiler.verify.spec import Query, Spec, Step
 from rfactor.compiler.verify.terms import TRUE, any_of, compare, evaluated, integer, negation
-from rfactor.ir.expr import Const, Expr, Value, Var, names
+from rfactor.ir.expr import Const, Expr, Value, Var, names, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, I64, Type
 from rfactor.prover.limits import Limits
 from rfactor.prover.smt import GaveUp, Outcome, Sat, Unsat, solve
 
+_SPELT_OUT, _FARTHEST = 2, 6
+"""How many definitions away from the goal names are spelt out, and the last conditions are taken from."""
+_LITTLE = 0.02
+"""Of the solver's work for one question, what is spent where fewer conditions may be enough."""
 _HIDDEN = ("earlier ", "wrapped", "turns", "whole", "truncated", "float", "value", "some ")
 
 
@@ -28,6 +33,13 @@ class Decider:
     query: Query
     timeout: float
     _answers: dict[tuple[Expr, ...], Outcome] = field(default_factory=dict)
+    _forms: dict[Form, bool] = field(default_factory=dict)
+    _written: Forms = field(default_factory=Forms)
+
+    def __post_init__(self) -> None:
+        number = {name: at for at, name in enumerate(self.query.meanings.values)}
+        self._last = [max((number.get(name, -1) for name in names(one)), default=-1) for one in self.query.asserted]
+        """Of each check on entry, the last value that it is made of."""
 
     def decide(self, spec: Spec) -> Obligation:
         """Its verdict."""
@@ -76,26 +88,72 @@ class Decider:
         """Whether the goal may fail."""
         if step.goal == TRUE:
             return Unsat()
-        for conditions in self._questions(spec, step):
+        goal = [negation(step.goal), *step.given, *spec.given]
+        for conditions in self._near(goal, spec):
+            if self._never(conditions):
+                asked.append(conditions)
+                return Unsat()
+        for conditions in (self._behind(goal, spec), self._behind([*goal, *spec.running], spec), self._all(goal, spec)):
             outcome = self._asked(conditions)
             if isinstance(outcome, Unsat):
                 break
         asked.append(conditions)
         return outcome
 
-    def _questions(self, spec: Spec, step: Step) -> Iterator[tuple[Expr, ...]]:
-        goal = [negation(step.goal), *step.given, *spec.given]
-        for conditions in (goal, [*goal, *spec.running]):
-            known, facts = self.query.meanings.closure(conditions)
-            near = [one for one in self.query.asserted[: spec.before] if names(one) <= known]
-            yield tuple(dict.fromkeys((*conditions, *facts, *near)))
-        yield self._all(goal, spec)
+    def _near(self, goal: Sequence[Expr], spec: Spec) -> Iterator[tuple[Expr, ...]]:
+        """The goal with what is known of its variables; then of those that these are defined by, and so on."""
+        before: tuple[Expr, ...] = ()
+        for distance in range(_FARTHEST):
+            if distance == _SPELT_OUT:
+                yield self._spelt_out(goal, spec)
+            known, facts = self.query.meanings.near(goal, distance)
+            conditions = self._with(goal, facts, known, spec)
+            if conditions == before:
+                break
+            yield conditions
+            before = conditions
+
+    def _spelt_out(self, goal: Sequence[Expr], spec: Spec) -> tuple[Expr, ...]:
+        """The goal in terms of loops, sizes and data, and what is known of these, each in the form of all that equal it
+        by the rules of sums."""
+        meanings = self.query.meanings
+        spelt = [*map(meanings.expanded, goal)]
+        for _ in range(_SPELT_OUT):
+            _, facts = meanings.near(spelt, 0)
+            _, more = meanings.near(spelt, 1)
+            spelt = [*dict.fromkeys((*spelt, *map(meanings.expanded, (*facts, *more))))]
+        known = frozenset().union(*map(names, spelt))
+        checks = [one for one in map(meanings.expanded, self._checks(spec)) if names(one) <= known]
+        return tuple(dict.fromkeys(map(self._written.of, (*spelt, *checks))))
+
+    def _behind(self, goal: Sequence[Expr], spec: Spec) -> tuple[Expr, ...]:
+        """The goal with all that its variables are defined by."""
+        known, facts = self.query.meanings.closure(goal)
+        return self._with(goal, facts, known, spec)
+
+    def _with(self, goal: Sequence[Expr], facts: Sequence[Expr], known: frozenset[str], spec: Spec) -> tuple[Expr, ...]:
+        checks = [one for one in self._checks(spec) if names(one) <= known]
+        return tuple(dict.fromkeys((*goal, *facts, *checks)))
+
+    def _never(self, conditions: tuple[Expr, ...]) -> bool:
+        """Whether little work shows that the conditions cannot hold together, or conditions of the same form."""
+        form = alike(conditions)
+        if form not in self._forms:
+            self._forms[form] = isinstance(solve(conditions, Meaning.MATH, _limits(self.timeout * _LITTLE)), Unsat)
+        return self._forms[form]
 
     def _all(self, goal: Sequence[Expr], spec: Spec) -> tuple[Expr, ...]:
         """Everything that is known there: checks of something else may fail too, so that nothing runs at all."""
-        everything = [*goal, *spec.running, *self.query.asserted[: spec.before]]
+        everything = [*goal, *spec.running, *self._checks(spec)]
         _, facts = self.query.meanings.closure(everything)
         return tuple(dict.fromkeys((*everything, *facts)))
+
+    def _checks(self, spec: Spec) -> Sequence[Expr]:
+        """The checks on entry that an obligation may rely on: what is asked of a value that checks are made of comes
+        before those of later values."""
+        if spec.defined is None:
+            return self.query.asserted[: spec.before]
+        return [one for one, last in zip(self.query.asserted, self._last, strict=True) if last < spec.defined]
 
     def _asked(self, conditions: tuple[Expr, ...]) -> Outcome:
         found = self._answers.get(conditions)
@@ -132,6 +190,23 @@ class Decider:
             for name, value in sorted(model.items())
             if not name.startswith(("quotient ", *_HIDDEN)) and name in shown
         }
+
+
+Form = tuple[tuple[object, ...], ...]
+
+
+def alike(conditions: Sequence[Expr]) -> Form:
+    """The form of conditions, in order: the same where they differ in the names of variables alone."""
+    places: dict[Expr, int] = {}
+    form: list[tuple[object, ...]] = []
+    for condition in conditions:
+        for node in walk(condition):
+            if node not in places:
+                places[node] = len(places)
+                own = node.type if isinstance(node, Var) else node._label()
+                form.append((type(node), own, *(places[child] for child in node.children)))
+        form.append((places[condition],))
+    return tuple(form)
 
 
 def _limits(timeout: float) -> Limits:

@@ -74,24 +74,12 @@ class Boxes:
                   if isinstance(one.stmt, Let) and one.stmt.name == hole]  # fmt: skip
         return self.scope.path[home.depth : places[-1]] if places else ()
 
-    def expanded(self, expr: Expr) -> Expr:
-        """`expr` with what names stand for in place of them."""
-        while known := {name: self.meanings.values[name] for name in names(expr) if name in self.meanings.values}:
-            expr = substitute(expr, known)
-        return expr
-
-    def depends(self, expr: Expr) -> frozenset[str]:
-        """The loops and values that an expression is made of, at whatever distance."""
-        inner = names(self.expanded(expr))
-        hidden = [Var(expr.type, name) for name in inner & self.meanings.derived]
-        return inner | self.meanings.closure(hidden)[0] if hidden else inner
-
     def moving(self, stage: int, variable: str) -> Moving | str | None:
         """The box as a function of the loop that it moves with: None where it moves with none, or why that is no
         serial window."""
         low, extent = self.ends(stage, variable)
         around = self.between(stage, variable)
-        depends = self.depends(low) | self.depends(extent)
+        depends = self.meanings.depends(low) | self.meanings.depends(extent)
         movers = [i for i, one in zip(range(len(around)), around, strict=True)
                   if one.variable is not None and one.variable.name in depends]  # fmt: skip
         if not movers:
@@ -103,16 +91,16 @@ class Boxes:
         if loop.stmt.kind not in ("serial", "unrolled"):
             return f"the {loop.stmt.kind} loop {loop.stmt.name} is within the storage of {self.function.name}"
         for one in around[movers[-1] + 1 :]:
-            if any(own in self.depends(term) or _data(one) for term in one.terms):
+            if any(own in self.meanings.depends(term) or _data(one) for term in one.terms):
                 return f"what runs in an iteration of {loop.stmt.name} varies"
-        ends = self.expanded(low), self.expanded(extent)
+        ends = self.meanings.expanded(low), self.meanings.expanded(extent)
         if own in (depends - (names(ends[0]) | names(ends[1]))):
             return f"the box depends on {loop.stmt.name} through data"
         for k in self.stages():
             if variable not in pure_variables(self.function, self.function.stages[k]):
                 return f"stage {k} of {self.function.name} has no box in {variable}"
             for other in pure_variables(self.function, self.function.stages[k]):
-                if other != variable and any(own in self.depends(end) for end in self.ends(k, other)):
+                if other != variable and any(own in self.meanings.depends(end) for end in self.ends(k, other)):
                     return f"the box of {self.function.name} moves with {loop.stmt.name} in {other} too"
         return Moving(loop.variable, loop.terms[0], ends, self.meanings.fresh(f"earlier {loop.stmt.name}"))
 

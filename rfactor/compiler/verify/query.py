@@ -26,10 +26,12 @@ from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.coordinates import sums
 from rfactor.compiler.verify.cover import Leaf, covering
 from rfactor.compiler.verify.history import Boxes
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
+    TRUE,
     Meanings,
     Opaque,
     Reading,
@@ -67,6 +69,8 @@ class _Walk:
         self.specs: list[Spec] = []
         self.asserted: list[Expr] = []
         self.epoch = 0
+        self.checked = False
+        """Whether the checks on entry have been met."""
         self.leaves: dict[tuple[str, int], list[Leaf]] = {}
         self.stores: dict[str, list[tuple[Provide, Scope]]] = {}
         self.fitting: dict[Expr, list[tuple[Around, ...]]] = {}
@@ -135,6 +139,7 @@ class _Walk:
     def _assert(self, stmt: Assert, scope: Scope) -> None:
         if any(isinstance(one.stmt, If | For) for one in scope.path):
             return
+        self.checked = True
         for condition in conjuncts(stmt.condition):
             try:
                 self._checked(condition, scope, ())
@@ -151,18 +156,19 @@ class _Walk:
             self._checked(second, scope, (*given, holds if condition.op == "and" else negation(holds)))
             return
         place = Place("range", "", "checks on entry", "", "", ())
-        for part in sums(condition):
+        for part, when in sums(condition):
             term = self._read(part, scope)
             span = self.meanings.span(term)
             if isinstance(term, Var) or (span is not None and span[0] >= I32.min and span[1] <= I32.max):
                 continue
             goal = all_of(between(int(I32.min), term, int(I32.max)))
-            spec = scope.spec(replace(place, access=str(part)), Step(goal, given, decisive=False))
+            step = Step(goal, (*given, *self._when(when, scope)), decisive=False)
+            spec = scope.spec(replace(place, access=str(part)), step)
             self.specs.append(replace(spec, before=len(self.asserted)))
 
     def _let(self, stmt: Let, scope: Scope) -> None:
         value = self._read(stmt.value, scope)
-        self._fits(stmt.value, scope, stmt.name)
+        self._fits(stmt.value, scope, stmt.name, None if self.checked else len(self.meanings.values))
         named = value if isinstance(value, Const | Var) else self.meanings.defined(stmt.name, value)
         self.meanings.coordinate(named)
         path = (*scope.path, Around(stmt))
@@ -328,9 +334,9 @@ class _Walk:
                 except KeyError:
                     self.specs.append(scope.spec(here, problem=f"{call.name} is not computed around this place"))
 
-    def _fits(self, expr: Expr, scope: Scope, shown: str) -> None:
+    def _fits(self, expr: Expr, scope: Scope, shown: str, defined: int | None = None) -> None:
         """i32 holds the coordinates in an expression: every sum that something else is made of."""
-        for part in sums(expr):
+        for part, when in sums(expr):
             term = self._read(part, scope)
             span = self.meanings.span(term)
             if isinstance(term, Var) or (span is not None and span[0] >= I32.min and span[1] <= I32.max):
@@ -338,11 +344,17 @@ class _Walk:
             known = self.fitting.setdefault(term, [])
             if any(scope.path[: len(path)] == path for path in known):
                 continue
-            known.append(scope.path)
+            if when == TRUE:
+                known.append(scope.path)
             text = str(part) if part == expr else f"{part} in {shown}"
             place = Place("range", "", scope.stage, text, "", scope.loops)
             goal = all_of(between(int(I32.min), term, int(I32.max)))
-            self.specs.append(scope.spec(place, Step(goal, decisive=False)))
+            spec = scope.spec(place, Step(goal, self._when(when, scope), decisive=False))
+            self.specs.append(replace(spec, defined=defined))
+
+    def _when(self, condition: Expr, scope: Scope) -> tuple[Expr, ...]:
+        """The condition under which a coordinate matters; none where it always does."""
+        return () if condition == TRUE else (self._read(condition, scope),)
 
     def values(self) -> None:
         """What is stored of functions is in the ranges that were relied on; that of others may be relied on for it."""
@@ -372,24 +384,6 @@ class _Walk:
         if key not in self.readings:
             self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, exact)
         return self.readings[key][1]
-
-
-def sums(expr: Expr) -> Iterator[Expr]:
-    """The coordinates in an expression that something other than a sum is made of, and itself if it is one."""
-    data: dict[Expr, bool] = {}
-    wanted: dict[Expr, None] = {}
-    for node in walk(expr):
-        data[node] = (isinstance(node, Call) and node.kind != "intrinsic") or any(data[c] for c in node.children)
-        joins = isinstance(node, Op) and node.type == I32 and not data[node] and _is_sum(node)
-        if not joins:
-            wanted.update((child, None) for child in node.children)
-    wanted[expr] = None
-    return (one for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
-
-
-def _is_sum(node: Op) -> bool:
-    constant = any(isinstance(arg, Const) for arg in node.args)
-    return node.op in ("+", "-", "neg") or (node.op == "*" and constant)
 
 
 def _provided(stmt: Stmt) -> frozenset[str]:

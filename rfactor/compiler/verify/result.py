@@ -100,6 +100,10 @@ class Verification:
         return sum(one.seconds for one in self.obligations)
 
     def __str__(self) -> str:
+        return self.summary(len(self.obligations))
+
+    def summary(self, most: int) -> str:
+        """The counts, and `most` of the obligations that are refuted or unknown."""
         kinds = Counter((one.place.kind, one.verdict) for one in self.obligations)
         counts = f"{len(self.proven)} of {len(self.obligations)} obligations proven"
         counts += f", {len(self.refuted)} refuted, {len(self.unknown)} unknown"
@@ -107,7 +111,10 @@ class Verification:
         for kind in dict.fromkeys(one.place.kind for one in self.obligations):
             told = (f"{kinds[kind, v]} {v}" for v in ("proven", "refuted", "unknown") if kinds[kind, v])
             lines.append(f"  {kind:10}{', '.join(told)}")
-        lines += [str(one) for one in (*self.refuted, *self.unknown)]
+        left = (*self.refuted, *self.unknown)
+        lines += [str(one) for one in left[:most]]
+        if len(left) > most:
+            lines.append(f"and {len(left) - most} others")
         return "\n".join(lines)
 
     def json(self) -> dict[str, Any]:

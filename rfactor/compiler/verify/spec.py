@@ -64,6 +64,8 @@ class Spec:
     """Why it cannot be said to the solver, if it cannot."""
     before: int | None = None
     """Of a check on entry: how many others are made before."""
+    defined: int | None = None
+    """Of a value that checks on entry are made of: how many others are made before."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from itertools import count
 from rfactor.compiler.lower.data_range import Ranges
 from rfactor.compiler.lower.float_interval import FloatInterval
 from rfactor.ir.effects import Print
-from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, names, substitute, variables, walk
 from rfactor.ir.types import BOOL, F64, I32, I64, Type
 
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
@@ -121,6 +121,10 @@ def choice(condition: Expr, true: Expr, false: Expr) -> Expr:
     return true if true == false else Op(true.type, "select", (condition, true, false))
 
 
+def _on_floats(expr: Expr) -> bool:
+    return any(one.type.is_float for one in variables(expr))
+
+
 @dataclass
 class Meanings:
     """The variables of one verification, and what is known of each."""
@@ -145,6 +149,8 @@ class Meanings:
     _known: dict[object, Var] = field(default_factory=dict)
     _spans: dict[Expr, Range | None] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=count)
+    _expanded: dict[str, Expr] = field(default_factory=dict)
+    _depends: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def fresh(self, stem: str, type: Type = I64) -> Var:
         """A variable of a name of its own."""
@@ -295,6 +301,57 @@ class Meanings:
         for one in walk(node):
             if one.type.is_int:
                 self._range(one)
+
+    def expanded(self, expr: Expr) -> Expr:
+        """`expr` with what names stand for in place of them."""
+        self._expand(expr)
+        return substitute(expr, self._expanded)
+
+    def _expand(self, expr: Expr) -> None:
+        """Expand the names in `expr`, those first that others are made of."""
+        waiting = [name for name in names(expr) if name in self.values]
+        while waiting:
+            name = waiting[-1]
+            value = self.values[name]
+            missing = [one for one in names(value) if one in self.values and one not in self._expanded]
+            if name not in self._expanded and not missing:
+                self._expanded[name] = substitute(value, self._expanded)
+            waiting = [*waiting, *missing] if name not in self._expanded else waiting[:-1]
+
+    def depends(self, expr: Expr) -> frozenset[str]:
+        """The loops and values that an expression is made of, at whatever distance."""
+        return frozenset().union(*map(self._behind, names(expr)))
+
+    def _behind(self, name: str) -> frozenset[str]:
+        """The variables that one is made of: of a name those of its value, of a loaded value also its place."""
+        if name not in self._depends:
+            if name in self.values:
+                found = self.depends(self.values[name])
+            else:
+                found = self.closure((Var(I64, name),))[0] if name in self.derived else frozenset((name,))
+            self._depends[name] = found
+        return self._depends[name]
+
+    def near(self, exprs: Iterable[Expr], distance: int) -> tuple[frozenset[str], list[Expr]]:
+        """The variables of expressions and those that define them, as far as `distance` definitions away, and what is
+        known of these alone: facts that speak of others, or of floats, are left out. Coordinates are in i32."""
+        found = list(dict.fromkeys(one for expr in exprs for one in variables(expr)))
+        seen = set(found)
+        fresh = found
+        for _ in range(distance):
+            defining = (fact for one in fresh for fact in self.facts.get(one.name, ()))
+            new = dict.fromkeys(one for fact in defining if not _on_floats(fact) for one in variables(fact))
+            fresh = [one for one in new if one not in seen]
+            seen.update(fresh)
+            found = [*found, *fresh]
+        known = frozenset(one.name for one in found)
+        facts = [fact for one in found for fact in self.facts.get(one.name, ())
+                 if names(fact) <= known and not _on_floats(fact)]  # fmt: skip
+        spans = ((one, self._spans.get(one)) for one in found)
+        return known, [
+            *facts,
+            *(end for one, span in spans if span is not None for end in between(span[0], one, span[1])),
+        ]
 
     def closure(self, exprs: Iterable[Expr]) -> tuple[frozenset[str], list[Expr]]:
         """All variables that expressions depend on, and the facts of these."""

@@ -22,7 +22,12 @@ def verify(outputs: Sequence[Func], timeout: float = 1.0) -> Verification:
     if not timeout > 0:
         raise ValueError(f"timeout must be positive, not {timeout}")
     pipeline = frozen(outputs)
-    return verify_nest(*bounded_nest(pipeline.algorithm, pipeline.schedule), timeout)
+    return verify_pipeline(pipeline.algorithm, pipeline.schedule, timeout)
+
+
+def verify_pipeline(algorithm: Algorithm, schedule: Schedule, timeout: float = 1.0) -> Verification:
+    """The obligations of a pipeline as data."""
+    return verify_nest(*bounded_nest(algorithm, schedule), timeout)
 
 
 def bounded_nest(algorithm: Algorithm, schedule: Schedule) -> tuple[Stmt, Algorithm, Schedule]:
