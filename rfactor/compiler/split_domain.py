@@ -50,8 +50,8 @@ def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Def
         raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
     if split.tail not in EXACT:
         raise ScheduleError(
-            f"split({split.old}) with tail strategy {split.tail.value}: a reduction visits each point once; "
-            "use guard_with_if"
+            f"split({split.old}) with tail strategy {split.tail.name}: a reduction visits each point once; "
+            "use GuardWithIf"
         )
     old, position = _find(domain, split.old)
     _unused(domain, {split.old}, split.outer, split.inner)

@@ -56,10 +56,17 @@ class Expr:
             raise AlgorithmError("Expr() is no expression yet: give it a value, as in Expr(3)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __str__(self) -> str:
-        return str(self.node)
+    def __format__(self, spec: str) -> str:
+        """As text of the language: `f"{x // 3}"` is `x // 3`."""
+        return format(str(self.node), spec)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """As Halide shows it: `<halide.Expr of type int32: (x/3)>`."""
+        from rfactor.compiler.language.spelling import spelled
+
+        if not self.defined():
+            return "<undefined halide.Expr>"
+        return f"<halide.Expr of type {Type(self.node.type)}: {spelled(self.node, self.uses)}>"
 
     def __bool__(self) -> NoReturn:
         raise NoTruthValue(

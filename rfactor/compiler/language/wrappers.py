@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.variables import Var
 from rfactor.compiler.schedule.directives import StageSchedule
@@ -42,14 +43,15 @@ class Wrapped:
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError
 
-    def in_(self, *consumers: Any) -> Func:
-        """A function with the same values that `consumers` call instead; without any, that all do.
+    @also_named(fs="f")
+    def in_(self, f: Any = None) -> Func:
+        """A function with the same values that `f`, one or several, call instead; without any, that all do.
 
         It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one. Raises `ScheduleError`.
         """
         from rfactor.compiler.language.func import Func
 
-        names = consumer_names(self, consumers)
+        names = consumer_names(self, () if f is None else f)
         known = self._known(names)
         if known is not None:
             return known
@@ -71,9 +73,9 @@ class Wrapped:
         return found[0]
 
 
-def consumer_names(wrapped: Wrapped, consumers: tuple[Any, ...]) -> tuple[str, ...]:
+def consumer_names(wrapped: Wrapped, consumers: Any) -> tuple[str, ...]:
     """The names of `in_(g)`, `in_([g, h])` or `in_()`. Raises `ScheduleError` for a function in itself."""
-    given = consumers[0] if len(consumers) == 1 and isinstance(consumers[0], list | tuple) else consumers
+    given = consumers if isinstance(consumers, list | tuple) else (consumers,)
     names = tuple(consumer.name() for consumer in given) or ("",)
     if wrapped.name() in names:
         raise ScheduleError(f"{wrapped.name()} in itself: name functions that call it")

@@ -17,7 +17,7 @@ from rfactor.ir.types import I32
 
 
 def split(
-    stage: StageSchedule, old: str, outer: str, inner: str, factor: int, tail: TailStrategy = TailStrategy.AUTO
+    stage: StageSchedule, old: str, outer: str, inner: str, factor: int, tail: TailStrategy = TailStrategy.Auto
 ) -> StageSchedule:
     """
         for x in (m, n): s   ->   for xo in (0, ceil(n/factor)): for xi in (0, factor):
@@ -32,7 +32,7 @@ def split(
     _new_names(stage, {old}, "split", outer, inner)
     if dimension.reduction and tail not in EXACT:
         raise ScheduleError(
-            f"split({old}) with tail strategy {tail.value}: a reduction visits each point once; use guard_with_if"
+            f"split({old}) with tail strategy {tail.name}: a reduction visits each point once; use GuardWithIf"
         )
     loops = tuple(
         new
