@@ -126,6 +126,13 @@ class Made:
         compiled = self.compiled()
         return header(compiled.entry, compiled.messages)
 
+    def source(self) -> str:
+        """The pipeline in C, every loop one iteration after the other."""
+        from rfactor.compiler.codegen.c.source import source
+
+        stages = passes(self._frozen.algorithm, self._frozen.schedule)
+        return source(self._entry(), next(body for name, body in stages if name == "tidy"))
+
     def library(self) -> bytes:
         """The object in a static library, in the form that linkers of ELF targets read."""
         return archive([self.member()])
@@ -217,6 +224,7 @@ _KINDS: dict[OutputFileType, Callable[[Made], str | bytes]] = {
     OutputFileType.assembly: lambda made: made.compiled().code.assembly(),
     OutputFileType.bitcode: lambda made: made.compiled().code.bitcode(),
     OutputFileType.c_header: Made.header,
+    OutputFileType.c_source: Made.source,
     OutputFileType.llvm_assembly: lambda made: made.compiled().code.llvm_ir(),
     OutputFileType.object: lambda made: made.compiled().code.object(),
     OutputFileType.static_library: Made.library,

@@ -46,6 +46,8 @@ def _literal(value: int) -> Expr:
 
 def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Definition:
     """`old` is `min + outer * factor + inner`; points past its end are excluded, if there are any."""
+    if not isinstance(split.factor, int):
+        raise ScheduleError(f"split({split.old}) by {split.factor}: rfactor is of loops that are split by a number")
     if split.factor < 1:
         raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
     if split.tail not in EXACT:

@@ -192,8 +192,11 @@ class Compiled:
         self._with_header(OutputFileType.static_library, ".a", filename_prefix, arguments, fn_name, target)
 
     def compile_to_c(self, filename: str, arguments: Sequence[Any], fn_name: str = "", target: Any = None) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_c is not there yet: compile_to_object and compile_to_header are")
+        """Write C99 with the function that an object file would have; every loop is serial. See docs/aot.md.
+
+        Raises `NotImplementedError` for a pipeline that prints or traces.
+        """
+        self._write(OutputFileType.c_source, filename, arguments, fn_name, target)
 
     def compile_to_module(
         self, arguments: Sequence[Any], fn_name: str = "", target: Any = None, linkage: Any = None

@@ -29,12 +29,13 @@ from rfactor.compiler.schedule.directives import (
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition, Function
-from rfactor.ir.expr import Call, Const, walk
+from rfactor.ir.expr import Call, Const, cast, walk
 from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.expr import Var as IrVar
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import BOOL
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, I32
 
 if TYPE_CHECKING:
     from rfactor.compiler.auto.directive import AutoSchedule
@@ -141,7 +142,17 @@ class Directives(Hints):
             raise ScheduleError(
                 f"split({old}) with tail strategy {tail.name}: an update changes each point once; use GuardWithIf"
             )
-        return loops.split(schedule, old, outer, inner, whole(factor), tail)
+        return loops.split(schedule, old, outer, inner, self._factor(old, factor), tail)
+
+    def _factor(self, old: str, factor: Any) -> Any:
+        """A number; or what is made of parameters and boxes of images, as i32."""
+        number = whole(factor)
+        if not isinstance(number, IrExpr):
+            return number
+        if not number.type.is_int:
+            raise ScheduleError(f"split({old}) by {factor} of {number.type}: the factor is an integer")
+        known = simplify(cast(I32, startup(self._owner(), factor, f"split({old})")))
+        return int(known.value) if isinstance(known, Const) else known
 
     def rename(self, old_name: Any, new_name: Any) -> Self:
         """Call a loop otherwise from now on."""

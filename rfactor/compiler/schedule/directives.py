@@ -51,7 +51,8 @@ class Split:
     old: str
     outer: str
     inner: str
-    factor: int
+    factor: int | Expr
+    """A number, 1 or more; or an i32 that is known before anything runs, and counts as 1 where it is less."""
     tail: TailStrategy = TailStrategy.Auto
 
 
