@@ -59,7 +59,7 @@ def _show(expr: Expr, reduction: Iterable[str], uses: Mapping[str, Any]) -> str:
         return ", ".join(bare(show(node), node) for node in nodes)
 
     def bare(text: str, node: Expr) -> str:
-        return text[1:-1] if isinstance(node, Op) and node.op in _INFIX else text
+        return text[1:-1] if isinstance(node, Op) and (node.op in _INFIX or node.op == "neg") else text
 
     def operation(node: Op) -> str:
         if node.op == "cast":

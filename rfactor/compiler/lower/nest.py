@@ -392,9 +392,9 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
     for relation in schedule.relations:
         if isinstance(relation, Split) and isinstance(relation.factor, Expr):
             old = loops.pop(relation.old)
-            size = affine.maximum(affine.minimum(relation.factor, affine.integer(_LONGEST)), affine.integer(1))
+            size: Expr = affine.maximum(affine.minimum(relation.factor, affine.integer(_LONGEST)), affine.integer(1))
             # What is true in any case is part of the value: nothing else bounds a product of two unknown numbers.
-            reached = apply("*", cast(I64, Var(I32, relation.outer)), cast(I64, size))
+            reached: Expr = apply("*", cast(I64, Var(I32, relation.outer)), cast(I64, size))
             reached = cast(I32, apply("min", reached, cast(I64, affine.maximum(old.extent, zero))))
             distance = affine.add(reached, Var(I32, relation.inner))
             last = affine.subtract(affine.add(old.min, old.extent), affine.integer(1))
