@@ -57,6 +57,7 @@ _HOME = {
     ),
     **dict.fromkeys(("DeviceAPI", "target_feature_for_device_api"), _LANGUAGE + "devices"),
     "Parameter": _LANGUAGE + "parameter",
+    **dict.fromkeys(("Derivative", "propagate_adjoints"), _LANGUAGE + "derivative"),
     "VarOrRVar": _LANGUAGE + "var_or_rvar",
     **dict.fromkeys(
         ("MemoryType", "Partition", "PrefetchBoundStrategy", "LoopAlignStrategy", "EvictionKey"), _LANGUAGE + "hints"
@@ -103,9 +104,9 @@ _MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": 
 
 _NOT_YET = frozenset(
     """
-    active_generator_context alias AutoschedulerParams AutoSchedulerResults create_callable_from_generator Derivative
+    active_generator_context alias AutoschedulerParams AutoSchedulerResults create_callable_from_generator
     deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
-    InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar propagate_adjoints serialize_pipeline
+    InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline
     user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )

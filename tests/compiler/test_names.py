@@ -24,10 +24,9 @@ REFUSED = frozenset(
     active_generator_context alias AutoSchedulerResults AutoschedulerParams create_callable_from_generator
     deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
     InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline user_context_value
-    Derivative propagate_adjoints
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
-"""Generators, autoschedulers, extern stages, serialization, derivatives."""
+"""Generators, autoschedulers, extern stages, serialization."""
 OF_DEVICES = frozenset(
     """
     async_ copy_to_device copy_to_host define_extern gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile

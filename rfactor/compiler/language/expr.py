@@ -228,11 +228,8 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
 
 def _peer(type: T.Type, number: Any) -> T.Type | None:
     """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
-    if (
-        not is_number(number)
-        or isinstance(number, float)
-        or (hasattr(number, "item") and isinstance(number.item(), float))
-    ):
+    number = number.item() if is_number(number) and hasattr(number, "item") else number
+    if not is_number(number) or isinstance(number, float):
         return None
     if _is_i32(int(number)) or not T.I64.min <= int(number) <= T.I64.max:
         return type

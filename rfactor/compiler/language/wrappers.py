@@ -93,7 +93,7 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
     name = free.name()
     del free
     function = func.function
-    copied = replace(_calling(function, {function.name: name}), name=name)
+    copied = replace(calling(function, {function.name: name}), name=name)
     made = Shell.of(copied, func.references, None, func.ranges)
     if not func.has_update_definition():
         made.compute_inline()
@@ -115,7 +115,7 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
     names = {name: wrapper.name() for name, wrapper in renamed.items()}
-    return _calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
+    return calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
 
 
 def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
@@ -140,7 +140,7 @@ def _scanning(schedule: StageSchedule, names: Mapping[str, str]) -> StageSchedul
     return replace(schedule, scan=replace(scan, data=data, operator=operator, apply=apply))
 
 
-def _calling(function: Function, names: Mapping[str, str]) -> Function:
+def calling(function: Function, names: Mapping[str, str]) -> Function:
     """`function` with such calls."""
 
     def definition(stage: Definition) -> Definition:
