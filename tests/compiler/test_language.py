@@ -153,7 +153,7 @@ def test_a_selected_tuple_is_a_tuple() -> None:
 
 def test_what_is_not_there_yet_says_so() -> None:
     with pytest.raises(NotImplementedError, match=r"rfactor\.Generator is not there"):
-        hl.Derivative  # noqa: B018
+        hl.Generator  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         hl.colour  # noqa: B018
 

@@ -42,6 +42,7 @@ class Placement(FunctionHints, Directives):
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
         self.trace: Trace = SILENT
+        self.debug_file: str | None = None
 
     @property
     def level(self) -> LoopLevel:
@@ -69,6 +70,10 @@ class Placement(FunctionHints, Directives):
         """Write a line where its storage begins and ends, and where boxes of it are produced and consumed."""
         self.trace = replace(self.trace, realizations=True)
         return self
+
+    def debug_to_file(self, filename: str) -> None:
+        """Write its values to a file each time that a pipeline with it is realized. See `compiler/debug_files.py`."""
+        self.debug_file = str(filename)
 
     # Where
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ _INFIX = {
 }  # fmt: skip
 _CALLS = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
           "~": "bitwise_not", "abs": "abs"}  # fmt: skip
+_REDUCTION = re.compile(r"(?P<domain>[^.]+)\.(?:(?P<axis>[xyzw])|d(?P<number>\d+))")
 _UNTYPED = frozenset(["round", "popcount", "count_leading_zeros", "count_trailing_zeros"])
 """Functions whose name does not end in the type of their argument."""
 
@@ -27,23 +29,19 @@ def type_name(type: Type) -> str:
 
 
 def variable_name(name: str) -> str:
-    """The name of a reduction variable: `r$x`; of others, as it is."""
-    domain, dot, axis = name.rpartition(".")
-    return f"{domain}${axis.removeprefix('d')}" if dot else name
+    """The name of a reduction variable: `r$x` of `r.x`; of others, as it is."""
+    found = _REDUCTION.fullmatch(name)
+    return name if found is None else f"{found['domain']}${found['axis'] or found['number']}"
 
 
 def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
     """`expr` in Halide's notation; `uses` is what it refers to, by name."""
-    reduction = {name for one in uses.values() if hasattr(one, "variable_names") for name in one.variable_names()}
-    return _show(expr, reduction, uses)
 
-
-def _show(expr: Expr, reduction: Iterable[str], uses: Mapping[str, Any]) -> str:
     def show(node: Expr) -> str:
         if isinstance(node, Const):
             return _constant(node)
         if isinstance(node, Var):
-            return variable_name(node.name) if node.name in reduction else node.name
+            return variable_name(node.name)
         if isinstance(node, Op) and node.op in _INFIX and len(node.args) == 2:
             left, right = map(show, node.args)
             return f"({left}{_INFIX[node.op]}{right})"
