@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import OutputFileType
+from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.target import Target, machine
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import AlgorithmError
@@ -57,6 +58,7 @@ class Module:
         """The machine that it is for."""
         return self._target
 
+    @also_named(buffer="module")
     def append(self, module: Module | Buffer) -> None:
         """Put another module into it, or keep an array with it: those that code reads are a part of the code."""
         if isinstance(module, Module):

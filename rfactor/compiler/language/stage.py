@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rfactor.compiler.language import spelling
 from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
@@ -390,7 +391,10 @@ class Stage(Directives):
 
     def dump_argument_list(self) -> str:
         """The loops, innermost first, in a line."""
-        return " ".join(["Vars:", *(d.name for d in self._schedule().dimensions), OUTERMOST]) + "\n"
+        return (
+            " ".join(["Vars:", *(spelling.variable_name(d.name) for d in self._schedule().dimensions), OUTERMOST])
+            + "\n"
+        )
 
     def parallel_scan(self, variable: Any, block: int = 1 << 14) -> Self:
         """Run the loop of a recurrence `f[r.x] = F(f[r.x - 1], …)` as a parallel scan, `block` iterations together.
