@@ -38,7 +38,7 @@ CALLED = frozenset(
     """
     Buffer.__init__ Callable.__call__ Func.__init__ Func.realize Func.tile Pipeline.realize Range.__init__ Stage.tile
     Target.__init__ Tuple.__init__ argmax argmin maximum minimum product sum min max select Buffer.cropped
-    Buffer.translated Buffer.transposed Buffer.set_min RDom.__init__ Argument.__init__ lambda_func print
+    Buffer.translated Buffer.transposed Buffer.set_min Parameter.set_scalar RDom.__init__ Argument.__init__ lambda_func print
     """.split()  # noqa: SIM905
 )
 """Those that take anything and look at it: `test_overloads_that_look_alike` calls them."""
@@ -145,6 +145,8 @@ def test_what_can_be_asked_of_objects() -> None:
     assert not inside.stride_constraint(0).defined()
     p.parameter().set_scalar(7)
     assert p.get() == p.parameter().scalar() == 7
+    p.parameter().set_scalar(value_type=hl.Int(32), value=0)
+    assert p.get() == 0
     assert not hl.Parameter().defined()
     with pytest.raises(hl.HalideError, match="im is an array: it has no value"):
         inside.scalar()

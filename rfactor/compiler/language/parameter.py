@@ -23,10 +23,13 @@ class Parameter:
     What asks a scalar for an array, or the other way round, raises `AlgorithmError`.
     """
 
-    def __init__(self, type: Any = None, is_buffer: bool = False, dimensions: int = 0, name: str = "") -> None:
+    def __init__(
+        self, type: Any = None, is_buffer: bool = False, dimensions: int = 0, name: str = "", *, p: Any = None
+    ) -> None:
         """`Parameter(type, is_buffer, dimensions, name)`, of an input of its own; `Parameter(other)`; `Parameter()`,
         which is not `defined()`."""
         self._of: Param | OutputImageParam | None = None
+        type = type if p is None else p
         if isinstance(type, Parameter):
             self._of = type._of
         elif type is not None:
@@ -94,11 +97,14 @@ class Parameter:
         """The value as a constant."""
         return as_expr(self.scalar(), self._scalar().node.type)
 
-    def set_scalar(self, *given: Any) -> None:
+    def set_scalar(self, *given: Any, value_type: Type | None = None, value: Any = None) -> None:
         """`set_scalar(value)` or `set_scalar(type, value)`: give the value."""
-        if len(given) == 2 and given[0] != self.type():
-            raise TypeMismatch(f"{self.name()} is {self.type()}, not {given[0]}")
-        self._scalar().set(given[-1])
+        parts = [one for one in (value_type, *given, value) if one is not None]
+        if len(parts) == 2 and parts[0] != self.type():
+            raise TypeMismatch(f"{self.name()} is {self.type()}, not {parts[0]}")
+        if not 1 <= len(parts) <= 2:
+            raise TypeError("set_scalar() takes a value, or a type and a value")
+        self._scalar().set(parts[-1])
 
     def default_value(self) -> Expr:
         """The value that was set as the default, undefined where none was."""
