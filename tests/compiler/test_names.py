@@ -38,7 +38,8 @@ CALLED = frozenset(
     """
     Buffer.__init__ Callable.__call__ Func.__init__ Func.realize Func.tile Pipeline.realize Range.__init__ Stage.tile
     Target.__init__ Tuple.__init__ argmax argmin maximum minimum product sum min max select Buffer.cropped
-    Buffer.translated Buffer.transposed Buffer.set_min Parameter.set_scalar RDom.__init__ Argument.__init__ lambda_func print
+    Buffer.translated Buffer.transposed Buffer.set_min Parameter.set_scalar RDom.__init__ Argument.__init__
+    lambda_func print
     """.split()  # noqa: SIM905
 )
 """Those that take anything and look at it: `test_overloads_that_look_alike` calls them."""
