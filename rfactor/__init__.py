@@ -19,7 +19,7 @@ _HOME = {
     **dict.fromkeys(("_", *(f"_{i}" for i in range(10))), _LANGUAGE + "variables"),
     **dict.fromkeys(("Buffer", "ImageParam"), _LANGUAGE + "buffer"),
     "BufferDimension": _LANGUAGE + "region",
-    "OutputImageParam": _LANGUAGE + "images",
+    **dict.fromkeys(("Dimension", "OutputImageParam"), _LANGUAGE + "images"),
     **dict.fromkeys(
         (
             "vars", "funcs", "lambda_func", "evaluate", "evaluate_may_gpu", "memoize_tag", "print", "print_when",
@@ -28,7 +28,7 @@ _HOME = {
         _LANGUAGE + "shorthands",
     ),
     **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
-    **dict.fromkeys(("Func", "FuncRef"), _LANGUAGE + "func"),
+    **dict.fromkeys(("Func", "FuncRef", "FuncTupleElementRef"), _LANGUAGE + "func"),
     **dict.fromkeys(
         (
             "select", "mux", "min", "max", "clamp", "abs", "absd", "lerp", "cast", "saturating_cast", "reinterpret",
@@ -39,19 +39,32 @@ _HOME = {
         _LANGUAGE + "functions",
     ),
     **dict.fromkeys(
-        ("Target", "TargetArch", "TargetOS", "get_host_target", "get_jit_target_from_environment",
-         "get_target_from_environment"),
+        ("Target", "get_host_target", "get_jit_target_from_environment", "get_target_from_environment",
+         "host_supports_target_device"),
         _LANGUAGE + "target",
     ),
     **dict.fromkeys(
         ("target_arch_is", "target_bits", "target_has_feature", "target_natural_vector_size", "target_os_is"),
         _LANGUAGE + "target_queries",
     ),
-    **dict.fromkeys(("Argument", "ArgumentKind", "OutputFileType", "StmtOutputFormat"), _LANGUAGE + "arguments"),
+    **dict.fromkeys(
+        ("ArgInfo", "ArgInfoDirection", "ArgInfoKind", "Argument", "ArgumentEstimates", "ArgumentKind",
+         "OutputFileType", "StmtOutputFormat"),
+        _LANGUAGE + "arguments",
+    ),
+    **dict.fromkeys(
+        ("LinkageType", "Module", "NameMangling", "compile_standalone_runtime", "link_modules"), _LANGUAGE + "module"
+    ),
+    **dict.fromkeys(("DeviceAPI", "target_feature_for_device_api"), _LANGUAGE + "devices"),
+    "Parameter": _LANGUAGE + "parameter",
+    **dict.fromkeys(("Derivative", "propagate_adjoints"), _LANGUAGE + "derivative"),
+    "VarOrRVar": _LANGUAGE + "var_or_rvar",
     **dict.fromkeys(
         ("MemoryType", "Partition", "PrefetchBoundStrategy", "LoopAlignStrategy", "EvictionKey"), _LANGUAGE + "hints"
     ),
-    "TargetFeature": _LANGUAGE + "target_features",
+    **dict.fromkeys(
+        ("TargetArch", "TargetFeature", "TargetOS", "TargetProcessorTune"), _LANGUAGE + "target_features"
+    ),
     "Pipeline": _LANGUAGE + "pipeline",
     "Callable": _LANGUAGE + "callable",
     "Expr": _LANGUAGE + "expr",
@@ -91,16 +104,13 @@ _MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": 
 
 _NOT_YET = frozenset(
     """
-    active_generator_context alias ArgInfo ArgInfoDirection ArgInfoKind ArgumentEstimates AutoschedulerParams
-    AutoSchedulerResults compile_standalone_runtime create_callable_from_generator Derivative
-    deserialize_parameters deserialize_pipeline DeviceAPI Dimension ExternFuncArgument
-    Generator generator GeneratorContext GeneratorParam host_supports_target_device InputBuffer InputScalar
-    install_dir link_modules LinkageType load_plugin main Module NameMangling
-    OutputBuffer OutputScalar Parameter propagate_adjoints
-    serialize_pipeline target_feature_for_device_api TargetProcessorTune user_context_value
+    active_generator_context alias AutoschedulerParams AutoSchedulerResults create_callable_from_generator
+    deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
+    InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline
+    user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
-"""Names of Halide's Python bindings that have no meaning here yet."""
+"""Names of Halide's Python bindings that have no meaning here: see docs/language.md."""
 
 
 def __getattr__(name: str) -> Any:
@@ -112,8 +122,15 @@ def __getattr__(name: str) -> Any:
         module = globals()[name] = import_module(_MODULES[name])
         return module
     if name in _NOT_YET:
-        raise NotImplementedError(f"rfactor.{name} is not there yet")
+        raise NotImplementedError(f"rfactor.{name} is not there")
     raise AttributeError(f"module 'rfactor' has no attribute {name!r}")
+
+
+def install_dir() -> str:
+    """The folder of this package."""
+    from pathlib import Path
+
+    return str(Path(__file__).parent)
 
 
 def __dir__() -> list[str]:

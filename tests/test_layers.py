@@ -31,6 +31,7 @@ LIBRARIES = {
     "z3": ["rfactor/prover/smt.py"],
     "llvmlite": ["rfactor/native/", "rfactor/compiler/codegen/", "rfactor/compiler/runtime/"],
     "sqlite3": ["rfactor/table/"],
+    "sqlite_utils": ["rfactor/table/"],
     "click": ["rfactor/cli/"],
     "rich": ["rfactor/cli/"],
     "skimage": ["rfactor/cli/"],

@@ -15,7 +15,7 @@ from rfactor.compiler.language.target import Target, machine
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.storage import buffer_name
-from rfactor.errors import AlgorithmError
+from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.files import write_whole
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline
 from rfactor.ir.nest_html import page
@@ -43,9 +43,24 @@ def compile_to(
 ) -> None:
     """Write each file. Nothing is written if any of them cannot be made."""
     made = Made(outputs, given, fn_name, target)
-    contents = [(name, made.content(kind)) for kind, name in files.items()]
+    write([(name, made.content(kind)) for kind, name in files.items()])
+
+
+def write(contents: Sequence[tuple[str, str | bytes]]) -> None:
+    """Write files that are made already."""
     for name, content in contents:
         write_whole(name, content)
+
+
+def joined(kind: OutputFileType, functions: Sequence[Made]) -> str | bytes:
+    """What the file of a kind holds of several functions. Raises `NotImplementedError` for all but two kinds."""
+    if len(functions) == 1:
+        return functions[0].content(kind)
+    if kind == OutputFileType.c_header:
+        return "\n".join(made.header() for made in functions)
+    if kind == OutputFileType.static_library:
+        return archive([made.member() for made in functions])
+    raise NotImplementedError(f"{kind.name} of a module of several functions is not there: write a static_library")
 
 
 class Made:
@@ -53,11 +68,13 @@ class Made:
 
     def __init__(self, outputs: Sequence[Func], given: Sequence[Any], fn_name: str, target: Any) -> None:
         """Raises `AlgorithmError` where `given` lacks an image or a parameter, or `fn_name` is no name in C."""
+        if not isinstance(fn_name, str):
+            raise TypeMismatch(f"the name of a function in C is text, not {fn_name!r}")
         self._frozen = frozen(outputs)
         self._given = [Argument(one) for one in given]
-        self._name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
-        if not _WORD.fullmatch(self._name):
-            raise AlgorithmError(f"{self._name!r} is no name for a function in C: letters, digits and _ are")
+        self.name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
+        if not _WORD.fullmatch(self.name):
+            raise AlgorithmError(f"{self.name!r} is no name for a function in C: letters, digits and _ are")
         self._target = Target() if target is None else target
         asked = Target(self._target) if isinstance(self._target, str) else self._target
         for query in self._frozen.queries if asked != Target() else ():
@@ -69,7 +86,7 @@ class Made:
         """What the file of that kind holds. Raises `NotImplementedError` for a kind that is not there."""
         make = _KINDS.get(kind)
         if make is None:
-            raise NotImplementedError(f"compile_to {kind} is not there yet")
+            raise NotImplementedError(f"compile_to {kind.name} is not there")
         return make(self)
 
     def lowered(self) -> LoweredPipeline:
@@ -89,7 +106,7 @@ class Made:
 
     def html(self, text: str) -> str:
         """Text as a page."""
-        return page(self._name, text)
+        return page(self.name, text)
 
     def compiled(self) -> _Compiled:
         """The code."""
@@ -109,12 +126,23 @@ class Made:
         compiled = self.compiled()
         return header(compiled.entry, compiled.messages)
 
+    def source(self) -> str:
+        """The pipeline in C, every loop one iteration after the other."""
+        from rfactor.compiler.codegen.c.source import source
+
+        stages = passes(self._frozen.algorithm, self._frozen.schedule)
+        return source(self._entry(), next(body for name, body in stages if name == "tidy"))
+
     def library(self) -> bytes:
         """The object in a static library, in the form that linkers of ELF targets read."""
+        return archive([self.member()])
+
+    def member(self) -> tuple[str, bytes, list[str]]:
+        """Its part of a library: a name, the object, the symbols."""
         content = self.compiled().code.object()
         if not content.startswith(b"\x7fELF"):
             raise NotImplementedError(f"compile_to_static_library for {self._target} is not there yet: use an object")
-        return archive(f"{self._name}.o", content, [self._name, f"{self._name}_error"])
+        return f"{self.name}.o", content, [self.name, f"{self.name}_error"]
 
     def _entry(self) -> Entry:
         from rfactor.compiler.codegen.entry import Constant, Entry
@@ -133,15 +161,15 @@ class Made:
         missing = [name for name in inputs if name not in boxes and name not in listed]
         if missing:
             raise AlgorithmError(
-                f"{self._name} needs {' and '.join(missing)}, which the list of arguments lacks: it has "
+                f"{self.name} needs {' and '.join(missing)}, which the list of arguments lacks: it has "
                 f"{', '.join(listed) or 'none'}; infer_arguments() gives them all"
             )
         if len(set(listed)) < len(listed):
-            raise AlgorithmError(f"the list of arguments of {self._name} has one twice: {', '.join(listed)}")
+            raise AlgorithmError(f"the list of arguments of {self.name} has one twice: {', '.join(listed)}")
         own = tuple(inputs.get(argument.name) or argument.declared() for argument in self._given)
         titles = {buffer_name(f.name, 0): f.name for f in frozen.algorithm.functions if len(f.types) == 1}
         alike = tuple(_alike(frozen, results))
-        return Entry(self._name, self.lowered(), (*own, *results), boxes, alike, constants, titles)
+        return Entry(self.name, self.lowered(), (*own, *results), boxes, alike, constants, titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +194,21 @@ def _alike(frozen: Frozen, results: list[BufferArgument]) -> Iterator[tuple[Buff
             yield known[buffer_name(name, component)], known[buffer_name(name, 0)]
 
 
-def archive(member: str, content: bytes, symbols: Sequence[str]) -> bytes:
-    """A static library of one object in the System V form: an index of the symbols, the long name, the object."""
-    names = f"{member}/\n".encode()
+def archive(members: Sequence[tuple[str, bytes, Sequence[str]]]) -> bytes:
+    """A static library in the System V form: an index of the symbols, the long names, the objects."""
+    names, starts = b"", []
+    for name, _, _ in members:
+        starts.append(len(names))
+        names += f"{name}/\n".encode()
+    symbols = [symbol for _, _, own in members for symbol in own]
     texts = b"".join(symbol.encode() + b"\0" for symbol in symbols)
     size = 4 + 4 * len(symbols) + len(texts)
     at = 8 + _SIZE_OF_HEADER + _even(size) + _SIZE_OF_HEADER + _even(len(names))
-    index = len(symbols).to_bytes(4, "big") + at.to_bytes(4, "big") * len(symbols) + texts
-    return b"!<arch>\n" + _member("/", index) + _member("//", names) + _member("/0", content)
+    index, objects = len(symbols).to_bytes(4, "big"), b""
+    for start, (_, content, own) in zip(starts, members, strict=True):
+        index += (at + len(objects)).to_bytes(4, "big") * len(own)
+        objects += _member(f"/{start}", content)
+    return b"!<arch>\n" + _member("/", index + texts) + _member("//", names) + objects
 
 
 def _member(name: str, content: bytes) -> bytes:
@@ -189,6 +224,7 @@ _KINDS: dict[OutputFileType, Callable[[Made], str | bytes]] = {
     OutputFileType.assembly: lambda made: made.compiled().code.assembly(),
     OutputFileType.bitcode: lambda made: made.compiled().code.bitcode(),
     OutputFileType.c_header: Made.header,
+    OutputFileType.c_source: Made.source,
     OutputFileType.llvm_assembly: lambda made: made.compiled().code.llvm_ir(),
     OutputFileType.object: lambda made: made.compiled().code.object(),
     OutputFileType.static_library: Made.library,

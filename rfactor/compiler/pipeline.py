@@ -90,6 +90,8 @@ class Prepared:
     images_by_name: tuple[tuple[str, Any], ...]
     numbers_by_name: tuple[tuple[str, Any], ...]
     """The images and parameters with their names."""
+    files: tuple[Func, ...] = ()
+    """Those of its functions whose values are written to files."""
     recent: dict[Hashable, tuple[Executable, ctypes.Array[ctypes.c_int64]]] = field(default_factory=dict)
     """What ran, and the slots of its arguments, by what was seen of the arrays."""
 
@@ -123,6 +125,7 @@ def _frozen(owner: Owner) -> Prepared:
         {},
         tuple((image.name(), image) for image in pipeline.images),
         tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
+        tuple(func for func in pipeline.functions if func.debug_file is not None),
     )
 
 
@@ -196,10 +199,14 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
     plain = _arrays(prepared, given)
     if plain is not None:
         run(prepared, plain)
+        if prepared.files:
+            _write_files(prepared, outputs_for(prepared, given)[0])
         return None
     outputs, fresh = outputs_for(prepared, given)
     held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
     run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
+    if prepared.files:
+        _write_files(prepared, held)
     if not fresh:
         return None
     outputs = [
@@ -209,6 +216,12 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         for large, asked in zip(held, outputs, strict=True)
     ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _write_files(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
+    from rfactor.compiler.debug_files import write
+
+    write(prepared, outputs)
 
 
 def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:

@@ -46,12 +46,14 @@ def _literal(value: int) -> Expr:
 
 def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Definition:
     """`old` is `min + outer * factor + inner`; points past its end are excluded, if there are any."""
+    if not isinstance(split.factor, int):
+        raise ScheduleError(f"split({split.old}) by {split.factor}: rfactor is of loops that are split by a number")
     if split.factor < 1:
         raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
     if split.tail not in EXACT:
         raise ScheduleError(
-            f"split({split.old}) with tail strategy {split.tail.value}: a reduction visits each point once; "
-            "use guard_with_if"
+            f"split({split.old}) with tail strategy {split.tail.name}: a reduction visits each point once; "
+            "use GuardWithIf"
         )
     old, position = _find(domain, split.old)
     _unused(domain, {split.old}, split.outer, split.inner)

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import sqlite_utils
+
 from rfactor.errors import TableError
 from rfactor.table.rules import CHOICE, STATEMENTS
 from rfactor.table.schema import (
@@ -65,12 +67,9 @@ class Writer:
     def _begin(self, parameters: Mapping[str, Any]) -> None:
         self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        database = sqlite_utils.Database(self._connection)
         for name, columns in {**TABLES, "checkpoints": CHECKPOINTS}.items():
-            listed = ", ".join(
-                f'"{column}" {_SQL[kind]}{" PRIMARY KEY" if column == _KEYS.get(name) else ""}'
-                for column, kind in columns.items()
-            )
-            self._connection.execute(f"CREATE TABLE {name} ({listed})")
+            database.table(name).create(columns, pk=_KEYS.get(name))
         self._set_meta({"parameters": dict(parameters)})
 
     def _check(self, parameters: Mapping[str, Any]) -> None:
@@ -233,10 +232,15 @@ def _writing(path: Path) -> Iterator[None]:
         raise TableError(f"{path} {reason}") from error
 
 
-_SQL: dict[type, str] = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
-_KEYS = {"operators": "id", "proofs": "id", "choices": "id", "spellings": "id", "subtables": "id", "meta": "key"}
-
-
+_KEYS = {
+    "operators": "id",
+    "proofs": "id",
+    "choices": "id",
+    "spellings": "id",
+    "subtables": "id",
+    "meta": "key",
+    "checkpoints": "unit",
+}
 _PROOFS = list(OPERATORS).index("proofs")
 _SHELF = tuple(list(OPERATORS).index(name) for name in ("types", "root", "semantics", "leaves"))
 

@@ -213,7 +213,7 @@ def test_the_range_of_a_parameter_is_checked_on_entry() -> None:
     n.set(6)
     with pytest.raises(BufferError, match="the parameter n is 6, where at most 5 was promised"):
         f.realize([3])
-    assert (str(n.min_value()), str(n.max_value())) == ("1", "5")
+    assert (format(n.min_value()), format(n.max_value())) == ("1", "5")
 
 
 def test_the_box_of_an_image_is_an_expression() -> None:

@@ -170,9 +170,9 @@ def test_a_function_tells_its_definitions() -> None:
     f[x + 0] = 3
     assert (f.num_update_definitions(), f.has_update_definition(), f.outputs()) == (2, True, 1)
     assert [v.name() for v in f.args()] == ["x"]
-    assert str(f.value()) == str(f.values()[0]) == "x"
-    assert [str(e) for e in f.update_args(0)] == ["x"]
-    assert str(f.update_value()) == "f(x) + (r.x + r.y)"
+    assert format(f.value()) == format(f.values()[0]) == "x"
+    assert [format(e) for e in f.update_args(0)] == ["x"]
+    assert format(f.update_value()) == "f(x) + (r.x + r.y)"
     assert [len(f.update_values(i)) for i in range(2)] == [1, 1]
     assert [v.name() for v in f.rvars(0)] == ["r.x", "r.y"]
     assert f.rvars(1) == []
@@ -199,7 +199,7 @@ def test_variables_know_what_is_implicit() -> None:
 
 def test_a_reduction_domain_tells_its_variables() -> None:
     r = hl.RDom([(2, 4), (0, 3)], "r")
-    assert [str(r.x.min()), str(r.x.extent()), str(r.y.extent())] == ["2", "4", "3"]
+    assert [format(r.x.min()), format(r.x.extent()), format(r.y.extent())] == ["2", "4", "3"]
     assert [v.name() for v in r] == [r[0].name(), r[1].name()]
     assert len(r) == r.dimensions() == 2
     assert r.defined()

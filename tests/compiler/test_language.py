@@ -42,15 +42,15 @@ def test_mixed_types_meet_as_in_halide(a: str, b: str, together: str) -> None:
 
 
 def test_division_is_euclidean_for_integers_and_real_for_floats() -> None:
-    assert str(x / 2) == str(x // 2) == "x // 2"
-    assert str(hl.f32(x) / 2) == "f32(x) / 2.0"
-    assert "floor" in str(hl.f32(x) // 2)
+    assert format(x / 2) == format(x // 2) == "x // 2"
+    assert format(hl.f32(x) / 2) == "f32(x) / 2.0"
+    assert "floor" in format(hl.f32(x) // 2)
 
 
 def test_conditions_join_by_and_or_and_not() -> None:
-    assert str((x > 1) & ~(y < 2)) == "x > 1 and not y < 2"
-    assert str((x > 1) | (y < 2)) == "x > 1 or y < 2"
-    assert str((x & 3) == 0) == "x & 3 == 0" or str((x & 3) == 0) == "(x & 3) == 0"
+    assert format((x > 1) & ~(y < 2)) == "x > 1 and not y < 2"
+    assert format((x > 1) | (y < 2)) == "x > 1 or y < 2"
+    assert format((x & 3) == 0) == "x & 3 == 0" or format((x & 3) == 0) == "(x & 3) == 0"
 
 
 def test_an_expression_has_no_truth_value() -> None:
@@ -67,8 +67,8 @@ def test_the_magnitude_of_an_integer_is_unsigned() -> None:
 
 
 def test_types_know_their_ends() -> None:
-    assert str(hl.UInt(8).max()) == "255"
-    assert str(hl.Int(16).min()) == "-32768"
+    assert format(hl.UInt(8).max()) == "255"
+    assert format(hl.Int(16).min()) == "-32768"
     assert hl.Bool() == hl.UInt(1)
     assert hl.Int(32).bits() == 32
     with pytest.raises(TypeMismatch, match=r"Int\(7\): widths are 8, 16, 32, 64"):
@@ -147,13 +147,13 @@ def test_domains_say_what_they_take() -> None:
 
 def test_a_selected_tuple_is_a_tuple() -> None:
     both = hl.select(x > 0, (x, y), (0, 1))
-    assert [str(part) for part in both] == ["select(x > 0, x, 0)", "select(x > 0, y, 1)"]
-    assert str(hl.select(x > 0, 1, x > -5, 2, 3)) == "select(x > 0, 1, select(x > -5, 2, 3))"
+    assert [format(part) for part in both] == ["select(x > 0, x, 0)", "select(x > 0, y, 1)"]
+    assert format(hl.select(x > 0, 1, x > -5, 2, 3)) == "select(x > 0, 1, select(x > -5, 2, 3))"
 
 
 def test_what_is_not_there_yet_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"rfactor\.Derivative is not there yet"):
-        hl.Derivative  # noqa: B018
+    with pytest.raises(NotImplementedError, match=r"rfactor\.Generator is not there"):
+        hl.Generator  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         hl.colour  # noqa: B018
 
@@ -188,9 +188,9 @@ def test_a_pure_definition_has_a_variable_a_dimension() -> None:
 
 
 def test_a_domain_of_any_dimensions_can_be_printed() -> None:
-    assert str(hl.RDom([(0, 3), (1, 4)], "d")) == "RDom(d.x(0, 3), d.y(1, 4))"
-    assert str(hl.RDom([(0, 3)], "e")) == "e.x"
-    assert repr(hl.RDom()) == "RDom()"
+    assert format(hl.RDom([(0, 3), (1, 4)], "d")) == "RDom(d.x(0, 3), d.y(1, 4))"
+    assert format(hl.RDom([(0, 3)], "e")) == "e.x"
+    assert format(hl.RDom()) == "RDom()"
 
 
 def test_every_public_name_can_be_imported() -> None:
@@ -215,14 +215,14 @@ def test_shifts_have_the_kind_of_the_left_operand_and_the_greater_width() -> Non
 
 
 def test_whole_powers_are_products() -> None:
-    assert str(x**3) == "x * x * x"
+    assert format(x**3) == "x * x * x"
     assert type_of(hl.f32(x) ** 0.5) == "float32"
 
 
 def test_methods_that_are_not_there_yet_say_so() -> None:
     f = hl.Func("f")
     f[x] = x
-    with pytest.raises(NotImplementedError, match=r"Func\.define_extern is not there yet"):
+    with pytest.raises(NotImplementedError, match=r"Func\.define_extern is not there"):
         f.define_extern("g", [], hl.Int(32), 1)
     with pytest.raises(AttributeError):
         f.colour  # noqa: B018

@@ -420,7 +420,7 @@ def test_hints_are_checked() -> None:
     with pytest.raises(ScheduleError, match=r"f: prefetch\(h\): f does not use h"):
         f.prefetch(hl.Func("h"), y, y)
     with pytest.raises(ScheduleError, match=r"f: partition\(c\): the stage has no such loop"):
-        f.partition(c)
+        f.partition(c, hl.Partition.Never)
 
 
 def test_a_level_may_be_set_after_functions_were_placed_by_it() -> None:

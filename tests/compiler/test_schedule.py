@@ -158,3 +158,31 @@ def test_a_loop_may_be_unrolled_by_a_factor_again() -> None:
     f[x] = x * x
     f.unroll(x, 2).unroll(x, 3)
     assert np.array_equal(np.asarray(f.realize([13])), np.arange(13) ** 2)
+
+
+def test_a_factor_may_be_known_on_entry_only() -> None:
+    x, y, xo, yo, xi, yi, p = *map(hl.Var, ("x", "y", "xo", "yo", "xi", "yi")), hl.Param(hl.Int(32), "p")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x * 3 + y
+    g[x, y] = f[x, y] + f[x + 1, y + 2]
+    r = hl.RDom([(2, 7)], "r")
+    g[x, r] = g[x, r] * 2 + r
+    g.tile(x, y, xo, yo, xi, yi, p, p * 2).parallel(yo)
+    f.compute_at(g, xo)
+    g.update().split(r.x, hl.RVar("ro"), hl.RVar("ri"), p)
+    rows, columns = np.mgrid[:11, :13]
+    wanted = (columns * 3 + rows) + (columns * 3 + rows + 5)
+    wanted[2:9] = wanted[2:9] * 2 + rows[2:9]
+    for size in (1, 4, 5, 13, 1000, 2**29, 0, -3):  # below one is one
+        p.set(size)
+        assert np.array_equal(np.array(g.realize([13, 11])), wanted)
+    h, k = hl.Func("h"), hl.Func("k")
+    h[x] = x
+    with pytest.raises(ScheduleError, match="x varies while the pipeline runs"):
+        h.split(x, xo, xi, x + 1)
+    with pytest.raises(ScheduleError, match="the factor is an integer"):
+        h.split(x, xo, xi, hl.f32(p))
+    assert list(h.vectorize(x, hl.Expr(2) * 4).realize([3]).array) == [0, 1, 2]
+    k[x] = x
+    with pytest.raises(ScheduleError, match="not a constant"):
+        k.vectorize(x, p).realize([3])

@@ -70,7 +70,7 @@ def test_a_fuse_counts_pairs() -> None:
         (Split("r", "s", "ri", 4), "the name s is taken"),
         (Split("r", "ri", "ri", 4), "the name ri is taken"),
         (Split("r", "ro", "ri", 0), "the factor must be 1 or more"),
-        (Split("r", "ro", "ri", 4, TailStrategy.SHIFT_INWARDS), "visits each point once; use guard_with_if"),
+        (Split("r", "ro", "ri", 4, TailStrategy.ShiftInwards), "visits each point once; use GuardWithIf"),
         (Fuse("r", "t", "q"), "t must be the next loop outside r .* whose order is t, s, r"),
         (Fuse("r", "q", "p"), "q is no reduction variable of this update; it has t, s, r"),
     ],

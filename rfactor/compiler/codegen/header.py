@@ -61,7 +61,7 @@ int {THREADS}(void) {{ return omp_get_max_threads(); }}
 def header(entry: Entry, messages: Sequence[str]) -> str:
     """The header, with the meaning of every number that the entry returns."""
     guard = f"{entry.name.upper()}_H"
-    arguments = ", ".join(_declared(a, i) for i, a in zip(range(len(entry.arguments)), entry.arguments, strict=True))
+    arguments = ", ".join(declared(a, i) for i, a in zip(range(len(entry.arguments)), entry.arguments, strict=True))
     notes = "".join(f"   {_comment(a, entry.titles)}\n" for a in entry.arguments)
     numbers = "".join(f"   {i + 1}: {text}\n" for i, text in zip(range(len(messages)), messages, strict=True))
     return f"""\
@@ -93,7 +93,8 @@ const char *{entry.name}_error(int32_t number);
 """
 
 
-def _declared(argument: BufferArgument | ScalarArgument, index: int) -> str:
+def declared(argument: BufferArgument | ScalarArgument, index: int) -> str:
+    """Argument number `index` as the function declares it."""
     name = f"a{index}"
     if isinstance(argument, BufferArgument):
         return f"{'' if argument.output else 'const '}rfactor_buffer *{name}"

@@ -147,12 +147,43 @@ class Buffer(Named, Region):
         """Nothing: the elements are here. Gives 0."""
         return 0
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _OF_DEVICES:
-            raise NotImplementedError(
-                f"Buffer.{name} is not there: it is about memory of devices, or unallocated memory"
-            )
-        raise AttributeError(f"'Buffer' object has no attribute {name!r}")
+    def set_device_dirty(self, dirty: bool = True) -> None:
+        """Nothing for False. Raises `NotImplementedError` for True: there is no device whose memory could be newer."""
+        if dirty:
+            raise NotImplementedError("Buffer.set_device_dirty(True) is not there: there is no device")
+
+    def copy_to_device(self, device_api: Any = None, target: Any = None) -> int:
+        """Raises `NotImplementedError`: there is no device."""
+        raise NotImplementedError("Buffer.copy_to_device is not there: there is no device")
+
+    def device_malloc(self, device_api: Any = None, target: Any = None) -> int:
+        """Raises `NotImplementedError`: there is no device."""
+        raise NotImplementedError("Buffer.device_malloc is not there: there is no device")
+
+    def device_sync(self) -> int:
+        """Nothing: there is no device to wait for. Gives 0."""
+        return 0
+
+    def device_free(self) -> int:
+        """Nothing: there is no memory of a device. Gives 0."""
+        return 0
+
+    def device_deallocate(self) -> None:
+        """Nothing: there is no memory of a device."""
+
+    def device_detach_native(self) -> int:
+        """Nothing: there is no memory of a device. Gives 0."""
+        return 0
+
+    def allocate(self) -> None:
+        """New memory, zeros, of the same box: what was there is left to its other owners."""
+        array = self.array
+        order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+        stored = np.zeros([array.shape[axis] for axis in order], array.dtype)
+        self._array = stored.transpose([order.index(axis) for axis in range(array.ndim)])
+
+    def deallocate(self) -> None:
+        """Nothing: memory goes when nothing refers to it any more."""
 
     def __getitem__(self, index: Any) -> Any:
         """An element if the coordinates are numbers, else the expression of one."""
@@ -178,17 +209,9 @@ class Buffer(Named, Region):
 
     def __repr__(self) -> str:
         if self._array is None:
-            return "Buffer()"
-        box = ", ".join(f"[{self.dim(d).min()}, {self.dim(d).max()}]" for d in range(self.dimensions()))
-        return f"Buffer({self.type()}, {self.name()}: {box})"
-
-
-_OF_DEVICES = frozenset(
-    """
-    allocate copy_to_device deallocate device_deallocate device_detach_native device_free device_malloc device_sync
-    set_device_dirty
-    """.split()  # noqa: SIM905 - a list this long is read as text
-)
+            return "<undefined halide.Buffer>"
+        box = (f"[{d.min()},{d.extent()},{d.stride()}]" for d in map(self.dim, range(self.dimensions())))
+        return f"<halide.Buffer of type {self.type()} shape:[{','.join(box)}]>"
 
 
 def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, ...], str, bool]:
@@ -237,12 +260,15 @@ def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[An
 class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
-    def __init__(self, type: Type, dimensions: int, name: str | None = None) -> None:
-        meant("ImageParam", type)
+    def __init__(self, type: Type | None = None, dimensions: int = 0, name: str | None = None) -> None:
+        """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
         if not isinstance(dimensions, SupportsIndex):
             raise TypeMismatch(f"ImageParam takes a type, a number of dimensions and a name, not {dimensions!r} second")
         Named.__init__(self, name or None, "im")
-        OutputImageParam.__init__(self, self._name, type, int(dimensions), "input", self._name, self)
+        OutputImageParam.__init__(self)
+        if type is not None:
+            meant("ImageParam", type)
+            self._shape = self._name, type, int(dimensions), "input", self._name, self
         self._buffer: Buffer | None = None
         self.wrappers = {}
         self.trace = SILENT

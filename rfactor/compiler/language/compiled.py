@@ -14,6 +14,7 @@ from rfactor.errors import TargetError
 if TYPE_CHECKING:
     from rfactor.compiler.language.callable import Callable
     from rfactor.compiler.language.func import Func
+    from rfactor.compiler.language.module import Module
     from rfactor.compiler.verify.result import Verification
 
 
@@ -191,16 +192,33 @@ class Compiled:
         self._with_header(OutputFileType.static_library, ".a", filename_prefix, arguments, fn_name, target)
 
     def compile_to_c(self, filename: str, arguments: Sequence[Any], fn_name: str = "", target: Any = None) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_c is not there yet: compile_to_object and compile_to_header are")
+        """Write C99 with the function that an object file would have; every loop is serial. See docs/aot.md.
 
-    def compile_to_multitarget_static_library(self, *given: Any) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_multitarget_static_library is not there yet")
+        Raises `NotImplementedError` for a pipeline that prints or traces.
+        """
+        self._write(OutputFileType.c_source, filename, arguments, fn_name, target)
 
-    def compile_to_multitarget_object_files(self, *given: Any) -> None:
+    def compile_to_module(
+        self, arguments: Sequence[Any], fn_name: str = "", target: Any = None, linkage: Any = None
+    ) -> Module:
+        """The function, to be written by `module.compile({OutputFileType.object: "f.o"})`. See `compile_to`."""
+        from rfactor.compiler.language.module import Module
+        from rfactor.compiler.outputs import Made
+
+        wanted = Target(target) if isinstance(target, str) else target or Target()
+        return Module.of(Made(self.results(), arguments, fn_name, wanted), wanted)
+
+    def compile_to_multitarget_static_library(
+        self, filename_prefix: str, arguments: Sequence[Any], targets: Sequence[Target]
+    ) -> None:
         """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_multitarget_object_files is not there yet")
+        raise NotImplementedError("compile_to_multitarget_static_library is not there: write one library a target")
+
+    def compile_to_multitarget_object_files(
+        self, filename_prefix: str, arguments: Sequence[Any], targets: Sequence[Target], suffixes: Sequence[str]
+    ) -> None:
+        """Raises `NotImplementedError`."""
+        raise NotImplementedError("compile_to_multitarget_object_files is not there: write one object a target")
 
     def _with_header(
         self, kind: OutputFileType, ending: str, prefix: str, arguments: Sequence[Any], fn_name: Any, target: Any

@@ -56,10 +56,17 @@ class Expr:
             raise AlgorithmError("Expr() is no expression yet: give it a value, as in Expr(3)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __str__(self) -> str:
-        return str(self.node)
+    def __format__(self, spec: str) -> str:
+        """As text of the language: `f"{x // 3}"` is `x // 3`."""
+        return format(str(self.node), spec)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """As Halide shows it: `<halide.Expr of type int32: (x/3)>`."""
+        from rfactor.compiler.language.spelling import spelled
+
+        if not self.defined():
+            return "<undefined halide.Expr>"
+        return f"<halide.Expr of type {Type(self.node.type)}: {spelled(self.node, self.uses)}>"
 
     def __bool__(self) -> NoReturn:
         raise NoTruthValue(
@@ -221,7 +228,8 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
 
 def _peer(type: T.Type, number: Any) -> T.Type | None:
     """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
-    if isinstance(number, float) or (hasattr(number, "item") and isinstance(number.item(), float)):
+    number = number.item() if is_number(number) and hasattr(number, "item") else number
+    if not is_number(number) or isinstance(number, float):
         return None
     if _is_i32(int(number)) or not T.I64.min <= int(number) <= T.I64.max:
         return type

@@ -37,7 +37,7 @@ def parts(functions: Iterable[Func]) -> list[object]:
     """All that the directives and definitions of functions can change: the same objects, the same pipeline."""
     found: list[object] = []
     for func in functions:
-        found += (func.level, func.store_level, func.bounds, func.storage, func.trace)
+        found += (func.level, func.store_level, func.bounds, func.storage, func.trace, func.debug_file)
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)

@@ -15,6 +15,7 @@ from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import count, expanded, is_placeholder
+from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
 from rfactor.compiler.language.queries import Queries
@@ -73,7 +74,7 @@ class FuncRef(Expr):
         function = self._func.function
         if not 0 <= component < len(function.types):
             raise TypeMismatch(f"{self._func.name()} has {len(function.types)} components, hence no [{component}]")
-        return Expr(function.at(tuple(a.node for a in self._arguments), component), self.uses)
+        return FuncTupleElementRef(self, component)
 
     def __len__(self) -> int:
         return len(self._func.function.types)
@@ -108,10 +109,26 @@ class FuncRef(Expr):
     def __truediv__(self, value: ExprLike) -> Any:
         return self._updated("/", value)
 
-    def __str__(self) -> str:
-        return f"{self._func.name()}({', '.join(map(str, self._arguments))})"
+    def __format__(self, spec: str) -> str:
+        return format(f"{self._func.name()}({', '.join(map(format, self._arguments))})", spec)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<halide.FuncRef {self}>"
+
+
+class FuncTupleElementRef(Expr):
+    """`f[x, y][i]`: a component of the value of a function at a point."""
+
+    __slots__ = ("_index",)
+
+    def __init__(self, reference: FuncRef, index: int) -> None:
+        point = tuple(argument.node for argument in reference.arguments)
+        super().__init__(reference.func.function.at(point, index), reference.uses)
+        self._index = index
+
+    def index(self) -> int:
+        """Which component."""
+        return self._index
 
 
 class Pending(Expr):
@@ -166,10 +183,18 @@ _PLACEHOLDER = Var("_")
 class Func(Named, Queries, Wrapped, Placement, Compiled):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
-    def __init__(self, *given: Any, name: str | None = None) -> None:
+    def __init__(
+        self,
+        *given: Any,
+        name: str | None = None,
+        required_type: Any = None,
+        required_types: Any = None,
+        required_dimensions: int | None = None,
+    ) -> None:
         """`Func()`, `Func("f")`; `Func(expression)`, `Func(buffer)` or `Func(image)` with its values; or
         `Func(type, dimensions, "f")`, also with a list of types, which its definition must have."""
-        wanted, value, self._required = _meant(given)
+        types = required_types if required_type is None else required_type
+        wanted, value, self._required = _meant((*given, *(x for x in (types, required_dimensions) if x is not None)))
         super().__init__(name or wanted, "f")
         self._variables: tuple[str, ...] = ()
         self._types: tuple[IrType, ...] = ()
@@ -215,9 +240,10 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         """Its pure variables."""
         return self.args()
 
-    def clone_in(self, *consumers: Any) -> Func:
-        """A function of its own with the definitions that this one has now, which `consumers` call instead."""
-        return clone(self, consumer_names(self, consumers))
+    @also_named(fs="f")
+    def clone_in(self, f: Any) -> Func:
+        """A function of its own with the definitions that this one has now, which `f`, one or several, call instead."""
+        return clone(self, consumer_names(self, f))
 
     __iter__ = None
     """A function has a value at every point: there is no end to them."""
@@ -359,11 +385,11 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
     def _index(self) -> int:
         return 0
 
-    def update(self, index: int = 0) -> Stage:
+    def update(self, idx: int = 0) -> Stage:
         """The schedule of an update, the first by default."""
-        if not 0 <= index < self.num_update_definitions():
-            raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({index})")
-        return Stage(self, index + 1)
+        if not 0 <= idx < self.num_update_definitions():
+            raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({idx})")
+        return Stage(self, idx + 1)
 
     def auto_rfactor(self) -> AutoSchedules:
         """`update(i).auto_rfactor()` of every update; nothing is changed where one is refused."""
@@ -377,7 +403,7 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
         return (self,)
 
     def __repr__(self) -> str:
-        return f"Func({self.name()})"
+        return f"<halide.Func '{self.name()}'>"
 
 
 def _meant(given: tuple[Any, ...]) -> tuple[str | None, Any, tuple[tuple[IrType, ...], int] | None]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Self
 
+from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.numbered import Numbered
 from rfactor.errors import ScheduleError, TypeMismatch
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.func import Func
 
 
-class MemoryType(Enum):
+class MemoryType(Numbered):
     """What kind of memory holds a function; on CPUs there is none of GPUs and none of the last kind."""
 
     Auto = 0
@@ -24,7 +25,7 @@ class MemoryType(Enum):
     VTCM = 7
 
 
-class Partition(Enum):
+class Partition(Numbered):
     """Whether the guards of a loop are taken out of its main part."""
 
     Auto = 0
@@ -32,7 +33,7 @@ class Partition(Enum):
     Always = 2
 
 
-class PrefetchBoundStrategy(Enum):
+class PrefetchBoundStrategy(Numbered):
     """What is asked for ahead at the ends of an array."""
 
     Clamp = 0
@@ -40,7 +41,7 @@ class PrefetchBoundStrategy(Enum):
     NonFaulting = 2
 
 
-class LoopAlignStrategy(Enum):
+class LoopAlignStrategy(Numbered):
     """How loops of different lengths are laid beside each other by `compute_with`."""
 
     AlignStart = 0
@@ -68,7 +69,15 @@ def kind_of_memory(given: Any) -> MemoryType:
 class Hints:
     """Directives without effect, on the loops of one stage."""
 
-    def prefetch(self, image: Any, at: Any, from_: Any, offset: Any = 1, strategy: Any = None) -> Self:
+    @also_named(func="image", **{"from": "from_"})
+    def prefetch(
+        self,
+        image: Any,
+        at: Any,
+        from_: Any,
+        offset: Any = 1,
+        strategy: PrefetchBoundStrategy = PrefetchBoundStrategy.GuardWithIf,
+    ) -> Self:
         """Ask for data ahead of their use: the machine's own prefetchers see to it."""
         name = image.name()
         self._checked("prefetch", at)
@@ -77,19 +86,21 @@ class Hints:
             raise ScheduleError(f"{self._owner().name()}: prefetch({name}): {self._owner().name()} does not use {name}")
         return self
 
-    def partition(self, variable: Any, policy: Partition = Partition.Auto) -> Self:
+    def partition(self, var: Any, partition_policy: Partition) -> Self:
         """Whether guards are taken out of a loop: where a guard can go, it goes."""
-        return self._checked("partition", variable)
+        return self._checked("partition", var)
 
-    def never_partition(self, *variables: Any) -> Self:
+    @spread("vars")
+    def never_partition(self, *vars: Any) -> Self:
         """See `partition`: of several loops, one after the other or in a list."""
-        for variable in variables[0] if len(variables) == 1 and isinstance(variables[0], list | tuple) else variables:
-            self.partition(variable)
+        for var in vars:
+            self.partition(var, Partition.Never)
         return self
 
-    def always_partition(self, *variables: Any) -> Self:
+    @spread("vars")
+    def always_partition(self, *vars: Any) -> Self:
         """See `never_partition`."""
-        return self.never_partition(*variables)
+        return self.never_partition(*vars)
 
     def never_partition_all(self) -> Self:
         """See `partition`."""
@@ -122,9 +133,9 @@ class FunctionHints:
         kind_of_memory(memory_type)
         return self
 
-    def bound_storage(self, variable: Any, bound: Any) -> Self:
+    def bound_storage(self, dim: Any, bound: Any) -> Self:
         """No more than `bound` coordinates of a dimension are kept: storage has the size that is needed of it."""
-        self._dimension("bound_storage", variable)
+        self._dimension("bound_storage", dim)
         self._size("bound_storage", bound)
         return self
 
@@ -136,9 +147,9 @@ class FunctionHints:
         """A line of its own in the trace, which has no such lines."""
         return self
 
-    def set_estimate(self, variable: Any, min: Any, extent: Any) -> Self:
+    def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:
         """What the box will be like: for schedulers, none of which is there."""
-        self._dimension("set_estimate", variable)
+        self._dimension("set_estimate", var)
         return self
 
     def set_estimates(self, estimates: Any) -> Self:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
@@ -17,9 +17,12 @@ from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.types import I32, I64
 
+if TYPE_CHECKING:
+    from rfactor.compiler.language.parameter import Parameter
+
 
 @dataclass(frozen=True, slots=True)
-class ImageDimension:
+class Dimension:
     """One dimension of an array that is given later: bounds are expressions."""
 
     _image: OutputImageParam
@@ -58,10 +61,12 @@ class ImageDimension:
         return self.set_min(min).set_extent(extent)
 
     def set_estimate(self, min: ExprLike, extent: ExprLike) -> Self:
-        """Nothing: estimates are for autoschedulers."""
+        """Say what the box will be like: for readers, as there are no autoschedulers."""
+        self._image.estimate("min", self._d, min)
+        self._image.estimate("extent", self._d, extent)
         return self
 
-    def dim(self, dimension: int) -> ImageDimension:
+    def dim(self, dimension: int) -> Dimension:
         """Another dimension of the same array."""
         return self._image.dim(dimension)
 
@@ -73,37 +78,67 @@ class ImageDimension:
 class OutputImageParam:
     """The box of an array: of an `ImageParam`, or of an output (`f.output_buffer()`)."""
 
-    def __init__(self, name: str, type: Type, dimensions: int, what: str, buffer: str, uses: Any) -> None:
-        """`buffer` is the name of its strides, `uses` what its expressions refer to, None for an output."""
-        self._shape = name, type, dimensions, what, buffer, uses
+    _shape: tuple[str, Type, int, str, str, Any] | None
+
+    def __init__(self) -> None:
+        """One that is not `defined()`: of no array."""
+        self._shape = None
         self.promises: Mapping[tuple[str, int], Expr] = {}
         """What is promised of the box, by end and dimension."""
+        self.estimates: Mapping[tuple[str, int], Expr] = {}
+        """What the box is said to be like, by end and dimension: no more than kept."""
+
+    @classmethod
+    def of_output(cls, name: str, type: Type, dimensions: int, buffer: str) -> OutputImageParam:
+        """The box of an output of the function `name`; `buffer` is the name of its strides."""
+        made = cls()
+        made._shape = name, type, dimensions, "output", buffer, None
+        return made
+
+    def _described(self) -> tuple[str, Type, int, str, str, Any]:
+        """Name, type, rank, what it is, the name of its strides, what its expressions refer to (None for an output)."""
+        if self._shape is None:
+            kind = type(self).__name__
+            raise AlgorithmError(f"{kind}() is of no array yet: give it a type and a number of dimensions")
+        return self._shape
 
     def name(self) -> str:
         """Its name."""
-        return self._shape[0]
+        return self._described()[0]
 
     def type(self) -> Type:
         """The type of its elements."""
-        return self._shape[1]
+        return self._described()[1]
 
     def dimensions(self) -> int:
         """The number of dimensions."""
-        return self._shape[2]
+        return self._described()[2]
 
     def defined(self) -> bool:
-        """True."""
-        return True
+        """Whether it is of an array: `ImageParam()` is not."""
+        return self._shape is not None
 
-    def dim(self, dimension: int) -> ImageDimension:
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        if self._shape is None:
+            return f"<halide.{kind} {kind}()>"
+        return f"<halide.{kind} '{self.name()}', dims: {self.dimensions()}, type: {self.type()}>"
+
+    def parameter(self) -> Parameter:
+        """What is known of it before the pipeline runs."""
+        from rfactor.compiler.language.parameter import Parameter
+
+        return Parameter.of(self)
+
+    def dim(self, dimension: int) -> Dimension:
         """Dimension `dimension`; 0 is the innermost. Raises `BufferError` if there is none."""
         if not 0 <= dimension < self.dimensions():
             raise BufferError(f"{self.name()} has {self.dimensions()} dimensions, hence no dimension {dimension}")
-        return ImageDimension(self, dimension)
+        return Dimension(self, dimension)
 
     def bound(self, what: str, d: int) -> Expr:
         """`min`, `extent` or `stride` of dimension `d`, as i32."""
-        name, _, _, _, buffer, uses = self._shape
+        name, _, _, _, buffer, uses = self._described()
         own: Uses = {} if uses is None else {name: uses}
         if what == "stride":
             return Expr(ir.cast(I32, ir.Var(I64, f"{buffer}.stride.{d}")), own)
@@ -129,7 +164,7 @@ class OutputImageParam:
         found = []
         for (what, d), value in self.promises.items():
             actual = self.bound(what, d).node
-            message = f"{self._shape[3]} {self.name()} has {what} {{}} in dimension {d}, where {{}} was promised"
+            message = f"{self._described()[3]} {self.name()} has {what} {{}} in dimension {d}, where {{}} was promised"
             found.append(Requirement(ir.apply("==", actual, value.node), message, (actual, value.node)))
         return tuple(found)
 
@@ -137,8 +172,17 @@ class OutputImageParam:
         """What its promises refer to."""
         return {name: used for value in self.promises.values() for name, used in value.uses.items()}
 
+    def estimate(self, what: str, d: int, value: ExprLike) -> None:
+        """Say what `min` or `extent` of dimension `d` will be like."""
+        self.estimates = {**self.estimates, (what, d): as_expr(value)}
+
     def set_estimates(self, estimates: Any) -> Self:
-        """Nothing: estimates are for autoschedulers."""
+        """Say what the box will be like: a (min, extent) or `Range` each dimension. Raises `AlgorithmError`."""
+        given = [(one.min, one.extent) if hasattr(one, "extent") else tuple(one) for one in estimates]
+        if len(given) != self.dimensions():
+            raise AlgorithmError(f"set_estimates of {self.name()}: one (min, extent) a dimension is needed")
+        for d, (low, extent) in enumerate(given):
+            self.dim(d).set_estimate(low, extent)
         return self
 
     def set_host_alignment(self, alignment: int) -> Self:
@@ -181,8 +225,3 @@ class OutputImageParam:
         """Nothing: the array is where it is. Raises `NotImplementedError` for memory of devices."""
         kind_of_memory(memory_type)
         return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("parameter", "trace_loads"):
-            raise NotImplementedError(f"{type(self).__name__}.{name} is not there yet")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -13,10 +13,10 @@ from rfactor.errors import ScheduleError
 class LoopLevel:
     """A loop of a function, `LoopLevel(f, x)`; the root of the pipeline; or nowhere, that is inline."""
 
-    def __init__(self, func: Any = None, variable: Any = None, stage_index: int = -1) -> None:
+    def __init__(self, func: Any = None, var: Any = None, stage_index: int = -1) -> None:
         """`stage_index` says whose loop is meant, for a reader: the loop around all uses is taken."""
         self._stage_index = int(stage_index)
-        self.level: directives.LoopLevel = INLINED if func is None else loop_level(func, variable, "LoopLevel")
+        self.level: directives.LoopLevel = INLINED if func is None else loop_level(func, var, "LoopLevel")
 
     @classmethod
     def root(cls) -> LoopLevel:
@@ -35,6 +35,9 @@ class LoopLevel:
         if not isinstance(other, LoopLevel):
             raise ScheduleError(f"LoopLevel.set takes another LoopLevel, not {other!r}")
         self.level, self._stage_index = other.level, other._stage_index
+
+    def __repr__(self) -> str:
+        return "<halide.LoopLevel>"
 
     def stage_index(self) -> int:
         """The stage of the function that was named, -1 where none was."""

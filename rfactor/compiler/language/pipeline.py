@@ -51,13 +51,9 @@ class Pipeline(Compiled):
         self._required = {**self._required, **requirement("add_requirement", condition, told)}
         self.prepared = None
 
-    def apply_autoscheduler(self, *given: Any) -> None:
+    def apply_autoscheduler(self, target: Any = None, autoscheduler_params: Any = None) -> None:
         """Raises `NotImplementedError`."""
-        raise NotImplementedError("Pipeline.apply_autoscheduler is not there yet")
-
-    def compile_to_module(self, *given: Any) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("Pipeline.compile_to_module is not there yet")
+        raise NotImplementedError("Pipeline.apply_autoscheduler is not there: there are no autoschedulers")
 
     def __repr__(self) -> str:
-        return f"Pipeline({', '.join(func.name() for func in self._outputs)})"
+        return f"<halide.Pipeline [{', '.join(repr(func.name()) for func in self._outputs)}]>"

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import FunctionHints
+from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
 from rfactor.compiler.schedule.directives import (
     INLINED,
@@ -40,6 +41,7 @@ class Placement(FunctionHints, Directives):
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
         self.trace: Trace = SILENT
+        self.debug_file: str | None = None
 
     @property
     def level(self) -> LoopLevel:
@@ -68,6 +70,10 @@ class Placement(FunctionHints, Directives):
         self.trace = replace(self.trace, realizations=True)
         return self
 
+    def debug_to_file(self, filename: str) -> None:
+        """Write its values to a file each time that a pipeline with it is realized. See `compiler/debug_files.py`."""
+        self.debug_file = str(filename)
+
     # Where
 
     def compute_root(self) -> Self:
@@ -75,9 +81,10 @@ class Placement(FunctionHints, Directives):
         self._computed = ROOT
         return self
 
-    def compute_at(self, consumer: Any, variable: Any = None) -> Self:
-        """Compute what is needed of it in each iteration of a loop of `consumer`, there."""
-        self._computed = _place(consumer, variable, "compute_at")
+    @also_named(rvar="var", loop_level="f")
+    def compute_at(self, f: Any, var: Any = None) -> Self:
+        """Compute what is needed of it in each iteration of a loop of `f`, there."""
+        self._computed = _place(f, var, "compute_at")
         return self
 
     def compute_inline(self) -> Self:
@@ -93,13 +100,15 @@ class Placement(FunctionHints, Directives):
         """
         return self._stored(ROOT)
 
-    def store_at(self, consumer: Any, variable: Any = None) -> Self:
-        """Keep its storage for an iteration of a loop of `consumer`, around the loop where it is computed."""
-        return self._stored(_place(consumer, variable, "store_at"))
+    @also_named(rvar="var", loop_level="f")
+    def store_at(self, f: Any, var: Any = None) -> Self:
+        """Keep its storage for an iteration of a loop of `f`, around the loop where it is computed."""
+        return self._stored(_place(f, var, "store_at"))
 
-    def hoist_storage(self, consumer: Any, variable: Any = None) -> Self:
-        """Make its storage once for an iteration of a loop of `consumer`; nothing that it held is used again."""
-        return self._stored(_place(consumer, variable, "hoist_storage"), slides=False)
+    @also_named(rvar="var", loop_level="f")
+    def hoist_storage(self, f: Any, var: Any = None) -> Self:
+        """Make its storage once for an iteration of a loop of `f`; nothing that it held is used again."""
+        return self._stored(_place(f, var, "hoist_storage"), slides=False)
 
     def hoist_storage_root(self) -> Self:
         """Make its storage once for the whole pipeline; nothing that it held is used again."""
@@ -112,29 +121,29 @@ class Placement(FunctionHints, Directives):
 
     # Over which box
 
-    def bound(self, variable: Any, min: Any, extent: Any) -> Self:
-        """Compute it over `min <= variable < min + extent`, which must hold all that is needed of it."""
+    def bound(self, var: Any, min: Any, extent: Any) -> Self:
+        """Compute it over `min <= var < min + extent`, which must hold all that is needed of it."""
         first = self._size("bound", min)
-        return self._bounded(Bound(self._dimension("bound", variable), first, self._size("bound", extent)))
+        return self._bounded(Bound(self._dimension("bound", var), first, self._size("bound", extent)))
 
-    def bound_extent(self, variable: Any, extent: Any) -> Self:
+    def bound_extent(self, var: Any, extent: Any) -> Self:
         """Compute `extent` of it from the first coordinate that is needed on; more may not be needed."""
-        return self._bounded(Bound(self._dimension("bound_extent", variable), None, self._size("bound_extent", extent)))
+        return self._bounded(Bound(self._dimension("bound_extent", var), None, self._size("bound_extent", extent)))
 
-    def align_bounds(self, variable: Any, modulus: Any, remainder: Any = 0) -> Self:
+    def align_bounds(self, var: Any, modulus: Any, remainder: Any = 0) -> Self:
         """Let what is computed of it begin at `remainder` and end before `remainder` modulo `modulus`.
 
         Nothing more is computed of an output than what is asked for.
         """
-        name, count = self._dimension("align_bounds", variable), self._count("align_bounds", modulus)
+        name, count = self._dimension("align_bounds", var), self._count("align_bounds", modulus)
         rest = whole(remainder)
         if isinstance(rest, bool) or not isinstance(rest, int):
             raise ScheduleError(f"align_bounds({name}) of {self._owner().name()}: the remainder must be a number")
         return self._bounded(Alignment(name, count, rest % count))
 
-    def align_extent(self, variable: Any, modulus: Any) -> Self:
+    def align_extent(self, var: Any, modulus: Any) -> Self:
         """Let the extent that is computed of it be a multiple of `modulus`. See `align_bounds`."""
-        name, count = self._dimension("align_extent", variable), self._count("align_extent", modulus)
+        name, count = self._dimension("align_extent", var), self._count("align_extent", modulus)
         return self._bounded(Alignment(name, count, None))
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
@@ -143,10 +152,10 @@ class Placement(FunctionHints, Directives):
 
     # How it is kept
 
-    def reorder_storage(self, *dimensions: Any) -> Self:
+    @spread("dims")
+    def reorder_storage(self, *dims: Any) -> Self:
         """Lay its storage out with these dimensions innermost first. The caller's arrays have the strides they have."""
-        given = dimensions[0] if len(dimensions) == 1 and isinstance(dimensions[0], list | tuple) else dimensions
-        named = [self._dimension("reorder_storage", one) for one in given]
+        named = [self._dimension("reorder_storage", one) for one in dims]
         if len(named) < 2 or len(set(named)) < len(named):
             raise ScheduleError(
                 f"reorder_storage({', '.join(named)}) of {self._owner().name()}: name two dimensions or more, each once"
@@ -158,16 +167,16 @@ class Placement(FunctionHints, Directives):
         self.storage = replace(self.storage, order=tuple(order))
         return self
 
-    def align_storage(self, variable: Any, alignment: Any) -> Self:
+    def align_storage(self, dim: Any, alignment: Any) -> Self:
         """Round its extent in storage up to a multiple. The caller's arrays have the strides they have."""
-        return self._padded("align_storage", variable, alignment)
+        return self._padded("align_storage", dim, alignment)
 
-    def fold_storage(self, variable: Any, extent: Any, fold_forward: bool = True) -> Self:
+    def fold_storage(self, dim: Any, extent: Any, fold_forward: bool = True) -> Self:
         """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves up.
 
         Where it moves down, `fold_forward=False`, nothing is folded: all that is needed at once is kept.
         """
-        name = self._dimension("fold_storage", variable)
+        name = self._dimension("fold_storage", dim)
         kept, count = dict(self.storage.folds), self._count("fold_storage", extent)
         kept.pop(name, None)
         if fold_forward:

@@ -83,6 +83,10 @@ class Queries:
         """False: there are no extern stages."""
         return False
 
+    def extern_function_name(self) -> str:
+        """Nothing: there are no extern stages."""
+        return ""
+
     def num_update_definitions(self) -> int:
         """The number of updates."""
         return max(len(self.stages) - 1, 0)
@@ -128,7 +132,7 @@ class Queries:
             types, rank = self.types(), self.dimensions()
             for component in range(len(types)):
                 buffer = f"{self.name()}.{component}"
-                self.output_images.append(OutputImageParam(self.name(), types[component], rank, "output", buffer, None))
+                self.output_images.append(OutputImageParam.of_output(self.name(), types[component], rank, buffer))
         return self.output_images
 
     def output_buffer(self) -> OutputImageParam:

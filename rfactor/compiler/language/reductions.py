@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
 
 from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, typed_binary
@@ -18,6 +20,9 @@ from rfactor.compiler.language.variables import RDom, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.expr import Var as IrVar
 from rfactor.ir.expr import substitute, variables
+
+_R = TypeVar("_R")
+_KEYWORDS = ("rdom", "expr", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +77,49 @@ def _reduced(
     return asked.func[asked.place]
 
 
+def _by_name(function: Callable[..., _R]) -> Callable[..., _R]:
+    """The reduction, whose arguments may be given as `rdom`, `expr` and `name` too."""
+
+    @wraps(function)
+    def call(*given: ExprLike, **named: ExprLike) -> _R:
+        if strange := named.keys() - _KEYWORDS:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {min(strange)!r}")
+        return function(*given, *(named[key] for key in _KEYWORDS if key in named))
+
+    return call
+
+
+@_by_name
 def sum(*given: ExprLike) -> Expr:
     """The sum of an expression over its reduction domain, of its type."""
     return _reduced("sum", given, lambda value: cast(value.type(), 0), lambda a, b: a + b)
 
 
+@_by_name
 def product(*given: ExprLike) -> Expr:
     """The product of an expression over its reduction domain, of its type."""
     return _reduced("product", given, lambda value: cast(value.type(), 1), lambda a, b: a * b)
 
 
+@_by_name
 def maximum(*given: ExprLike) -> Expr:
     """The greatest value of an expression over its reduction domain; the type's least of an empty one."""
     return _reduced("maximum", given, lambda value: value.type().min(), lambda a, b: typed_binary("max", a, b))
 
 
+@_by_name
 def minimum(*given: ExprLike) -> Expr:
     """The least value of an expression over its reduction domain; the type's greatest of an empty one."""
     return _reduced("minimum", given, lambda value: value.type().max(), lambda a, b: typed_binary("min", a, b))
 
 
+@_by_name
 def argmax(*given: ExprLike) -> Tuple:
     """The point of the first greatest value in the reduction domain, then the value."""
     return _position("argmax", given, lambda value: value.type().min(), lambda new, best: new > best)
 
 
+@_by_name
 def argmin(*given: ExprLike) -> Tuple:
     """The point of the first least value in the reduction domain, then the value."""
     return _position("argmin", given, lambda value: value.type().max(), lambda new, best: new < best)

@@ -34,18 +34,18 @@ def lambda_func(*given: Any) -> Func:
     return result
 
 
-def evaluate(expression: ExprLike) -> Any:
+def evaluate(expr: ExprLike) -> Any:
     """The value of an expression without variables; of a tuple of them, a tuple of values."""
-    several = isinstance(expression, Tuple | tuple | list)
+    several = isinstance(expr, Tuple | tuple | list)
     point = Func("evaluate")
-    point[()] = Tuple(expression) if several else as_expr(expression)
+    point[()] = Tuple(expr) if several else as_expr(expr)
     result = point.realize()
     return tuple(part[()] for part in result) if isinstance(result, tuple) else (result[()],) if several else result[()]
 
 
-def evaluate_may_gpu(expression: ExprLike) -> Any:
+def evaluate_may_gpu(expr: ExprLike) -> Any:
     """As `evaluate`: there is no GPU."""
-    return evaluate(expression)
+    return evaluate(expr)
 
 
 def print(*given: Any) -> Expr:

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rfactor.compiler.language import spelling
 from rfactor.compiler.language.buffer import image_of
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
+from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
+    OUTERMOST,
     Companion,
     Dimension,
     Specialization,
@@ -26,12 +30,13 @@ from rfactor.compiler.schedule.directives import (
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition, Function
-from rfactor.ir.expr import Call, Const, walk
+from rfactor.ir.expr import Call, Const, cast, walk
 from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.expr import Var as IrVar
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import BOOL
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, I32
 
 if TYPE_CHECKING:
     from rfactor.compiler.auto.directive import AutoSchedule
@@ -50,6 +55,8 @@ def variable_name(variable: Any) -> str:
     """The name of a loop given as `Var`, `RVar`, one-dimensional `RDom`, or text."""
     if isinstance(variable, str):
         return variable
+    if isinstance(variable, VarOrRVar):
+        variable = variable.rvar if variable.is_rvar else variable.var
     if isinstance(variable, Expr) and isinstance(variable.node, IrVar):
         return variable.node.name
     raise ScheduleError(f"{variable!r} names no loop: a Var, an RVar or a one-dimensional RDom does")
@@ -57,11 +64,17 @@ def variable_name(variable: Any) -> str:
 
 _NOT_YET = frozenset(
     """
-    async_ compile_to_module copy_to_device copy_to_host debug_to_file define_extern dump_argument_list
-    extern_function_name gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile hexagon ring_buffer
+    async_ copy_to_device copy_to_host define_extern gpu gpu_blocks gpu_lanes gpu_single_thread gpu_threads gpu_tile
+    hexagon ring_buffer
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
-"""Methods of Halide's `Func` and `Stage` that have no meaning here yet."""
+"""Methods of Halide's `Func` and `Stage` for devices, extern stages and asynchronous execution."""
+
+
+_OF_TILE = (
+    "x", "y", "xo", "yo", "xi", "yi", "xfactor", "yfactor", "previous", "outers", "inners", "factors",
+)  # fmt: skip
+"""What `tile` calls its arguments, in their order."""
 
 
 class Directives(Hints):
@@ -69,7 +82,7 @@ class Directives(Hints):
 
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_YET:
-            raise NotImplementedError(f"{type(self).__name__}.{name} is not there yet")
+            raise NotImplementedError(f"{type(self).__name__}.{name} is not there")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _owner(self) -> Func:
@@ -117,7 +130,7 @@ class Directives(Hints):
             loops.find(self._schedule(), variable_name(variable), directive)
         return self
 
-    def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.AUTO) -> Self:
+    def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.Auto) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
         a, b, c = map(variable_name, (old, outer, inner))
         with self._named():
@@ -126,11 +139,21 @@ class Directives(Hints):
     def _split(
         self, schedule: StageSchedule, old: str, outer: str, inner: str, factor: Any, tail: Any
     ) -> StageSchedule:
-        if self._index() and tail is TailStrategy.SHIFT_INWARDS:
+        if self._index() and tail is TailStrategy.ShiftInwards:
             raise ScheduleError(
-                f"split({old}) with tail strategy {tail.value}: an update changes each point once; use guard_with_if"
+                f"split({old}) with tail strategy {tail.name}: an update changes each point once; use GuardWithIf"
             )
-        return loops.split(schedule, old, outer, inner, whole(factor), tail)
+        return loops.split(schedule, old, outer, inner, self._factor(old, factor), tail)
+
+    def _factor(self, old: str, factor: Any) -> Any:
+        """A number; or what is made of parameters and boxes of images, as i32."""
+        number = whole(factor)
+        if not isinstance(number, IrExpr):
+            return number
+        if not number.type.is_int:
+            raise ScheduleError(f"split({old}) by {factor} of {number.type}: the factor is an integer")
+        known = simplify(cast(I32, startup(self._owner(), factor, f"split({old})")))
+        return int(known.value) if isinstance(known, Const) else known
 
     def rename(self, old_name: Any, new_name: Any) -> Self:
         """Call a loop otherwise from now on."""
@@ -138,7 +161,7 @@ class Directives(Hints):
         with self._named():
             taken = loops.taken_names(self._schedule())
             inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
-            return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.AUTO))
+            return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.Auto))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
@@ -146,10 +169,10 @@ class Directives(Hints):
         with self._named():
             return self._become(loops.fuse(self._schedule(), a, b, c, self._pure()))
 
-    def reorder(self, *order: Any) -> Self:
+    @spread("vars")
+    def reorder(self, *vars: Any) -> Self:
         """Nest the named loops in this order, the first innermost."""
-        given = order[0] if len(order) == 1 and isinstance(order[0], list | tuple) else order
-        names = tuple(map(variable_name, given))
+        names = tuple(map(variable_name, vars))
         with self._named():
             return self._become(loops.reorder(self._schedule(), names, self._pure(), self._commutes))
 
@@ -189,18 +212,22 @@ class Directives(Hints):
         """
         return self._become(replace(self._schedule(), races=True))
 
-    def compute_with(self, stage: Any, variable: Any = None, align: Any = None) -> Self:
-        """Run this stage in the loops of another, `g` or `g.update(i)`, from the outermost to that over `variable`.
+    @also_named(loop_level="stage")
+    def compute_with(self, stage: Any, var: Any = None, align: Any = LoopAlignStrategy.Auto) -> Self:
+        """Run this stage in the loops of another, `g` or `g.update(i)`, from the outermost to that over `var`, or in
+        those of a `LoopLevel`, after which `align` is the second argument.
 
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
         together makes no difference to values.
         """
+        if not isinstance(stage, Directives) and isinstance(var, LoopAlignStrategy | list | tuple):
+            var, align = None, var
         self._aligned(align)
         if isinstance(stage, Directives):
-            other = Companion(stage._owner().name(), stage._index(), variable_name(variable))
-        elif getattr(getattr(stage, "level", None), "kind", "") == "at" and variable is None:
+            other = Companion(stage._owner().name(), stage._index(), variable_name(var))
+        elif getattr(getattr(stage, "level", None), "kind", "") == "at" and var is None:
             other = Companion(stage.level.function, 0, stage.level.variable)
         else:
             raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
@@ -211,7 +238,7 @@ class Directives(Hints):
     def _aligned(self, align: Any) -> None:
         for one in align if isinstance(align, list | tuple) else [(None, align)]:
             loop, strategy = one if isinstance(one, list | tuple) and len(one) == 2 else (None, one)
-            if strategy is not None and not isinstance(strategy, LoopAlignStrategy):
+            if not isinstance(strategy, LoopAlignStrategy):
                 raise TypeMismatch(f"{self._where()}: compute_with takes a LoopAlignStrategy, not {strategy!r}")
             if loop is not None:
                 self._checked("compute_with", loop)
@@ -223,7 +250,9 @@ class Directives(Hints):
         dimensions `tile([x, …], [xo, …], [xi, …], [factor, …])`, or without the outer loops.
         """
         tail = (named.pop("tail"),) if "tail" in named else ()
-        given = (*given, *named.values())
+        if strange := [name for name in named if name not in _OF_TILE]:
+            raise TypeError(f"tile() got an unexpected keyword argument {strange[0]!r}")
+        given = (*given, *(named[name] for name in _OF_TILE if name in named))
         if given and isinstance(given[-1], TailStrategy):
             given, tail = given[:-1], (given[-1],)
         if len(given) not in (3, 4, 6, 8):
@@ -256,23 +285,23 @@ class Directives(Hints):
             pure = pure_loops(self._owner().function, self._state().definition, schedule)
             return self._become(loops.run(schedule, name, kind, pure, directive, lambda: self._collides(schedule)))
 
-    def parallel(self, variable: Any, task_size: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
+    def parallel(self, var: Any, task_size: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""
-        return self._run(variable, task_size, "parallel", "parallel", tail)
+        return self._run(var, task_size, "parallel", "parallel", tail)
 
-    def vectorize(self, variable: Any, factor: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
+    def vectorize(self, var: Any, factor: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop as lanes of a vector, `factor` of them at once."""
-        return self._run(variable, factor, "vectorized", "vectorize", tail)
+        return self._run(var, factor, "vectorized", "vectorize", tail)
 
-    def unroll(self, variable: Any, factor: Any = None, tail: Any = TailStrategy.AUTO) -> Self:
+    def unroll(self, var: Any, factor: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Write out the iterations of a loop, `factor` of them at once."""
-        return self._run(variable, factor, "unrolled", "unroll", tail)
+        return self._run(var, factor, "unrolled", "unroll", tail)
 
-    def serial(self, variable: Any) -> Self:
+    def serial(self, var: Any) -> Self:
         """Run the iterations of a loop one after the other."""
         with self._named():
             schedule = self._schedule()
-            name = variable_name(variable)
+            name = variable_name(var)
             return self._become(loops.run(schedule, name, "serial", self._pure(), "serial", lambda: None))
 
     def specialize(self, condition: Any) -> Stage:
@@ -344,7 +373,7 @@ def startup(func: Func, value: Any, directive: str) -> IrExpr:
 class Stage(Directives):
     """The schedule of one update: `f.update(0)`."""
 
-    def __init__(self, func: Func, index: int, path: tuple[int, ...] = ()) -> None:
+    def __init__(self, func: Func, index: int = 0, path: tuple[int, ...] = ()) -> None:
         self._func, self._number, self._inside = func, index, path
 
     def _owner(self) -> Func:
@@ -359,6 +388,13 @@ class Stage(Directives):
     def name(self) -> str:
         """`f.update(0)`."""
         return self._where()
+
+    def dump_argument_list(self) -> str:
+        """The loops, innermost first, in a line."""
+        return (
+            " ".join(["Vars:", *(spelling.variable_name(d.name) for d in self._schedule().dimensions), OUTERMOST])
+            + "\n"
+        )
 
     def parallel_scan(self, variable: Any, block: int = 1 << 14) -> Self:
         """Run the loop of a recurrence `f[r.x] = F(f[r.x - 1], …)` as a parallel scan, `block` iterations together.
@@ -393,7 +429,8 @@ class Stage(Directives):
             )
         return auto_rfactor(self._func, self._number - 1)
 
-    def rfactor(self, pairs: Any, variable: Any = None, *, semantics: str = "wrap") -> Func:
+    @also_named(r="preserved")
+    def rfactor(self, preserved: Any, v: Any = None, *, semantics: str = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.
 
         Every named reduction variable becomes a pure variable of the intermediate, which reduces over the others; the
@@ -406,8 +443,8 @@ class Stage(Directives):
         from rfactor.compiler.split_domain import split_domain
         from rfactor.matcher.recognize import recognize
 
-        given: Iterable[Any] = pairs if variable is None else [(pairs, variable)]
-        names = tuple((variable_name(r), variable_name(v)) for r, v in given)
+        given: Iterable[Any] = preserved if v is None else [(preserved, v)]
+        names = tuple((variable_name(r), variable_name(u)) for r, u in given)
         state = self._state()
         if state.schedule.scan is not None:
             raise ScheduleError(f"{self._where()} is a parallel scan: it writes every prefix, which rfactor would lose")

@@ -5,40 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import Enum
 from typing import Any
 
-from rfactor.compiler.language.target_features import TargetFeature
+from rfactor.compiler.language.devices import DeviceAPI, feature_of
+from rfactor.compiler.language.target_features import TargetArch, TargetFeature, TargetOS, TargetProcessorTune
 from rfactor.compiler.language.types import Type
 from rfactor.errors import TargetError, TypeMismatch
 from rfactor.native import engine
-
-
-class TargetOS(Enum):
-    """An operating system; its value is the word in a target's name."""
-
-    OSUnknown = "os_unknown"
-    Linux = "linux"
-    Windows = "windows"
-    OSX = "osx"
-    Android = "android"
-    IOS = "ios"
-    QuRT = "qurt"
-    NoOS = "noos"
-    wasmrt = "wasmrt"
-
-
-class TargetArch(Enum):
-    """A kind of processor; its value is the word in a target's name."""
-
-    ArchUnknown = "arch_unknown"
-    X86 = "x86"
-    ARM = "arm"
-    Hexagon = "hexagon"
-    POWERPC = "powerpc"
-    RISCV = "riscv"
-    WebAssembly = "wasm"
-
 
 _X86 = {
     "sse41": "sse4.1",
@@ -89,23 +62,34 @@ _ARCHES = {
 class Target:
     """A machine to compile for: architecture, bits, operating system, features. `Target()` is not known yet."""
 
-    def __init__(self, *given: Any) -> None:
-        """`Target()`, `Target("arm-64-linux")`, `Target(os, arch, bits)` with a list of features after it or none.
+    os: TargetOS
+    arch: TargetArch
+    bits: int
+    processor_tune: TargetProcessorTune
+    """Part of the name alone: code is the same for all."""
+    features: frozenset[TargetFeature]
 
-        Raises `TargetError` for words that are none of a target, `TypeMismatch` for features that are none.
+    def __init__(self, *given: Any) -> None:
+        """`Target()`, `Target("arm-64-linux")`, `Target(os, arch, bits)`, after which a `TargetProcessorTune`, a list
+        of features, or both may come.
+
+        Raises `TargetError` for words that are none of a target, `TypeMismatch` for anything else.
         """
         self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
-        self.features: frozenset[TargetFeature] = frozenset()
-        if len(given) == 1 and isinstance(given[0], str):
-            self._read(given[0])
-        elif given:
-            self.os, self.arch, self.bits = given[:3]
-            for more in given[3:]:
-                if not isinstance(more, Iterable):
-                    raise NotImplementedError("Target with a TargetProcessorTune is not there yet")
-                self.features = frozenset(more)
-                if strange := [one for one in self.features if not isinstance(one, TargetFeature)]:
-                    raise TypeMismatch(f"the features of a Target are TargetFeatures, not {strange[0]!r}")
+        self.processor_tune, self.features = TargetProcessorTune.TuneGeneric, frozenset()
+        match given:
+            case ():
+                pass
+            case (str() as text,):
+                self._read(text)
+            case (TargetOS(), TargetArch(), int(), *more) if len(more) <= 2:
+                self.os, self.arch, self.bits = given[:3]
+                if more and isinstance(more[0], TargetProcessorTune):
+                    self.processor_tune = more.pop(0)
+                for features in more:
+                    self.features = _features(features)
+            case _:
+                raise TypeMismatch(f"Target takes a name, or a TargetOS, a TargetArch and bits, not {given!r}")
 
     def _read(self, text: str) -> None:
         host = get_host_target()
@@ -126,8 +110,8 @@ class Target:
                 named.add("bits")
             elif word in _FEATURE_WORDS:
                 self.features |= {_FEATURE_WORDS[word]}
-            elif word.startswith("tune_"):
-                raise NotImplementedError(f"{word}, a TargetProcessorTune, is not there yet")
+            elif word in _TUNE_WORDS:
+                self.processor_tune = _TUNE_WORDS[word]
             else:
                 raise TargetError(f"{text!r} is no target: {word!r} is unknown. {_SAYS}")
         if named and len(named) < 3:
@@ -147,13 +131,14 @@ class Target:
 
     def to_string(self) -> str:
         """Its name: `x86-64-linux-avx2`."""
-        words = sorted(feature.value for feature in self.features)
-        return "-".join([self.arch.value, str(self.bits), self.os.value, *words])
+        words = sorted(feature.word for feature in self.features)
+        tune = [self.processor_tune.word] if self.processor_tune.word else []
+        return "-".join([self.arch.word, str(self.bits), self.os.word, *tune, *words])
 
     __str__ = to_string
 
     def __repr__(self) -> str:
-        return f"<rfactor.Target {self}>"
+        return f"<halide.Target {self}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Target) and self.to_string() == other.to_string()
@@ -183,15 +168,18 @@ class Target:
 
     def with_feature(self, feature: TargetFeature) -> Target:
         """It, with a feature more."""
-        return Target(self.os, self.arch, self.bits, self.features | {feature})
+        return self._having(self.features | {feature})
 
     def without_feature(self, feature: TargetFeature) -> Target:
         """It, without a feature."""
-        return Target(self.os, self.arch, self.bits, self.features - {feature})
+        return self._having(self.features - {feature})
+
+    def _having(self, features: frozenset[TargetFeature]) -> Target:
+        return Target(self.os, self.arch, self.bits, self.processor_tune, features)
 
     def has_gpu_feature(self) -> bool:
         """Whether it has a feature of a GPU."""
-        return any(feature.value in _GPUS for feature in self.features)
+        return any(feature.word in _GPUS for feature in self.features)
 
     def has_large_buffers(self) -> bool:
         """Whether arrays of more than 2^31 bytes are asked for; they are taken in any case."""
@@ -200,6 +188,11 @@ class Target:
     def maximum_buffer_size(self) -> int:
         """The greatest size of an array in bytes that every target with these features takes."""
         return 2**63 - 1 if self.bits == 64 and self.has_large_buffers() else 2**31 - 1
+
+    def supports_device_api(self, device: DeviceAPI) -> bool:
+        """Whether code for `device` can be a part of it: true of the processor itself."""
+        own = feature_of(device)
+        return own is None or own in self.features
 
     def supports_type(self, type: Type, device: Any = None) -> bool:
         """Whether it computes with values of a type: true of all that there are."""
@@ -218,18 +211,30 @@ class Target:
         return max(1, _vector_bits(self) // max(8, type.bits()))
 
 
-_OS_WORDS = {os.value: os for os in TargetOS}
-_ARCH_WORDS = {arch.value: arch for arch in TargetArch}
-_FEATURE_WORDS = {feature.value: feature for feature in TargetFeature}
+_OS_WORDS = {os.word: os for os in TargetOS}
+_ARCH_WORDS = {arch.word: arch for arch in TargetArch}
+_TUNE_WORDS = {tune.word: tune for tune in TargetProcessorTune if tune.word}
+_FEATURE_WORDS = {feature.word: feature for feature in TargetFeature if feature.word}
+_FEATURE_WORDS["hvx"] = TargetFeature.HVX
 _GPUS = frozenset(["cuda", "opencl", "metal", "d3d12compute", "vulkan", "webgpu"])
 _SAYS = (
-    f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.value for arch in _ARCHES)}, bits 64, os one of "
-    f"{', '.join(os.value for os in _OS_TRIPLES)}, as in x86-64-linux-avx2 or arm-64-linux; or host"
+    f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.word for arch in _ARCHES)}, bits 64, os one of "
+    f"{', '.join(os.word for os in _OS_TRIPLES)}, as in x86-64-linux-avx2 or arm-64-linux; or host"
 )
 
 
+def _features(given: Any) -> frozenset[TargetFeature]:
+    """Raises `TypeMismatch` for what are no features."""
+    if not isinstance(given, Iterable):
+        raise TypeMismatch(f"the features of a Target are a list of TargetFeatures, not {given!r}")
+    features = frozenset(given)
+    if strange := [one for one in features if not isinstance(one, TargetFeature)]:
+        raise TypeMismatch(f"the features of a Target are TargetFeatures, not {strange[0]!r}")
+    return features
+
+
 def _vector_bits(target: Target) -> int:
-    words = {feature.value for feature in target.features}
+    words = {feature.word for feature in target.features}
     if target.arch == TargetArch.X86:
         return 512 if any(word.startswith("avx512_") for word in words) else 256 if "avx2" in words else 128
     return 128 if target.arch in (TargetArch.ARM, TargetArch.POWERPC) else 64
@@ -262,7 +267,7 @@ def get_target_from_environment() -> Target:
 
 def is_host(target: Target) -> bool:
     """Whether `target` is this machine, features that change nothing aside."""
-    features = {feature for feature in target.features if feature.value not in _NEUTRAL}
+    features = frozenset(feature for feature in target.features if feature.word not in _NEUTRAL)
     return Target(target.os, target.arch, target.bits, features) == get_host_target()
 
 
@@ -279,7 +284,7 @@ def machine(target: Target | str | None) -> engine.Target:
         raise TargetError(f"no code is generated for {target}. {_SAYS}")
     name, cpu, known = _ARCHES[target.arch]
     flags: list[str] = []
-    for word in sorted(feature.value for feature in target.features):
+    for word in sorted(feature.word for feature in target.features):
         if word in known:
             flags += known[word].split()
         elif word not in _NEUTRAL:
@@ -294,3 +299,8 @@ def machine(target: Target | str | None) -> engine.Target:
     converts = target.arch != TargetArch.X86 or "f16c" in flags or "avx512f" in flags
     made = engine.Target(f"{name}-{_OS_TRIPLES[target.os]}", cpu, features, wide, converts)
     return replace(made, abi=abi)
+
+
+def host_supports_target_device(target: Target) -> bool:
+    """Whether this machine has the devices that `target` asks for: there are none but the processor."""
+    return not target.has_gpu_feature()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rfactor.compiler.language.expr import Expr, as_expr
-from rfactor.compiler.language.target import Target, TargetArch, TargetOS, get_host_target
-from rfactor.compiler.language.target_features import TargetFeature
+from rfactor.compiler.language.target import Target, get_host_target
+from rfactor.compiler.language.target_features import TargetArch, TargetFeature, TargetOS
 from rfactor.compiler.language.types import Type
 from rfactor.errors import TargetError, TypeMismatch
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
+from rfactor.compiler.numbered import Numbered
 from rfactor.errors import TypeMismatch
 from rfactor.ir import types as ir
 from rfactor.ir.expr import Const
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rfactor.compiler.language.expr import Expr
 
 
-class TypeCode(Enum):
+class TypeCode(Numbered):
     """Kind of number."""
 
     Int = 0
@@ -35,6 +35,11 @@ _KINDS: dict[ir.Code, TypeCode] = {
 }
 
 
+_Named = Literal["bfloat16", "handle64", "handle0"]
+"""Types without values."""
+_BITS: dict[_Named, int] = {"bfloat16": 16, "handle64": 64, "handle0": 0}
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
     """A type: `Int(32)`, or `Type(TypeCode.Int, 32, 1)`.
@@ -43,14 +48,18 @@ class Type:
     values of one would be needed, that is an error.
     """
 
-    _element: IrType | Literal["bfloat16", "handle64"]
+    _element: IrType | _Named
     _lanes: int
 
-    def __init__(self, code: IrType | TypeCode, bits: int = 32, lanes: int = 1) -> None:
-        """Raises `TypeMismatch` for a width that there is not."""
-        self._become(_element(code, bits) if isinstance(code, TypeCode) else code, lanes)
+    def __init__(self, code: IrType | TypeCode | None = None, bits: int = 32, lanes: int = 1) -> None:
+        """`Type()` is none: a pointer of no bits. Raises `TypeMismatch` for a width that there is not."""
+        if code is None:
+            object.__setattr__(self, "_element", "handle0")
+            object.__setattr__(self, "_lanes", 0)
+        else:
+            self._become(_element(code, bits) if isinstance(code, TypeCode) else code, lanes)
 
-    def _become(self, element: IrType | Literal["bfloat16", "handle64"], lanes: int) -> Type:
+    def _become(self, element: IrType | _Named, lanes: int) -> Type:
         if lanes < 1:
             raise TypeMismatch(f"a type of {lanes} lanes: a scalar has one, a vector more")
         object.__setattr__(self, "_element", element)
@@ -69,7 +78,7 @@ class Type:
 
     def bits(self) -> int:
         """Width of one lane in bits."""
-        return int(self._element[-2:]) if isinstance(self._element, str) else self._element.bits
+        return _BITS[self._element] if isinstance(self._element, str) else self._element.bits
 
     def bytes(self) -> int:
         """Width of one lane in bytes."""
@@ -78,7 +87,7 @@ class Type:
     def code(self) -> TypeCode:
         """Kind of number; bool is an unsigned integer of one bit."""
         if isinstance(self._element, str):
-            return TypeCode.Handle if self._element == "handle64" else TypeCode.BFloat
+            return TypeCode.BFloat if self._element == "bfloat16" else TypeCode.Handle
         return _KINDS[self._element.code]
 
     def lanes(self) -> int:
@@ -141,6 +150,10 @@ class Type:
         """Whether it is the type of pointers."""
         return self.code() == TypeCode.Handle
 
+    def same_handle_type(self, other: Type) -> bool:
+        """Whether both point to the same kind of thing, if they are pointers: there is one kind."""
+        return True
+
     def is_max(self, value: int) -> bool:
         """Whether `value` is the greatest one."""
         return bool(value == self.element_of().ir.max)
@@ -164,9 +177,10 @@ class Type:
     def __str__(self) -> str:
         name = self._element if isinstance(self._element, str) else self._element.code
         sized = name if isinstance(self._element, str) or name == "bool" else f"{name}{self.bits()}"
-        return sized if self._lanes == 1 else f"{sized}x{self._lanes}"
+        return sized if self._lanes < 2 else f"{sized}x{self._lanes}"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<halide.Type {self}>"
 
 
 def meant(what: str, given: object) -> ir.Type:
@@ -176,7 +190,7 @@ def meant(what: str, given: object) -> ir.Type:
     raise TypeMismatch(f"{what} takes a type first, as in {what}(Int(32), …), not {given!r}")
 
 
-def _element(code: TypeCode, bits: int) -> IrType | Literal["bfloat16", "handle64"]:
+def _element(code: TypeCode, bits: int) -> IrType | _Named:
     makers = {
         TypeCode.Int: Int,
         TypeCode.UInt: UInt,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
+from rfactor.compiler.language import spelling
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
@@ -14,6 +14,9 @@ from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
 from rfactor.ir.types import BOOL, I32
+
+if TYPE_CHECKING:
+    from rfactor.compiler.language.parameter import Parameter
 
 _AXES = ("x", "y", "z", "w")
 
@@ -34,7 +37,12 @@ class Var(Expr):
 
     def name(self) -> str:
         """Its name."""
-        return str(self)
+        return str(self.node)
+
+    __str__ = name
+
+    def __repr__(self) -> str:
+        return f"<halide.Var '{self.name()}'>"
 
     def same_as(self, other: Var) -> bool:
         """Whether it is the same variable."""
@@ -93,8 +101,12 @@ class RVar(Expr):
         return {} if self._domain is None else self._domain.uses
 
     def name(self) -> str:
-        """Its name."""
-        return str(self)
+        """Its name: `r$x`."""
+        return spelling.variable_name(str(self.node))
+
+    def __repr__(self) -> str:
+        low, extent = self._range or (None, None)
+        return f"<halide.RVar {self.name()}({_shown(low)}, {_shown(extent)})>"
 
     def min(self) -> Expr:
         """Its least value."""
@@ -116,9 +128,12 @@ class RDom(Named, Expr):
     A pair may be a `Range`. A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
     """
 
-    def __init__(self, ranges: Any = None, name: str | None = None) -> None:
+    def __init__(
+        self, region: Any = None, name: str | None = None, *, buffer: Any = None, image_param: Any = None
+    ) -> None:
         Named.__init__(self, name or None, "r")
-        self.ranges = () if ranges is None else _ranges(ranges)
+        region = next((one for one in (region, buffer, image_param) if one is not None), None)
+        self.ranges = () if region is None else _ranges(region)
         self._predicate: ir.Expr = ir.Const(BOOL, True)
         self._predicate_uses: Uses = {}
         Expr.__init__(self, ir.Var(I32, f"{self._name}.{_AXES[0]}"))
@@ -147,15 +162,17 @@ class RDom(Named, Expr):
         """Whether it has variables."""
         return bool(self.ranges)
 
-    def __str__(self) -> str:
+    def __format__(self, spec: str) -> str:
         if len(self.ranges) == 1:
-            return str(self.node)
+            return format(str(self.node), spec)
         ends = (
             f"{name}({low}, {extent})" for name, (low, extent) in zip(self.variable_names(), self.ranges, strict=True)
         )
-        return f"RDom({', '.join(ends)})"
+        return format(f"RDom({', '.join(ends)})", spec)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        lines = "".join(f"  {one.name()}({_shown(one.min())}, {_shown(one.extent())})\n" for one in self)
+        return f"<halide.RDom RDom(\n{lines})>" if lines else "<halide.RDom RDom()>"
 
     def same_as(self, other: RDom) -> bool:
         """Whether it is the same domain."""
@@ -164,9 +181,9 @@ class RDom(Named, Expr):
     def __iter__(self) -> Iterator[RVar]:
         return (self[i] for i in range(len(self.ranges)))
 
-    def where(self, condition: ExprLike) -> None:
-        """Leave out the points where `condition` is false; with earlier conditions, where one is."""
-        held = as_expr(condition)
+    def where(self, predicate: ExprLike) -> None:
+        """Leave out the points where `predicate` is false; with earlier ones, where one is."""
+        held = as_expr(predicate)
         if not held.node.type.is_bool:
             raise TypeMismatch(f"where({held}) is {held.node.type}, not bool: compare it, as in {held} != 0")
         self._predicate = ir.conjunction(self._predicate, held.node)
@@ -221,6 +238,11 @@ class RDom(Named, Expr):
         return self[index]
 
 
+def _shown(end: Expr | None) -> str:
+    """An end of a range as Halide prints it."""
+    return "(undefined)" if end is None or not end.defined() else spelling.spelled(end.node, end.uses)
+
+
 def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
     if hasattr(given, "dimensions") and hasattr(given, "dim"):
         return tuple((as_expr(given.dim(d).min()), as_expr(given.dim(d).extent())) for d in range(given.dimensions()))
@@ -234,12 +256,21 @@ def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
     return pairs
 
 
-@dataclass(frozen=True, slots=True)
 class Range:
-    """A range of coordinates: from `min` on, `extent` of them."""
+    """A range of coordinates: from `min` on, `extent` of them. `Range(min, extent)`, or the two in a tuple."""
 
-    min: ExprLike
-    extent: ExprLike
+    __match_args__ = ("min", "extent")
+    __slots__ = ("extent", "min")
+
+    def __init__(self, *given: Any) -> None:
+        """`Range()` has undefined ends. Raises `TypeMismatch` for other than two ends."""
+        ends = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given or (Expr(), Expr())
+        if len(ends) != 2:
+            raise TypeMismatch(f"Range takes a least coordinate and an extent, not {given!r}")
+        self.min, self.extent = map(as_expr, ends)
+
+    def __repr__(self) -> str:
+        return f"<halide.Range min {_shown(self.min)} extent {_shown(self.extent)}>"
 
 
 def end_pairs(what: str, given: Any) -> tuple[tuple[Expr, Expr], ...]:
@@ -276,12 +307,16 @@ class Param(Named, Expr):
         self._value: bool | int | float | None = None
         self.promises: Mapping[str, Expr] = {}
         """The ends of its range that were set: `min` and `max`."""
+        self.default, self.estimate = Expr(), Expr()
         if value is not None:
             self.set(value)
 
     @property
     def uses(self) -> Uses:
         return {self._name: self}
+
+    def __repr__(self) -> str:
+        return f"<halide.Param '{self._name}' type {self.type()}>"
 
     def set(self, value: bool | int | float) -> None:
         """Give the value. Raises `TypeMismatch` where the type does not hold it."""
@@ -309,16 +344,23 @@ class Param(Named, Expr):
         """Promise that the value is no greater."""
         self._promise("max", high)
 
-    def min_value(self) -> Expr | None:
-        """The least value, None if none was set."""
-        return self.promises.get("min")
+    def min_value(self) -> Expr:
+        """The least value, undefined if none was set."""
+        return self.promises.get("min", Expr())
 
-    def max_value(self) -> Expr | None:
-        """The greatest value, None if none was set."""
-        return self.promises.get("max")
+    def max_value(self) -> Expr:
+        """The greatest value, undefined if none was set."""
+        return self.promises.get("max", Expr())
 
     def set_estimate(self, value: ExprLike) -> None:
-        """Nothing: estimates are for autoschedulers."""
+        """Say what the value will be like: for readers, as there are no autoschedulers."""
+        self.estimate = as_expr(value, self.node.type if is_number(value) else None)
+
+    def parameter(self) -> Parameter:
+        """What is known of it before the pipeline runs."""
+        from rfactor.compiler.language.parameter import Parameter
+
+        return Parameter.of(self)
 
     def _promise(self, end: str, value: ExprLike) -> None:
         held = as_expr(value)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.variables import Var
 from rfactor.compiler.schedule.directives import StageSchedule
@@ -42,14 +43,15 @@ class Wrapped:
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError
 
-    def in_(self, *consumers: Any) -> Func:
-        """A function with the same values that `consumers` call instead; without any, that all do.
+    @also_named(fs="f")
+    def in_(self, f: Any = None) -> Func:
+        """A function with the same values that `f`, one or several, call instead; without any, that all do.
 
         It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one. Raises `ScheduleError`.
         """
         from rfactor.compiler.language.func import Func
 
-        names = consumer_names(self, consumers)
+        names = consumer_names(self, () if f is None else f)
         known = self._known(names)
         if known is not None:
             return known
@@ -71,9 +73,9 @@ class Wrapped:
         return found[0]
 
 
-def consumer_names(wrapped: Wrapped, consumers: tuple[Any, ...]) -> tuple[str, ...]:
+def consumer_names(wrapped: Wrapped, consumers: Any) -> tuple[str, ...]:
     """The names of `in_(g)`, `in_([g, h])` or `in_()`. Raises `ScheduleError` for a function in itself."""
-    given = consumers[0] if len(consumers) == 1 and isinstance(consumers[0], list | tuple) else consumers
+    given = consumers if isinstance(consumers, list | tuple) else (consumers,)
     names = tuple(consumer.name() for consumer in given) or ("",)
     if wrapped.name() in names:
         raise ScheduleError(f"{wrapped.name()} in itself: name functions that call it")
@@ -91,7 +93,7 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
     name = free.name()
     del free
     function = func.function
-    copied = replace(_calling(function, {function.name: name}), name=name)
+    copied = replace(calling(function, {function.name: name}), name=name)
     made = Shell.of(copied, func.references, None, func.ranges)
     if not func.has_update_definition():
         made.compute_inline()
@@ -113,7 +115,7 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
     names = {name: wrapper.name() for name, wrapper in renamed.items()}
-    return _calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
+    return calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
 
 
 def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
@@ -138,7 +140,7 @@ def _scanning(schedule: StageSchedule, names: Mapping[str, str]) -> StageSchedul
     return replace(schedule, scan=replace(scan, data=data, operator=operator, apply=apply))
 
 
-def _calling(function: Function, names: Mapping[str, str]) -> Function:
+def calling(function: Function, names: Mapping[str, str]) -> Function:
     """`function` with such calls."""
 
     def definition(stage: Definition) -> Definition:

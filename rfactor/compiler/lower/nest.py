@@ -28,10 +28,12 @@ from rfactor.compiler.schedule.loops import countable
 from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, transform, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, names, substitute, transform, walk
 from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
-from rfactor.ir.types import BOOL, I32
+from rfactor.ir.types import BOOL, I32, I64
 
+_LONGEST = 1 << 20
+"""Iterations of an inner loop whose number is an expression, at most: no sum of coordinates overflows."""
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 
 
@@ -388,7 +390,21 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
     zero = affine.integer(0)
     defined: list[tuple[str, Expr, Expr | None]] = []
     for relation in schedule.relations:
-        if isinstance(relation, Split):
+        if isinstance(relation, Split) and isinstance(relation.factor, Expr):
+            old = loops.pop(relation.old)
+            size: Expr = affine.maximum(affine.minimum(relation.factor, affine.integer(_LONGEST)), affine.integer(1))
+            # What is true in any case is part of the value: nothing else bounds a product of two unknown numbers.
+            reached: Expr = apply("*", cast(I64, Var(I32, relation.outer)), cast(I64, size))
+            reached = cast(I32, apply("min", reached, cast(I64, affine.maximum(old.extent, zero))))
+            distance = affine.add(reached, Var(I32, relation.inner))
+            last = affine.subtract(affine.add(old.min, old.extent), affine.integer(1))
+            value = affine.minimum(affine.add(distance, old.min), last)
+            defined.append((relation.old, value, apply("<", distance, old.extent)))
+            rounded = affine.add(old.extent, affine.subtract(size, affine.integer(1)))
+            loops[relation.outer] = _Loop(zero, apply("//", rounded, size))
+            loops[relation.inner] = _Loop(zero, size)
+        elif isinstance(relation, Split):
+            assert isinstance(relation.factor, int)
             old = loops.pop(relation.old)
             scaled = affine.scale(Var(I32, relation.outer), relation.factor)
             value = affine.add(affine.add(scaled, Var(I32, relation.inner)), old.min)

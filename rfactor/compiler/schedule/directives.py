@@ -4,52 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Literal
 
+from rfactor.compiler.numbered import Numbered
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.types import Type
 
 
-class TailStrategy(Enum):
-    """What a split does when the factor does not divide the extent. Halide's spellings come last.
+class TailStrategy(Numbered):
+    """What a split does when the factor does not divide the extent.
 
     Strategies differ in what they allow: points computed twice or beyond the end, loads and stores under a mask.
     Lowering makes no use of what they allow: it skips points beyond the end, by masks in vectors, and takes the guard
     out of the main part of the loop.
     """
 
-    AUTO = "auto"
-    """`SHIFT_INWARDS` for pure definitions where legal, else `GUARD_WITH_IF`."""
-    GUARD_WITH_IF = "guard_with_if"
-    """Points beyond the end are skipped."""
-    SHIFT_INWARDS = "shift_inwards"
-    """The last piece is moved back to end at the end; computes points twice. Pure definitions only."""
-    ROUND_UP = "round_up"
+    RoundUp = 0
     """The extent is rounded up; more is computed than asked. Pure variables only."""
-    PREDICATE = "predicate"
+    GuardWithIf = 1
+    """Points beyond the end are skipped."""
+    Predicate = 2
     """Points beyond the end are masked out of vectors."""
-    PREDICATE_LOADS = "predicate_loads"
-    """As `ROUND_UP`, but nothing is loaded beyond the end. Pure variables only."""
-    PREDICATE_STORES = "predicate_stores"
-    """As `ROUND_UP`, but nothing is stored beyond the end. Pure variables only."""
-    SHIFT_INWARDS_AND_BLEND = "shift_inwards_and_blend"
-    """As `SHIFT_INWARDS`, but points are changed once. Pure variables only."""
-    ROUND_UP_AND_BLEND = "round_up_and_blend"
-    """As `ROUND_UP`, but points beyond the end keep their value. Pure variables only."""
-    Auto = AUTO
-    GuardWithIf = GUARD_WITH_IF
-    ShiftInwards = SHIFT_INWARDS
-    RoundUp = ROUND_UP
-    Predicate = PREDICATE
-    PredicateLoads = PREDICATE_LOADS
-    PredicateStores = PREDICATE_STORES
-    ShiftInwardsAndBlend = SHIFT_INWARDS_AND_BLEND
-    RoundUpAndBlend = ROUND_UP_AND_BLEND
+    PredicateLoads = 3
+    """As `RoundUp`, but nothing is loaded beyond the end. Pure variables only."""
+    PredicateStores = 4
+    """As `RoundUp`, but nothing is stored beyond the end. Pure variables only."""
+    ShiftInwards = 5
+    """The last piece is moved back to end at the end; computes points twice. Pure definitions only."""
+    ShiftInwardsAndBlend = 6
+    """As `ShiftInwards`, but points are changed once. Pure variables only."""
+    RoundUpAndBlend = 7
+    """As `RoundUp`, but points beyond the end keep their value. Pure variables only."""
+    Auto = 8
+    """`ShiftInwards` for pure definitions where legal, else `GuardWithIf`."""
 
 
-EXACT = frozenset({TailStrategy.AUTO, TailStrategy.GUARD_WITH_IF, TailStrategy.PREDICATE})
+EXACT = frozenset({TailStrategy.Auto, TailStrategy.GuardWithIf, TailStrategy.Predicate})
 """Strategies that visit each point once: those that a loop over a reduction variable may have."""
 
 
@@ -60,8 +51,9 @@ class Split:
     old: str
     outer: str
     inner: str
-    factor: int
-    tail: TailStrategy = TailStrategy.AUTO
+    factor: int | Expr
+    """A number, 1 or more; or an i32 that is known before anything runs, and counts as 1 where it is less."""
+    tail: TailStrategy = TailStrategy.Auto
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from rfactor.compiler.schedule.directives import EXACT, Dimension, Fuse, Split, StageSchedule, TailStrategy
 from rfactor.errors import ScheduleError
+from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.types import I32
 
 
 def split(
-    stage: StageSchedule, old: str, outer: str, inner: str, factor: int, tail: TailStrategy = TailStrategy.AUTO
+    stage: StageSchedule, old: str, outer: str, inner: str, factor: int | Expr, tail: TailStrategy = TailStrategy.Auto
 ) -> StageSchedule:
     """
         for x in (m, n): s   ->   for xo in (0, ceil(n/factor)): for xi in (0, factor):
@@ -26,13 +27,13 @@ def split(
     The factor is 1 or more; the new names are new to the stage (one of them may be the old one). No guard is left where
     the factor divides a constant extent. A reduction loop takes no tail strategy that repeats or adds points.
     """
-    if isinstance(factor, bool) or not isinstance(factor, int) or factor < 1:
+    if isinstance(factor, bool) or not isinstance(factor, int | Expr) or (isinstance(factor, int) and factor < 1):
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
     dimension = find(stage, old, "split")
     _new_names(stage, {old}, "split", outer, inner)
     if dimension.reduction and tail not in EXACT:
         raise ScheduleError(
-            f"split({old}) with tail strategy {tail.value}: a reduction visits each point once; use guard_with_if"
+            f"split({old}) with tail strategy {tail.name}: a reduction visits each point once; use GuardWithIf"
         )
     loops = tuple(
         new

@@ -123,15 +123,22 @@ def _fits(schedule: StageSchedule, prefix: str, loops: Sequence[str]) -> bool:
     return {f"{prefix}.{d.name}" for d in schedule.dimensions} >= set(own)
 
 
+def _number(split: Split) -> int:
+    """The factor. Raises `NotImplementedError` where it is no number."""
+    if not isinstance(split.factor, int):
+        raise NotImplementedError(f"verify of a split by {split.factor} is not there: split({split.old}) by a number")
+    return split.factor
+
+
 def _told(schedule: StageSchedule, loops: Mapping[str, _Loop]) -> tuple[dict[str, Expr], list[Expr]]:
     """The iteration of each loop that visits the point; and what is true of the quotients of any integers."""
     known = dict(loops)
     lemmas: list[Expr] = []
     for relation in schedule.relations:
         if isinstance(relation, Split):
-            old, factor = known.pop(relation.old), integer(relation.factor)
+            old, factor = known.pop(relation.old), integer(_number(relation))
             distance = minus(old.at, old.low)
-            outer = Op(I64, "//", (plus(old.extent, integer(relation.factor - 1)), factor))
+            outer = Op(I64, "//", (plus(old.extent, integer(_number(relation) - 1)), factor))
             known[relation.outer] = _Loop(_ZERO, outer, Op(I64, "//", (distance, factor)))
             known[relation.inner] = _Loop(_ZERO, factor, Op(I64, "%", (distance, factor)))
         else:
@@ -236,10 +243,10 @@ def _visited(schedule: StageSchedule, loops: Mapping[str, _Loop], at: Mapping[st
     for relation in schedule.relations:
         if isinstance(relation, Split):
             old = known.pop(relation.old)
-            outer = Op(I64, "//", (plus(old.extent, integer(relation.factor - 1)), integer(relation.factor)))
+            outer = Op(I64, "//", (plus(old.extent, integer(_number(relation) - 1)), integer(_number(relation))))
             known[relation.outer] = _Loop(_ZERO, outer, _ZERO)
-            known[relation.inner] = _Loop(_ZERO, integer(relation.factor), _ZERO)
-            made.append((relation.old, relation.outer, relation.inner, old, None, relation.factor))
+            known[relation.inner] = _Loop(_ZERO, integer(_number(relation)), _ZERO)
+            made.append((relation.old, relation.outer, relation.inner, old, None, _number(relation)))
         else:
             inner, outside = known.pop(relation.inner), known.pop(relation.outer)
             size = Op(I64, "max", (inner.extent, _ZERO))

@@ -1,0 +1,122 @@
+"""Expressions of a lowered nest as C99. What is used twice, or is long, is a constant before the statement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from rfactor.compiler.codegen.c import helpers
+from rfactor.compiler.codegen.c.types import constant, is_half, value_type
+from rfactor.ir.effects import Refuse
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
+from rfactor.ir.loopnest import Assert, Load
+
+_LONG = 160
+"""Characters of an expression that is not put into another one."""
+
+
+class Unit:
+    """What the whole file holds: functions that were needed, names in use, and what may fail."""
+
+    def __init__(self, taken: frozenset[str], messages: list[str]) -> None:
+        self.helpers: dict[str, str] = {}
+        self.messages = messages
+        """Of the errors 1, 2, …"""
+        self._taken = set(taken)
+
+    def need(self, named: tuple[str, str | None]) -> str:
+        """The name of a function, which the file then defines."""
+        name, definition = named
+        if definition is not None:
+            self.helpers[name] = definition
+        return name
+
+    def fresh(self, name: str) -> str:
+        """A name in C after one of the nest, in use nowhere else."""
+        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name).strip("_") or "v"
+        plain = f"v{plain}" if plain[0].isdigit() else plain
+        found, number = plain, 0
+        while found in self._taken:
+            number += 1
+            found = f"{plain}_{number}"
+        self._taken.add(found)
+        return found
+
+    def told(self, check: Assert | Refuse) -> int:
+        """The number of a failure. Values that are only known then are not told."""
+        template = check.message if isinstance(check, Assert) else check.template
+        self.messages.append(template.format(*(f"({argument})" for argument in check.arguments)))
+        return len(self.messages)
+
+
+class Expressions:
+    """The expressions of one statement."""
+
+    def __init__(self, unit: Unit, names: Mapping[str, str], roots: tuple[Expr, ...]) -> None:
+        """`names` are the variables and buffers in C; `roots` all expressions that will be asked for."""
+        self._unit, self._names = unit, names
+        self._texts: dict[Expr, str] = {}
+        self.lines: list[str] = []
+        """Constants to be declared before the statement."""
+        nodes = dict.fromkeys(node for root in roots for node in walk(root))
+        self._uses = Counter((*roots, *(child for node in nodes for child in node.children)))
+
+    def text(self, root: Expr) -> str:
+        """`root` as an expression in C. Raises `NotImplementedError` for output."""
+        for node in walk(root):
+            if node not in self._texts:
+                self._texts[node] = self._held(node, self._written(node))
+        return self._texts[root]
+
+    def _held(self, node: Expr, text: str) -> str:
+        if isinstance(node, Const | Var) or (self._uses[node] < 2 and len(text) < _LONG):
+            return text
+        name = self._unit.fresh("t")
+        self.lines.append(f"const {value_type(node.type)} {name} = {text};")
+        return name
+
+    def _written(self, node: Expr) -> str:
+        if isinstance(node, Const):
+            return constant(node)
+        if isinstance(node, Var):
+            return self._names[node.name]
+        parts = [self._texts[child] for child in node.children]
+        if isinstance(node, Op):
+            return self._operation(node, parts)
+        if isinstance(node, Load):
+            return self._load(node, *parts)
+        if isinstance(node, Call) and node.kind == "intrinsic":
+            return f"{self._unit.need(helpers.function(node.name, node.args[0].type))}({', '.join(parts)})"
+        if isinstance(node, Refuse):
+            value, condition, *_ = parts
+            self._unit.helpers["rf_refuse"] = helpers.REFUSE
+            return f"(rf_refuse({condition}, &rf_failure, {self._unit.told(node)}), {value})"
+        raise NotImplementedError(f"compile_to_c of {node} is not there: write an object")
+
+    def _operation(self, node: Op, parts: list[str]) -> str:
+        type, op = node.args[0].type, node.op
+        if op == "select":
+            return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+        if op == "cast":
+            if node.type.is_bool:
+                return f"({parts[0]} != 0)"
+            return f"{self._unit.need(helpers.cast(type, node.type))}({parts[0]})"
+        if op == "not" or (op == "~" and type.is_bool):
+            return f"(!{parts[0]})"
+        if op == "~":
+            return f"(({value_type(type)})~{parts[0]})"
+        if type.is_bool and op in ("min", "max"):
+            return f"({parts[0]} {'&' if op == 'min' else '|'} {parts[1]})"
+        if op in ("&", "|", "^"):
+            return f"(({value_type(type)})({parts[0]} {op} {parts[1]}))"
+        if op in helpers.PLAIN:
+            return f"({parts[0]} {helpers.PLAIN[op]} {parts[1]})"
+        return f"{self._unit.need(helpers.operation(op, type))}({', '.join(parts)})"
+
+    def _load(self, node: Load, index: str, predicate: str) -> str:
+        text = f"{self._names[node.buffer]}[{index}]"
+        if node.type.is_bool:
+            text = f"({text} != 0)"
+        elif is_half(node.type):
+            text = f"rf_half_value({text})"
+        return text if node.predicate == Const(node.predicate.type, True) else f"({predicate} ? {text} : 0)"

@@ -1,0 +1,170 @@
+"""A pipeline as a file of C99, with the entry that its object file would have. See docs/aot.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rfactor.compiler.codegen.c import helpers
+from rfactor.compiler.codegen.c.expressions import Unit
+from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
+from rfactor.compiler.codegen.c.types import constant, is_half, memory_type, value_type
+from rfactor.compiler.codegen.entry import Constant, Entry, type_number
+from rfactor.compiler.codegen.header import declared, header
+from rfactor.ir.expr import Const
+from rfactor.ir.intrinsics import INTRINSICS
+from rfactor.ir.loopnest import BufferArgument, Stmt
+from rfactor.ir.types import Type
+
+_RESERVED = frozenset(
+    """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    bool true false main malloc free memcpy fabs frexp ldexp rint copysign signbit INFINITY NAN
+    j0 j1 jn y0 y1 yn gamma index
+    """.split()  # noqa: SIM905 - a list this long is read as text
+) | {f"{row.libm or row.llvm}{end}" for row in INTRINSICS.values() for end in ("", "f")}
+"""Names of the language and of the libraries."""
+
+_START = """\
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Products and sums are rounded one by one. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+"""
+
+
+def source(entry: Entry, body: Stmt) -> str:
+    """The file. `body` is the nest before loops are vectorized or unrolled.
+
+    Raises `NotImplementedError` for a pipeline that prints or traces.
+    """
+    messages: list[str] = []
+    unit = Unit(_RESERVED | {entry.name, f"{entry.name}_error"}, messages)
+    for i in range(len(entry.arguments)):
+        unit.fresh(f"a{i}")
+    checks, given = list(_checks(entry, messages)), dict(_given(entry, unit))
+    declarations = [line for line, _ in given.values() if line]
+    known = {name: own for name, (_, own) in given.items()}
+    statements = list(Statements(unit, known).lines(body))
+    arrays = [_array(entry, name, known[name]) for name in entry.constants]
+    signature = ", ".join(declared(a, i) for i, a in enumerate(entry.arguments))
+    function = [
+        f"int32_t {entry.name}({signature or 'void'}) {{",
+        "    int32_t rf_failure = 0;",
+        *(f"    {line}" for line in (*checks, *declarations, *statements)),
+        "    return rf_failure;",
+        "}",
+    ]
+    parts = (header(entry, messages), _START, helpers.HALF, *unit.helpers.values(), *arrays, "\n".join(function))
+    return "\n".join((*parts, _errors(entry.name, messages)))
+
+
+def _checks(entry: Entry, messages: list[str]) -> Iterator[str]:
+    """What can be told of the arguments without looking at the nest."""
+
+    def check(holds: str, message: str) -> str:
+        messages.append(message)
+        return f"if (!({holds})) return {len(messages)};"
+
+    places = {argument.name: f"a{i}" for i, argument in enumerate(entry.arguments)}
+    for argument in entry.arguments:
+        if not isinstance(argument, BufferArgument) or argument not in entry.lowered.arguments:
+            continue
+        given, title, type = places[argument.name], entry.titles.get(argument.name, argument.name), argument.type
+        number, size = type_number(type), max(type.bits // 8, 1)
+        yield check(given, f"{title} is null")
+        yield check(
+            f"{given}->dimensions == {argument.dimensions}", f"{title} must have {argument.dimensions} dimensions"
+        )
+        yield check(f"{given}->type == {number}", f"{title} must hold {type}, whose number is {number}")
+        empty = "false"
+        if argument.dimensions:
+            yield check(f"{given}->dim", f"{title} has a null dim")
+        for d in range(argument.dimensions):
+            dim = f"{given}->dim[{d}]"
+            yield check(f"{dim}.extent >= 0", f"{title} has a negative extent in dimension {d}")
+            ends = f"(int64_t){dim}.min + {dim}.extent <= INT32_MAX"
+            yield check(ends, f"{title} ends beyond 2^31 in dimension {d}: coordinates are i32")
+            empty += f" || {dim}.extent == 0"
+        yield check(f"{empty} || {given}->data", f"{title} has elements but its data is null")
+        aligned = f"((uintptr_t){given}->data & {size - 1}) == 0"
+        yield check(aligned, f"{title} must be aligned to its elements of {size} bytes")
+    for one, other in entry.alike:
+        for d in range(one.dimensions):
+            a, b = f"{places[one.name]}->dim[{d}]", f"{places[other.name]}->dim[{d}]"
+            message = f"{one.name} and {other.name} must have one box; they differ in dimension {d}"
+            yield check(f"{a}.min == {b}.min && {a}.extent == {b}.extent", message)
+
+
+def _given(entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What the nest expects from outside: the name there, and the line that declares it with its name in C."""
+    places = {argument.name: f"a{i}" for i, argument in enumerate(entry.arguments)}
+
+    def declared(name: str, type: str, value: str) -> tuple[str, tuple[str, str]]:
+        own = unit.fresh(name)
+        return name, (f"const {type} {own} = {value}; (void){own};", own)
+
+    for argument in entry.lowered.arguments:
+        name = argument.name
+        if isinstance(argument, BufferArgument):
+            kept = entry.constants.get(name)
+            if kept is None:
+                pointer = unit.fresh(name)
+                element = f"{'' if argument.output else 'const '}{memory_type(argument.type)} *"
+                yield name, (f"{element}const {pointer} = {places[name]}->data; (void){pointer};", pointer)
+            else:
+                yield name, ("", unit.fresh(name))
+            for d in range(argument.dimensions):
+                for what, type in (("min", "int32_t"), ("extent", "int32_t"), ("stride", "int64_t")):
+                    value = f"{places[name]}->dim[{d}].{what}" if kept is None else str(_kept(kept, what, d))
+                    yield declared(f"{name}.{what}.{d}", type, value)
+        elif name in entry.boxes:
+            buffer, d, what = entry.boxes[name]
+            yield declared(name, "int32_t", f"{places[buffer]}->dim[{d}].{what}")
+        else:
+            value = f"rf_half({places[name]})" if is_half(argument.type) else places[name]
+            yield declared(name, value_type(argument.type), value)
+
+
+def _kept(constant: Constant, what: str, d: int) -> int:
+    array = np.ascontiguousarray(constant.array)
+    if what == "min":
+        return constant.mins[d]
+    return array.shape[-1 - d] if what == "extent" else 1 if d == 0 else array.strides[-1 - d] // array.itemsize
+
+
+def _array(entry: Entry, name: str, own: str) -> str:
+    """An array that is a part of the file."""
+    array = np.ascontiguousarray(entry.constants[name].array)
+    argument = next(a for a in entry.lowered.arguments if a.name == name)
+    type: Type = argument.type
+    if is_half(type):
+        values = (str(int(bits)) for bits in array.view(np.uint16).ravel())
+    elif type.is_bool:
+        values = (str(int(value)) for value in array.ravel())
+    else:
+        values = (constant(Const(type, value)) for value in array.ravel().tolist())
+    return f"static const {memory_type(type)} {own}[] = {{{', '.join(values) or '0'}}};\n"
+
+
+def _errors(name: str, messages: list[str]) -> str:
+    said = {0: "done", OUT_OF_MEMORY: "no memory for an intermediate", **dict(enumerate(messages, 1))}
+    cases = "".join(f"    case {number}: return {_text(message)};\n" for number, message in said.items())
+    other = '    default: return "no error has this number";\n'
+    return f"\nconst char *{name}_error(int32_t number) {{\n    switch (number) {{\n{cases}{other}    }}\n}}\n"
+
+
+def _text(message: str) -> str:
+    """A string literal."""
+    plain = {c: c for c in message if " " <= c <= "~" and c not in '"\\?'}
+    escaped = (plain.get(c) or "".join(f"\\{byte:03o}" for byte in c.encode()) for c in message)
+    return '"' + "".join(escaped) + '"'

@@ -1,0 +1,149 @@
+"""Derivatives of expressions: from what a value adds to a result to what each thing that it reads adds.
+
+Only floats have derivatives: integers and conditions are constants. Where a function has a corner (`max` of equals),
+both sides count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from rfactor.errors import AlgorithmError
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, const, intrinsic, select, walk, zero
+
+_Rule = Callable[..., tuple[Expr, ...]]
+
+
+def adjoints(root: Expr, seed: Expr, read: Callable[[Expr], bool]) -> Mapping[Expr, Expr]:
+    """What each node that `read` names adds, for each unit that it grows, where `root` adds `seed` for each of its own.
+
+    Nodes inside of the places that something is read at count as constants. Raises `AlgorithmError` for what has no
+    derivative here.
+    """
+    found: dict[Expr, Expr] = {}
+    waiting: dict[Expr, Expr] = {root: seed}
+    for node in reversed(list(walk(root))):
+        adjoint = waiting.pop(node, None)
+        if adjoint is None or not node.type.is_float:
+            continue
+        if read(node):
+            found[node] = adjoint
+            continue
+        for child, part in zip(node.children, _parts(node, adjoint), strict=True):
+            if child.type.is_float and part != zero(part.type):
+                known = waiting.get(child)
+                waiting[child] = part if known is None else apply("+", known, part)
+    return found
+
+
+def _parts(node: Expr, adjoint: Expr) -> tuple[Expr, ...]:
+    """What each operand adds."""
+    if isinstance(node, Const | Var):
+        return ()
+    if isinstance(node, Op) and node.op in _OPERATIONS:
+        return _OPERATIONS[node.op](adjoint, node, *node.args)
+    if isinstance(node, Call) and node.kind == "intrinsic" and node.name in _FUNCTIONS:
+        return tuple(_times(adjoint, one) for one in _FUNCTIONS[node.name](node, *node.args))
+    if isinstance(node, Call) and node.kind == "intrinsic" and node.name in _STEPS:
+        return (zero(node.type),)
+    raise AlgorithmError(f"propagate_adjoints: {node} has no derivative here")
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    return zero(a.type) if zero(a.type) in (a, b) else b if a == const(a.type, 1) else apply("*", a, b)
+
+
+def _where(condition: Expr, value: Expr) -> Expr:
+    return select(condition, value, zero(value.type))
+
+
+def _selected(adjoint: Expr, node: Op, condition: Expr, a: Expr, b: Expr) -> tuple[Expr, ...]:
+    nothing = zero(adjoint.type)
+    return nothing, select(condition, adjoint, nothing), select(condition, nothing, adjoint)
+
+
+def _extreme(relation: str) -> _Rule:
+    return lambda adjoint, node, a, b: (
+        _where(apply(relation, a, b), adjoint),
+        _where(apply(relation, b, a), adjoint),
+    )
+
+
+_OPERATIONS: dict[str, _Rule] = {
+    "+": lambda adjoint, node, a, b: (adjoint, adjoint),
+    "-": lambda adjoint, node, a, b: (adjoint, apply("neg", adjoint)),
+    "*": lambda adjoint, node, a, b: (_times(adjoint, b), _times(adjoint, a)),
+    "/": lambda adjoint, node, a, b: (
+        apply("/", adjoint, b),
+        apply("neg", apply("/", _times(adjoint, a), apply("*", b, b))),
+    ),
+    "neg": lambda adjoint, node, a: (apply("neg", adjoint),),
+    "abs": lambda adjoint, node, a: (select(apply(">=", a, zero(a.type)), adjoint, apply("neg", adjoint)),),
+    "min": _extreme("<="),
+    "max": _extreme(">="),
+    "select": _selected,
+    "cast": lambda adjoint, node, a: (cast(a.type, adjoint) if a.type.is_float else zero(node.type),),
+}
+
+
+def _one(a: Expr) -> Expr:
+    return const(a.type, 1)
+
+
+def _inverse(a: Expr) -> Expr:
+    return apply("/", _one(a), a)
+
+
+def _square(a: Expr) -> Expr:
+    return apply("*", a, a)
+
+
+def _less(a: Expr) -> Expr:
+    """1 - a²."""
+    return apply("-", _one(a), _square(a))
+
+
+def _more(a: Expr) -> Expr:
+    """1 + a²."""
+    return apply("+", _one(a), _square(a))
+
+
+def _root(a: Expr) -> Expr:
+    return intrinsic("sqrt", a)
+
+
+def _power(node: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    lower = apply("*", b, intrinsic("pow", a, apply("-", b, _one(b))))
+    return lower, _where(apply(">", a, zero(a.type)), apply("*", node, intrinsic("log", a)))
+
+
+def _angle(node: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    size = apply("+", _square(a), _square(b))
+    return apply("/", b, size), apply("neg", apply("/", a, size))
+
+
+_FUNCTIONS: dict[str, _Rule] = {
+    "exp": lambda node, a: (node,),
+    "log": lambda node, a: (_inverse(a),),
+    "sqrt": lambda node, a: (apply("/", const(a.type, 0.5), node),),
+    "sin": lambda node, a: (intrinsic("cos", a),),
+    "cos": lambda node, a: (apply("neg", intrinsic("sin", a)),),
+    "tan": lambda node, a: (_more(node),),
+    "asin": lambda node, a: (_inverse(_root(_less(a))),),
+    "acos": lambda node, a: (apply("neg", _inverse(_root(_less(a)))),),
+    "atan": lambda node, a: (_inverse(_more(a)),),
+    "atan2": _angle,
+    "sinh": lambda node, a: (intrinsic("cosh", a),),
+    "cosh": lambda node, a: (intrinsic("sinh", a),),
+    "tanh": lambda node, a: (_less(node),),
+    "asinh": lambda node, a: (_inverse(_root(_more(a))),),
+    "acosh": lambda node, a: (_inverse(_root(apply("-", _square(a), _one(a)))),),
+    "atanh": lambda node, a: (_inverse(_less(a)),),
+    "erf": lambda node, a: (
+        apply("*", const(a.type, 2 / math.sqrt(math.pi)), intrinsic("exp", apply("neg", _square(a)))),
+    ),
+    "pow": _power,
+}
+_STEPS = frozenset(["floor", "ceil", "round", "trunc"])
+"""Functions that do not change but where they jump."""

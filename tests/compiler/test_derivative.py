@@ -1,0 +1,160 @@
+"""`propagate_adjoints` gives the derivatives that differences of values show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import AlgorithmError, TypeMismatch
+
+x, y = hl.Var("x"), hl.Var("y")
+SIZE = 7
+
+
+def squares(f: Any, size: int = SIZE) -> Any:
+    """The sum of the squares of what a function is over [0, size), times its coordinate and one."""
+    loss, r = hl.Func("loss"), hl.RDom([(0, size)])
+    loss[()] = hl.f64(0)
+    loss[()] += f[r] * f[r] * (r + 1)
+    return loss
+
+
+def pure(c: Any) -> Any:
+    f = hl.Func("f")
+    f[x] = hl.sin(c[x]) * c[x + 1] / (c[x] * c[x] + 2.0) - hl.exp(c[x] / 4) + hl.sqrt(c[x] + 3)
+    return squares(f)
+
+
+def choices(c: Any) -> Any:
+    f = hl.Func("f")
+    f[x] = hl.select(c[x] > 1.2, c[x] * 3, hl.max(c[x], c[x + 1] * 0.9)) + hl.abs(c[x] - 2) + hl.min(c[x], 1.5)
+    f[x] += hl.floor(c[x]) + hl.atan2(c[x], 2 + c[x]) + hl.pow(c[x] + 1, 2.5) + hl.tanh(c[x]) + hl.log(c[x] + 2)
+    return squares(f)
+
+
+def clamped(c: Any) -> Any:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = c[hl.clamp(x * 2, 0, SIZE - 1)] * c[SIZE - x]
+    g[x] = f[x] + f[x - 1] * 3
+    return squares(g)
+
+
+def overwritten(c: Any) -> Any:
+    f = hl.Func("f")
+    f[x] = c[x] * 3
+    f[x] = f[x] * f[x] + c[x + 1]
+    f[2] = c[0]
+    r = hl.RDom([(1, 3)])
+    r.where(r != 2)
+    f[r + 1] = f[r + 1] * c[r] * f[r + 1]
+    return squares(f)
+
+
+def scanned(c: Any) -> Any:
+    s, r = hl.Func("s"), hl.RDom([(1, SIZE - 1)])
+    s[x] = c[x]
+    s[r] = s[r - 1] * 0.5 * c[r] + c[r] * s[r] + hl.sin(s[r - 1])
+    return squares(s)
+
+
+def gathered(c: Any) -> Any:
+    h, k, r = hl.Func("h"), hl.Buffer(np.array([0, 1, 0, 2, 2, 6, 1], np.int32)), hl.RDom([(0, SIZE)])
+    h[x] = hl.f64(x)
+    h[hl.clamp(k[r], 0, 6)] += c[r] * c[r]
+    h[x] += c[r] * c[x]
+    h[x] -= c[x]
+    return squares(h)
+
+
+def tuples(c: Any) -> Any:
+    t, g = hl.Func("t"), hl.Func("g")
+    t[x] = (c[x] * 2, x, c[x] * c[x + 1])
+    t[x] = (t[x][0] * t[x][2], t[x][1], t[x][2] + c[x])
+    g[x] = t[x][0] * t[x][1] + t[x + 1][2]
+    return squares(g)
+
+
+@pytest.mark.parametrize(
+    "program", [pure, choices, clamped, overwritten, scanned, gathered, tuples], ids=lambda one: one.__name__
+)
+def test_derivatives_are_those_of_differences(program: Callable[[Any], Any]) -> None:
+    values = np.array([0.7, 1.3, 2.2, 0.4, 1.9, 1.1, 0.2, 2.6, 1.7])
+    image = hl.ImageParam(hl.Float(64), 1, "image")
+    c = hl.Func("c")
+    c[x] = image[hl.clamp(x, 0, values.size - 1)]
+    loss = program(c)
+    derivative = hl.propagate_adjoints(loss)
+    image.set(values)
+    found = np.array(derivative[image].realize([values.size]))
+    step, wanted = 1e-6, np.zeros(values.size)
+    for i in range(values.size):
+        ends = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved[i] += sign * step
+            image.set(moved)
+            ends.append(float(loss.realize()[()]))
+        wanted[i] = (ends[0] - ends[1]) / (2 * step)
+    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    assert np.count_nonzero(wanted) > 2
+
+
+def test_of_parameters_matrices_and_states() -> None:
+    a, v = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 4.0])
+    matrix, vector, p = hl.Buffer(a), hl.Buffer(v), hl.Param(hl.Float(64), 1.5)
+    m, r, q, loss = hl.Func("m"), hl.RDom([(0, 3)]), hl.RDom([(0, 2)]), hl.Func("loss")
+    m[y] = hl.f64(0)
+    m[y] += matrix[r, y] * vector[r] * p
+    m[y] *= 2.0
+    loss[()] = hl.f64(0)
+    loss[()] += m[q] * m[q]
+    d = hl.propagate_adjoints(loss)
+    product = a @ v
+    assert np.allclose(np.array(d[matrix].realize([3, 2])), 8 * p.get() ** 2 * np.outer(product, v))
+    assert np.allclose(np.array(d[vector].realize([3])), 8 * p.get() ** 2 * a.T @ product)
+    assert np.isclose(d[p].realize()[()], 8 * p.get() * (product @ product))
+    last, first = np.array(d[m, 1].realize([2])), np.array(d[m].realize([2]))
+    assert np.allclose(last, 4 * p.get() * product)
+    assert np.allclose(first, 2 * last)
+    assert d[loss].realize()[()] == 1
+    assert not d[hl.Func("elsewhere")].defined()
+
+
+def test_adjoints_that_are_given() -> None:
+    c, f, w = hl.Func("c"), hl.Func("f"), hl.Func("w")
+    c[x] = hl.f32(x)
+    f[x] = c[x] * c[x + 1]
+    w[x] = hl.f32(x + 1)
+    weights = np.arange(1, 6, dtype=np.float32)
+    wanted = [1, 2 * 2 + 0, 3 * 3 + 2 * 1, 4 * 4 + 3 * 2, 5 * 5 + 4 * 3, 5 * 4]
+    by_buffer = hl.propagate_adjoints(f, hl.Buffer(weights))
+    assert np.array(by_buffer[c].realize([6])).tolist() == wanted
+    by_func = hl.propagate_adjoints(f, w, [(0, 5)])
+    assert np.array(by_func[c].realize([5])).tolist() == wanted[:5]
+
+
+def test_what_has_no_derivative_is_refused() -> None:
+    c, f, g, h = hl.Func("c"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+    r = hl.RDom([(0, 4)])
+    c[x] = hl.f32(x)
+    f[()] = c[0]
+    f[()] = hl.max(f[()], c[r])
+    with pytest.raises(AlgorithmError, match="update 0 of f depends on intermediate values"):
+        hl.propagate_adjoints(f)
+    g[x] = c[x]
+    g[r] = g[r + 1] * 2
+    with pytest.raises(AlgorithmError, match=r"update 0 of g reads g at g\(r"):
+        hl.propagate_adjoints(squares(g))
+    h[x] = hl.i32(c[x])
+    with pytest.raises(TypeMismatch, match="floats alone"):
+        hl.propagate_adjoints(h)
+    k = hl.Func("k")
+    k[x] = c[hl.clamp(x, 0, 3)]
+    with pytest.raises(AlgorithmError, match="needs the box of k: give its ranges"):
+        hl.propagate_adjoints(k)
+    with pytest.raises(AlgorithmError, match="a range for each of its dimensions"):
+        hl.propagate_adjoints(k, c, [])
