@@ -68,6 +68,7 @@ _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (lift_moved.claims, _PLAIN),
     (lift_decay.claims, _PLAIN),
     (lift_saturate.claims, _PLAIN),
+    (lift_reset.lifted, _OF_PARTS),
     (lift_bits.claims, _PLAIN),
     (lift_table.claims, _PLAIN),
     (lift_asked.claims, _PLAIN),
