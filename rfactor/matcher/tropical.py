@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from rfactor.ir.canonical import canonical
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, select, substitute, transform
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, choose, nought
@@ -111,8 +111,8 @@ def _distributed(node: Op, free: Callable[[Expr], bool]) -> Expr | None:
             turned = node.op == "-" and place == 1
             op = {"min": "max", "max": "min"}[extremum.op] if turned else extremum.op
             ends = (extremum.args[0], extremum.args[1])
-            plain = simplify_real if node.type.is_float else tidy
-            sums = [plain(apply(node.op, other, end) if place else apply(node.op, end, other)) for end in ends]
+            sums = [apply(node.op, other, end) if place else apply(node.op, end, other) for end in ends]
+            sums = [_distributed(total, free) or canonical(total) for total in sums if isinstance(total, Op)]
             return apply(op, sums[0], sums[1])
     return None
 
