@@ -112,8 +112,10 @@ def _distributed(node: Op, free: Callable[[Expr], bool]) -> Expr | None:
             op = {"min": "max", "max": "min"}[extremum.op] if turned else extremum.op
             ends = (extremum.args[0], extremum.args[1])
             sums = [apply(node.op, other, end) if place else apply(node.op, end, other) for end in ends]
-            sums = [_distributed(total, free) or canonical(total) for total in sums if isinstance(total, Op)]
-            return apply(op, sums[0], sums[1])
+            first, second = (
+                (_distributed(total, free) if isinstance(total, Op) else None) or canonical(total) for total in sums
+            )
+            return apply(op, first, second)
     return None
 
 
