@@ -58,10 +58,12 @@ def conditions(update: Update) -> list[Expr]:
         if isinstance(component, Op) and component.op == "select" and is_free(component.args[0]):
             found.setdefault(component.args[0])
             found.setdefault(apply("not", component.args[0]))
-        if component.type.is_bool and isinstance(component, Op) and component.op in ("and", "or"):
-            for arg in component.args:
+        chosen = isinstance(component, Op) and component.op == "select"
+        condition = component.children[0] if chosen else component
+        if condition.type.is_bool and isinstance(condition, Op) and condition.op in ("and", "or"):
+            for arg in condition.args:
                 if is_free(arg):
-                    found.setdefault(arg if component.op == "or" else apply("not", arg))
+                    found.setdefault(arg if condition.op == "or" else apply("not", arg))
     return list(found)
 
 
