@@ -435,7 +435,10 @@ def _numbered_anew(numbers: sampling.Array) -> sampling.Array:
 
 def _without_rounding(values: sampling.Array) -> sampling.Array:
     """Floats rounded, so that those are equal that are so but for rounding."""
-    return np.round(values.astype(np.float64), 6) if values.dtype.kind == "f" else values
+    if values.dtype.kind != "f":
+        return values
+    with np.errstate(over="ignore"):
+        return np.round(values.astype(np.float64), 6)
 
 
 def _cover(good: sampling.Array) -> list[_Pair] | None:
