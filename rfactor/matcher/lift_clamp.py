@@ -191,6 +191,8 @@ class Reader:
         if expr == self.x:
             one = const(self.type, 1)
             return _Step(const(self.type, 0), _infinity(self.type, True), _infinity(self.type, False), one)
+        if self.free(expr):
+            return _Step(const(self.type, 0), expr, expr, const(self.type, 1))
         if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "/", "min", "max", "select"):
             return None
         if expr.op == "select":

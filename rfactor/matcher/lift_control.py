@@ -13,7 +13,8 @@ from rfactor.ir.expr import Const, Expr, Var, names, substitute
 from rfactor.ir.graph import closures, restrict
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import Action, Inner, choose, marked, operands
+from rfactor.matcher.action import Action, Exprs, Inner, choose, marked, operands
+from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim, Lift, apply_update
 
@@ -39,7 +40,8 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     action = inner(restrict(steered, tuple(others)))
     if action is None or (len(action.types) + len(flags)) << len(flags) > _MOST_PARTS:
         return
-    yield Claim(update, lift=_Table(update, flags, others, action).lift())
+    table = _Table(update, flags, others, action)
+    yield Claim(update, lift=table.lift(), invariant=table.invariant())
 
 
 class _Table:
@@ -68,6 +70,12 @@ class _Table:
         after = self.action.act([x[i] for i in self.others], rest)
         applied = dict(zip(self.flags, then, strict=True)) | dict(zip(self.others, after, strict=True))
         return Lift(wide, tuple(data), tuple(operator), tuple(identity), tuple(applied[i] for i in range(len(x))))
+
+    def invariant(self) -> Exprs:
+        """What is true of the rest's action, of that in each row."""
+        starts = [number * self.width + len(self.flags) for number in range(len(self.states))]
+        places = [{i: start + i for i in range(len(self.action.types))} for start in starts]
+        return tuple(renumbered(c, shift) for shift in places for c in self.action.invariant)
 
     def step(self, state: Flags) -> list[Expr]:
         """What one datum does from a state of the flags."""

@@ -13,6 +13,7 @@ from rfactor.ir.graph import restrict
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, Action, Inner, choose, marked, nought, operands
+from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, free_of
 from rfactor.prover.claim import Claim, Lift
 
@@ -40,7 +41,9 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     if action is None:
         return
     data = tuple(dict.fromkeys(v for i in others for v in variables(update.components[i]) if _is_datum(v, update)))
-    yield Claim(update, lift=_lifting(update, others, remembered, data, action, earlier))
+    start = 1 + len(data) + len(remembered)
+    kept = tuple(renumbered(c, {i: start + i for i in range(len(action.types))}) for c in action.invariant)
+    yield Claim(update, lift=_lifting(update, others, remembered, data, action, earlier), invariant=kept)
 
 
 def _earlier(update: Update) -> str:

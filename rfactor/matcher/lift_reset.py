@@ -13,14 +13,33 @@ from rfactor.ir.expr import Const, Expr, Op, apply
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, Inner, bind, choose, nought, operands
+from rfactor.matcher.action import FALSE, Action, Exprs, Inner, bind, choose, nought, operands
 from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, free_of, tidy
 from rfactor.prover.claim import Claim, Lift
 
 
 def claims(update: Update, inner: Inner) -> Iterator[Claim]:
+    """Claims for an update all of whose components are reset under one condition, else kept or joined plainly."""
+    for condition, resets, going_on in _splits(update):
+        if going_on == update.accumulators:
+            yield _assigned(update, condition, resets)
+            continue
+        action = inner(replace(update, components=going_on))
+        if action is not None and action.types == update.types and action.apply == action.operator:
+            yield _plain(update, condition, resets, action)
+
+
+def lifted(update: Update, inner: Inner) -> Iterator[Claim]:
     """Claims for an update all of whose components are reset under one condition."""
+    for condition, resets, going_on in _splits(update):
+        action = None if going_on == update.accumulators else inner(replace(update, components=going_on))
+        if action is not None:
+            yield from _started(update, condition, resets, action)
+
+
+def _splits(update: Update) -> Iterator[tuple[Expr, Exprs, Exprs]]:
+    """Conditions on data, what the components are set to where they hold, and what is done where they do not."""
     free = free_of(accumulator_names(update))
     for condition in conditions(update):
         parts = [split(component, condition) for component in update.components]
@@ -28,9 +47,7 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
             continue
         going_on = tuple(tidy(other) for _, other in parts)
         resets = tuple(tidy(reset) for reset, _ in parts)
-        claim = _claim(update, condition, resets, going_on, inner)
-        if claim is not None:
-            yield claim
+        yield tidy(condition), resets, going_on
 
 
 def conditions(update: Update) -> list[Expr]:
@@ -41,10 +58,12 @@ def conditions(update: Update) -> list[Expr]:
         if isinstance(component, Op) and component.op == "select" and is_free(component.args[0]):
             found.setdefault(component.args[0])
             found.setdefault(apply("not", component.args[0]))
-        if component.type.is_bool and isinstance(component, Op) and component.op in ("and", "or"):
-            for arg in component.args:
+        chosen = isinstance(component, Op) and component.op == "select"
+        condition = component.children[0] if chosen else component
+        if condition.type.is_bool and isinstance(condition, Op) and condition.op in ("and", "or"):
+            for arg in condition.args:
                 if is_free(arg):
-                    found.setdefault(arg if component.op == "or" else apply("not", arg))
+                    found.setdefault(arg if condition.op == "or" else apply("not", arg))
     return list(found)
 
 
@@ -60,26 +79,26 @@ def split(component: Expr, condition: Expr) -> tuple[Expr, Expr]:
     return under(True), under(False)
 
 
-def _claim(
-    update: Update, condition: Expr, resets: tuple[Expr, ...], going_on: tuple[Expr, ...], inner: Inner
-) -> Claim | None:
+def _assigned(update: Update, condition: Expr, resets: Exprs) -> Claim:
+    """The last value that was set, and whether there was one."""
+    types, count = update.types, len(update.types)
+    old, values = operands("x", types), operands("y", types)
+    (flag,), (more,) = operands("x", [BOOL], count), operands("y", [BOOL], count)
+    merged = tuple(choose(more, new, before) for new, before in zip(values, old, strict=True))
+    lift = Lift(
+        (*types, BOOL),
+        (*resets, condition),
+        (*merged, apply("or", flag, more)),
+        (*map(nought, types), FALSE),
+        merged,
+    )
+    return Claim(update, lift=lift)
+
+
+def _started(update: Update, condition: Expr, resets: Exprs, action: Action) -> Iterator[Claim]:
+    """Whether and to what the state was set, and how the run acts from there."""
     types, count = update.types, len(update.types)
     x = update.accumulators
-    if going_on == x:
-        values, (flag, more) = operands("y", types), (operands("x", [BOOL], count)[0], operands("y", [BOOL], count)[0])
-        old = operands("x", types)
-        merged = tuple(choose(more, new, before) for new, before in zip(values, old, strict=True))
-        plainly = Lift(
-            (*types, BOOL),
-            (*resets, tidy(condition)),
-            (*merged, apply("or", flag, more)),
-            (*map(nought, types), FALSE),
-            merged,
-        )
-        return Claim(update, lift=plainly)
-    action = inner(replace(update, components=going_on))
-    if action is None:
-        return None
     wide = (*types, BOOL, *action.types)
     first, second = operands("x", wide), operands("y", wide)
     start, flag, run = first[:count], first[count], first[count + 1 :]
@@ -90,46 +109,36 @@ def _claim(
     applied = action.act(tuple(choose(new_flag, new, old) for new, old in zip(new_start, x, strict=True)), new_run)
     data = tuple(choose(condition, unit, value) for unit, value in zip(action.identity, action.data, strict=True))
     if any(value.type != type_ for value, type_ in zip(data, action.types, strict=True)):
-        return None
-    plain = _plain(
-        update, condition, resets, going_on, action.types == types and action.apply == action.operator, inner
-    )
-    if plain is not None:
-        return Claim(update, lift=plain)
+        return
+    starts = tuple(tidy(choose(condition, reset, nought(reset.type))) for reset in resets)
     lift = Lift(
         wide,
-        (*resets, tidy(condition), *map(tidy, data)),
+        (*starts, condition, *map(tidy, data)),
         (*merged, apply("or", flag, new_flag), *runs),
         (*map(nought, types), FALSE, *action.identity),
         applied,
     )
     places = {i: count + 1 + i for i in range(len(action.types))}
-    invariant = tuple(renumbered(c, places) for c in action.invariant)
-    return Claim(update, lift=lift, invariant=invariant, assumes=action.assumes)
+    unset = (apply("or", new_flag, apply("==", value, nought(value.type))) for value in new_start)
+    invariant = (*unset, *(renumbered(c, places) for c in action.invariant))
+    yield Claim(update, lift=lift, invariant=invariant, assumes=action.assumes)
 
 
-def _plain(
-    update: Update,
-    condition: Expr,
-    resets: tuple[Expr, ...],
-    going_on: tuple[Expr, ...],
-    possible: bool,
-    inner: Inner,
-) -> Lift | None:
+def _plain(update: Update, condition: Expr, resets: Exprs, action: Action) -> Claim:
     """The smaller state where the inner update has an operator on the state itself: a flag and one value."""
-    action = inner(replace(update, components=going_on)) if possible else None
-    if action is None:
-        return None
     count = len(update.types)
     wide = (*update.types, BOOL)
     first, second = operands("x", wide), operands("y", wide)
     joined = bind(action.operator, first[:count], second[:count])
     merged = tuple(choose(second[count], new, both) for new, both in zip(second[:count], joined, strict=True))
     data = tuple(choose(condition, reset, value) for reset, value in zip(resets, action.data, strict=True))
-    return Lift(
+    lift = Lift(
         wide,
-        (*map(tidy, data), tidy(condition)),
+        (*map(tidy, data), condition),
         (*merged, apply("or", first[count], second[count])),
         (*action.identity, FALSE),
         merged,
     )
+    # What the state is set to may be anything.
+    invariant = tuple(apply("or", second[count], c) for c in action.invariant)
+    return Claim(update, lift=lift, invariant=invariant, assumes=action.assumes)

@@ -105,6 +105,10 @@ def _typed(action: Action) -> bool:
 def _set_anew(update: Update, inner: Inner) -> Iterator[_Elsewhere]:
     """Readings of numbers that are all set by data where a condition on data holds."""
     free = free_of(accumulator_names(update))
+    plainly = _set_or_kept(update)
+    if plainly is not None:
+        yield plainly
+        return
     for condition in lift_reset.conditions(update):
         parts = [lift_reset.split(component, condition) for component in update.components]
         if not all(free(fresh) for fresh, _ in parts):
@@ -114,6 +118,17 @@ def _set_anew(update: Update, inner: Inner) -> Iterator[_Elsewhere]:
         action = kept if going_on == update.accumulators else inner(replace(update, components=going_on))
         if action is not None and _typed(action):
             yield _Elsewhere((), tidy(apply("not", condition)), tuple(fresh for fresh, _ in parts), action)
+
+
+def _set_or_kept(update: Update) -> _Elsewhere | None:
+    """The reading of numbers that data choose to keep or to set, all of them alike."""
+    steps = [_step(component, x) for component, x in zip(update.components, update.accumulators, strict=True)]
+    found = [step for step in steps if step is not None and step.around is None]
+    stays = {tidy(step.stays) for step in found}
+    if len(found) < len(steps) or len(stays) > 1 or stays <= {TRUE, FALSE}:
+        return None
+    (kept,) = stays
+    return _Elsewhere((), kept, tuple(tidy(step.fresh) for step in found), replace(_NOTHING, apply=update.accumulators))
 
 
 def _of_few_values(part: Update, whole: Update, place: int, inner: Inner) -> Iterator[_Elsewhere]:
@@ -225,7 +240,7 @@ def _step(expr: Expr, x: Var) -> _Step | None:
         return None
     return _Step(
         choose(condition, a.stays, b.stays),
-        choose(condition, a.fresh, b.fresh),
+        b.fresh if a.stays == TRUE else a.fresh if b.stays == TRUE else choose(condition, a.fresh, b.fresh),
         choose(condition, a.turns, b.turns),
         a.around or b.around,
     )
@@ -430,4 +445,6 @@ def _facts(condition: Expr, holds: bool) -> dict[Expr, Expr]:
             found |= _facts(part, holds)
     if condition.op in OPPOSITE and not condition.args[0].type.is_float:
         found[apply(OPPOSITE[condition.op], *condition.args)] = Const(BOOL, not holds)
+    if condition.op in ("==", "!="):
+        found[apply("!=" if condition.op == "==" else "==", *condition.args)] = Const(BOOL, not holds)
     return found

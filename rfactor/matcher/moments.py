@@ -1,4 +1,4 @@
-"""Running means and what is built on them: count, mean, sums of squared deviations, variances, covariances, weights.
+"""Running means and what is built on them: sums of squares and cubes of deviations, variances, weights.
 
 With the count n, a mean m and a second moment M of two means, n, n*m and M + n*m*m' are sums: each datum adds to them
 an amount of its own. That is how components are told, on samples; the operator is that of Chan, Golub and
@@ -33,6 +33,8 @@ class _Roles:
     """Sums of products of deviations from two means."""
     variances: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The same, divided by the count."""
+    cubes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Sums of third powers of deviations: of which mean, with the sum of their squares."""
 
 
 def claims(update: Update) -> Iterator[Claim]:
@@ -78,9 +80,11 @@ class _Finder:
             if total is not None:
                 single[i] = total / weight.astype(float)
                 roles.means.append(i)
-        for i in others:
-            if i not in single and not self.moment(i, roles, single, weight):
-                return None
+        left = [i for i in others if i not in single]
+        for find in (self.moment, self.cube):
+            left = [i for i in left if not find(i, roles, single, weight)]
+        if left:
+            return None
         for i, value in single.items():
             shown = self.points.plainest(self.type, value)
             if shown is None:
@@ -99,6 +103,22 @@ class _Finder:
             total = self.added(lambda s, j=j, k=k: apply("+", self.times_n(s, i), self.square(s, j, k)))  # type: ignore[misc]
             if total is not None:
                 roles.variances[i], single[i] = (j, k), (total - square) / weight.astype(float)
+                return True
+        return False
+
+    def cube(self, i: int, roles: _Roles, single: dict[int, Column], weight: Column) -> bool:
+        """Whether the component is a third moment; if so its role is entered."""
+        three = const(self.type, 3)
+        for squares, (j, k) in roles.sums.items():
+
+            def total(s: State, j: int = j, squares: int = squares) -> Expr:
+                rest = apply("+", apply("*", three, s[squares]), apply("*", self.n(s), apply("*", s[j], s[j])))
+                return apply("+", s[i], apply("*", s[j], rest))
+
+            found = self.added(total) if j == k else None
+            if found is not None:
+                own = 3 * single[squares] + weight.astype(float) * single[j] ** 2
+                roles.cubes[i], single[i] = (j, squares), found - single[j] * own
                 return True
         return False
 
@@ -135,6 +155,13 @@ def _claim(update: Update, roles: _Roles, type_: Type) -> Claim:
         """What the means' distance adds to a second moment."""
         return apply("*", apply("*", apply("-", y[j], x[j]), apply("-", y[k], x[k])), apply("*", left, share))
 
+    def apart_cubed(j: int, squares: int) -> Expr:
+        """What the means' distance adds to a third moment."""
+        distance = apply("-", y[j], x[j])
+        own = apply("*", apart(j, j), apply("/", apply("-", left, right), total))
+        spread = apply("-", apply("*", left, y[squares]), apply("*", right, x[squares]))
+        return apply("*", distance, apply("+", own, apply("/", apply("*", const(type_, 3), spread), total)))
+
     operator: list[Expr] = []
     for i in range(len(types)):
         if i == count:
@@ -144,11 +171,15 @@ def _claim(update: Update, roles: _Roles, type_: Type) -> Claim:
             operator.append(select(nothing, x[i], moved))
         elif i in roles.sums:
             operator.append(apply("+", apply("+", x[i], y[i]), select(nothing, nought, apart(*roles.sums[i]))))
+        elif i in roles.cubes:
+            more = select(nothing, nought, apart_cubed(*roles.cubes[i]))
+            operator.append(apply("+", apply("+", x[i], y[i]), more))
         else:
             within = apply("+", apply("*", left, x[i]), apply("*", right, y[i]))
             operator.append(select(nothing, x[i], apply("/", apply("+", within, apart(*roles.variances[i])), total)))
     identity = tuple(const(t, 0) for t in types)
-    zero = [apply("==", y[i], identity[i]) for i in (count, *roles.means, *roles.variances)]
+    read = sorted({squares for _, squares in roles.cubes.values()})
+    zero = [apply("==", y[i], identity[i]) for i in (count, *roles.means, *roles.variances, *read)]
     some = apply(">", y[count], identity[count])
     weight = roles.data[count]
     assumes = () if isinstance(weight, Const) else (apply(">", weight, identity[count]),)

@@ -63,9 +63,10 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
-    if answer.identity_kind in (None, "none") and not limits.expired:
+    if (answer.identity_kind in (None, "none") or answer.lift is not None) and not limits.expired:
         other = _respelled(own, limits, table)
-        answer = answer if other is None or (other.operator is None and answer.operator is not None) else other
+        if other is not None and (other.operator is not None or answer.verdict in ("not_associative", "unknown")):
+            answer = other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
         answer = _with_overflow_hint(answer, own, limits, table)
     return _with_names(answer, update, back)

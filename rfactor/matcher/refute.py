@@ -19,31 +19,36 @@ import numpy as np
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher import small_states
 from rfactor.matcher.action import FALSE
+from rfactor.matcher.infinite_starts import left_open, literal
 from rfactor.matcher.instance import Refutation, told
-from rfactor.matcher.runs import Run, probes, runs_of, step
+from rfactor.matcher.runs import Run, followed, probes, runs_of, stairs, step
 from rfactor.matcher.separation import numbered
 from rfactor.matcher.solved_runs import solved_runs
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import defined, sampling
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import holds
-from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven, Refuted, Unknown
 
 _ROWS = 24
 """Sampled values of e; the prover's counterexamples are added to them."""
-_RUNS = ((150, 0), (60, 220))
-"""Most runs of one and of two data looked at together: at first, and where that does not suffice."""
+_ONE = 150, 60
+"""Most runs of one datum looked at together: at first, and beside longer ones where that does not suffice."""
+_TWO = 220
+"""Most runs of two data."""
 _FIRST = 12
 """Most data that are tried as the first."""
 _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
+_STEPS = (1, 2, 3)
+"""Lengths of runs."""
+_FIRSTS = (0, 1, 7, 3, -1, 20)
+"""Data that are tried as the first beside others."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _PROOF = 500_000, 200
 """Resource units and cases for the proof that a list of pairs covers every e."""
@@ -67,22 +72,45 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     solved = solved_runs(own, e)
     first = first_data(own, e)
     proof = _PROOF
-    for one, two in _RUNS:
+    one, more = (runs_of(own, e, 1, count) for count in _ONE)
+    solved = [*(run for run in solved if len(run) == 1), *(run for run in solved if len(run) == 2)]
+    for runs in ([*one, *solved], [*more, *solved, *runs_of(own, e, 2, _TWO)], [*more, *stairs(own, e)]):
         if limits.expired:
             return None
-        runs = [
-            *runs_of(own, e, 1, one),
-            *(run for run in solved if len(run) == 1),
-            *(run for run in solved if len(run) == 2),
-            *(runs_of(own, e, 2, two) if two else []),
-        ]
         for datum in first:
             search = _Search(update, held, own, e, runs, datum, same_length)
             found = search.search(limits, proof)
-            if found is not None:
+            if found is not None and _one_is_met(search, found, limits):
                 return found
             proof = _LATER_PROOF if search.gave_up else proof
     return None
+
+
+def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
+    """Whether a refutation also holds with infinite starts that it leaves open, such as (inf, -inf) for two sums.
+
+    Data that act in as many ways and one more cannot all have these for right operands: where there is a proof after
+    each of them, one of the proofs applies.
+    """
+    left = set(search.open)
+    firsts = [search.first[0]]
+    update = search.update
+    if not left:
+        return True
+    for n in _FIRSTS[: 2 * len(left) + 2]:
+        datum = {v.name: literal(v.type, n) for v in update.data}
+        acts = step(update, update.accumulators, datum)
+        others = (step(update, update.accumulators, one) for one in firsts)
+        if any(sampling.refute(acts, other, update.meaning) is None for other in others):
+            continue
+        again = search.after(datum)
+        if again.search(limits, _LATER_PROOF) is None:
+            continue
+        left |= again.open
+        firsts.append(datum)
+        if len(firsts) > len(left):
+            return True
+    return False
 
 
 def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
@@ -185,18 +213,25 @@ class _Search:
         reached.sort(key=lambda pair: sum(len(list(walk(part))) for part in pair[0]))
         self.reached, self.probes = [state for state, _ in reached], [probe for _, probe in reached]
         lengths = np.array([len(run) for run in self.runs])
-        self.comparable = [np.flatnonzero(lengths == n) for n in (1, 2)] if same_length else [np.arange(len(lengths))]
+        self.comparable = [np.flatnonzero(lengths == n) for n in _STEPS] if same_length else [np.arange(len(lengths))]
         """Sets of runs of which any two may be a pair."""
         alike = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
         self.pairs = np.triu(alike, 1)
         self.values: dict[Expr, sampling.Array] = {}
         self.terms: dict[Expr, int] = {}
         """What runs read, with its number."""
-        self.inputs = [self._inputs(steps) for steps in (1, 2)]
+        self.inputs = [self._inputs(steps) for steps in _STEPS]
         self.gave_up = False
         """Whether a proof was neither found nor refuted."""
+        self.open: set[State] = set()
+        """Infinite starts for which nothing is shown."""
+        self.same_length = same_length
         self.seen: _Table | None = None
         """The table at the points of e that were looked at."""
+
+    def after(self, first: Mapping[str, Expr]) -> _Search:
+        """The search for what can be told apart after another datum."""
+        return _Search(self.whole, self.held, self.update, self.e, self.runs, first, self.same_length)
 
     def search(self, limits: Limits, proof: tuple[int, int]) -> Refutation | None:
         """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not.
@@ -210,8 +245,11 @@ class _Search:
             chosen = None if table is None else _cover(table.good)
             if table is None or chosen is None:
                 return None
-            if turn == 0 and not _infinite_starts(self.update, self.first[0]):
-                return None
+            if turn == 0:
+                left = left_open(self.update, self.first[0])
+                if left is None:
+                    return None
+                self.open = left
             claim: Expr | None = None
             for i, j in chosen:
                 for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]}):
@@ -321,9 +359,7 @@ class _Search:
 
     def final(self, run: Run, start: State) -> State:
         """Where a run leads, as expressions in e."""
-        for datum in run:
-            start = step(self.update, start, datum)
-        return start
+        return followed(self.update, start, run)
 
     def applies(self, one: Run, other: Run, number: int) -> Expr:
         """The two runs end alike from e, and not from where the first datum leads a probe to, and divide by no zero,
@@ -399,7 +435,10 @@ def _numbered_anew(numbers: sampling.Array) -> sampling.Array:
 
 def _without_rounding(values: sampling.Array) -> sampling.Array:
     """Floats rounded, so that those are equal that are so but for rounding."""
-    return np.round(values.astype(np.float64), 6) if values.dtype.kind == "f" else values
+    if values.dtype.kind != "f":
+        return values
+    with np.errstate(over="ignore"):
+        return np.round(values.astype(np.float64), 6)
 
 
 def _cover(good: sampling.Array) -> list[_Pair] | None:
@@ -414,58 +453,3 @@ def _cover(good: sampling.Array) -> list[_Pair] | None:
         chosen.append((i, j))
         left = left[~left[:, i, j]]
     return None if len(left) else chosen
-
-
-def _infinite_starts(update: Update, first: Mapping[str, Expr]) -> bool:
-    """Whether no infinite `e` (floats, unbounded integers) tells data apart either: each sends two to one end.
-
-    These are told apart by a state that the `first` datum leads to.
-    """
-    from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
-
-    unbounded = [t.is_float or (t.is_int and update.meaning is Meaning.MATH) for t in update.types]
-    if not any(unbounded):
-        return True
-    choices: list[list[Expr | None]] = []
-    for type_, can in zip(update.types, unbounded, strict=True):
-        ends: list[Expr | None] = [None]
-        if can and type_.is_float:
-            ends += [const(type_, type_.max), const(type_, type_.min)]
-        elif can:
-            ends += [MINUS_INFINITY, INFINITY]
-        choices.append(ends)
-    for e in itertools.product(*choices):
-        if any(part is not None for part in e) and not _merges(update, e, first):
-            return False
-    return True
-
-
-def _merges(update: Update, e: Sequence[Expr | None], first: Mapping[str, Expr]) -> bool:
-    """Whether two data lead to one state from `e` (parts that are None are any value) and to two after `first`.
-
-    Where reals have no value at an infinite state, as in x + max(a - x, 0), an operator may have one.
-    """
-    state = tuple(x if part is None else part for x, part in zip(update.accumulators, e, strict=True))
-    reached = step(update, update.accumulators, first)
-    reals = any(t.is_float for t in update.types)
-    values = [{v.name: _literal(v.type, n) for v in update.data} for n in (0, 1, 2, 5, -1, -2)]
-    for pair in itertools.combinations(values, 2):
-        try:
-            ends = [tuple(_tidied(without_infinities(c)) for c in step(update, state, datum)) for datum in pair]
-        except Undefined:
-            if reals:
-                continue
-            return True  # an unbounded integer that nothing tells apart
-        steps = [step(update, reached, datum) for datum in pair]
-        if ends[0] == ends[1] and sampling.refute(steps[0], steps[1], update.meaning) is not None:
-            return True
-    return False
-
-
-def _literal(type_: Type, number: int) -> Expr:
-    return const(type_, number > 0 if type_.is_bool else abs(number) if type_.code == "uint" else number)
-
-
-def _tidied(expr: Expr) -> Expr:
-    """Simplified where no infinity stands in the way."""
-    return expr if has_infinity(expr) else tidy(expr)

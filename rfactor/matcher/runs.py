@@ -93,9 +93,44 @@ def runs_of(update: Update, e: State, steps: int, most: int) -> list[Run]:
     return runs
 
 
+_STAIRS = ((1, 5), (2, 5), (3, 5), (2, 2, 4), (1, 3, 4), (1, 4, 5), (2, 3, 5), (3, 3, 5))
+
+
+def stairs(update: Update, e: State) -> list[Run]:
+    """Runs of two and of three data, in this order, that climb or go down.
+
+    They do from an accumulator's start, and around the probes 7 and 0.
+
+    Extrema take each of the data for a new one, so that sums and numbers of new ones are alike from `e` and not from
+    between them. The other data are 1 or true.
+    """
+    found: list[Run] = []
+    others: dict[str, Expr] = {v.name: const(v.type, v.type.is_bool or 1) for v in update.data}
+    for datum in update.data:
+        type_ = datum.type
+        if type_.is_bool or type_ not in update.types:
+            continue
+        for sign, feet in ("+", (5,)), ("-", (9, 2)):
+            starts: list[Expr] = [const(type_, foot) for foot in feet if type_.code != "uint" or foot >= 5]
+            if sign == "+" or not _bounded_below(type_, update):
+                starts += [v for v in e if v.type == type_]
+            for start in starts:
+                for steps in _STAIRS:
+                    data = [tidy(apply(sign, start, const(type_, n))) for n in steps]
+                    found.append(tuple(others | {datum.name: value} for value in data))
+    return sorted(found, key=len)
+
+
 def step(update: Update, state: State, datum: Mapping[str, Expr]) -> State:
     values = {f"x{i}": part for i, part in zip(range(len(state)), state, strict=True)} | dict(datum)
     return tuple(substitute(component, values) for component in update.components)
+
+
+def followed(update: Update, state: State, run: Run) -> State:
+    """Where a run leads from a state."""
+    for datum in run:
+        state = step(update, state, datum)
+    return state
 
 
 _SHAPES = 10

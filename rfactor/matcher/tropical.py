@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from rfactor.ir.canonical import canonical
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, select, substitute, transform
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
@@ -77,6 +78,8 @@ def extremal(expr: Expr, free: Callable[[Expr], bool]) -> Expr:
             return None
         if node.op == "*":
             return _chosen_factor(node, free)
+        if node.op in ("+", "-"):
+            return _distributed(node, free)
         if node.op != "select" or node.type.is_bool:
             return None
         condition, true, false = node.args
@@ -99,6 +102,21 @@ def extremal(expr: Expr, free: Callable[[Expr], bool]) -> Expr:
         return apply("min", true, false) if linear(apply("-", false, true)) in alike else None
 
     return transform(expr, rule)
+
+
+def _distributed(node: Op, free: Callable[[Expr], bool]) -> Expr | None:
+    """A sum of the state and an extremum that reads it as the extremum of sums: `x - min(x, a)` is `max(0, x - a)`."""
+    for place, (extremum, other) in enumerate((node.args, node.args[::-1])):
+        if isinstance(extremum, Op) and extremum.op in ("min", "max") and not free(extremum) and not free(other):
+            turned = node.op == "-" and place == 1
+            op = {"min": "max", "max": "min"}[extremum.op] if turned else extremum.op
+            ends = (extremum.args[0], extremum.args[1])
+            sums = [apply(node.op, other, end) if place else apply(node.op, end, other) for end in ends]
+            first, second = (
+                (_distributed(total, free) if isinstance(total, Op) else None) or canonical(total) for total in sums
+            )
+            return apply(op, first, second)
+    return None
 
 
 def _chosen_factor(node: Op, free: Callable[[Expr], bool]) -> Expr | None:

@@ -165,10 +165,40 @@ def test_an_operator_may_have_an_infinite_operand_where_the_update_has_no_value(
     assert refute(update, Limits()) is None
 
 
-def test_infinite_operands_are_excluded_where_all_that_follows_is_one_state() -> None:
+def test_infinite_operands_are_excluded_by_runs_of_several_data() -> None:
+    # From -inf the data (no, then 1) and (yes and 0, then yes and 1) end at 0.5 both.
     update = parse_update("select(c, max(x, a)*0.5, x)", parse_type("f32"), {"c": parse_type("bool")})
-    assert refute(update, Limits()) is None
+    assert refute(update, Limits()) is not None
     assert refute(parse_update("x*x + a", parse_type("f32")), Limits()) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "meaning"),
+    [
+        ("x0 + a, x1 + abs(x0)", "i32", Meaning.MATH),
+        ("x0 + a, x1 + select(x0 + a > 100, 1, 0)", "f64", Meaning.WRAP),
+        ("max(x0, a), x1 + x0", "i32", Meaning.MATH),
+        ("min(x0, a), x1 + min(x0, a)", "f64", Meaning.WRAP),
+        ("max(x0, a), x1 + select(a > x0, 1, 0)", "u32", Meaning.MATH),
+        ("x0 + a, x1 + max(x0, 0)", "f64", Meaning.WRAP),
+    ],
+)
+def test_sums_of_what_the_state_was_are_refuted(text: str, type_: str, meaning: Meaning) -> None:
+    assert refute(parse_update(text, parse_type(type_), meaning=meaning), Limits()) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "meaning"),
+    [
+        ("x0 + 1, x1 + x0", "i32", Meaning.MATH),
+        ("x0 + a, max(x1, x0)", "f64", Meaning.WRAP),
+        ("max(x0, a), x1 + a", "f64", Meaning.WRAP),
+        ("max(x0, a), select(a > x0, 1, x1 + select(a == x0, 1, 0))", "i32", Meaning.MATH),
+        ("x0 + a, x1 + a*x0", "f64", Meaning.WRAP),
+    ],
+)
+def test_their_twins_with_an_operator_are_not(text: str, type_: str, meaning: Meaning) -> None:
+    assert refute(parse_update(text, parse_type(type_), meaning=meaning), Limits()) is None
 
 
 def test_bounds_near_the_end_of_the_widest_type_are_read() -> None:
