@@ -7,7 +7,7 @@ instruction for (`exp`, `pow`, …) call one scalar routine of libm for every la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -25,6 +25,8 @@ from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type,
 from rfactor.native.output import PUTS, write
 
 Rule = Callable[..., LLVMValue]
+Known = dict[Hashable, LLVMValue]
+"""Values by the expressions that they are of, and by other keys (see `Emitter.once`)."""
 
 I32 = ir.IntType(32)
 
@@ -329,9 +331,9 @@ class Place:
     """Somewhere outside, that runs before what is emitted."""
 
     block: LLVMValue
-    known: dict[Expr, LLVMValue]
+    known: Known
     """Values of expressions without loads that dominate what comes after `block`."""
-    frozen: dict[Expr, LLVMValue] = field(default_factory=dict)
+    frozen: Known = field(default_factory=dict)
     """Addresses' parts that LLVM is to take as they are."""
 
 
@@ -349,10 +351,10 @@ class Emitter:
         variables: Mapping[str, LLVMValue],
         load: Callable[[Load, Emitter], LLVMValue] | None = None,
         lanes: int = 1,
-        known: dict[Expr, LLVMValue] | None = None,
+        known: Known | None = None,
         outside: Callable[[Expr], Place | None] | None = None,
         refuse: Callable[[Refuse, LLVMValue, list[LLVMValue]], None] | None = None,
-        read: dict[Expr, LLVMValue] | None = None,
+        read: Known | None = None,
     ) -> None:
         """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many.
 
@@ -360,9 +362,9 @@ class Emitter:
         store came since; `outside` says where to compute what need not be computed here; `refuse` emits failures.
         """
         self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
-        self._known: dict[Expr, LLVMValue] = {} if known is None else known
-        self._read: dict[Expr, LLVMValue] = {} if read is None else read
-        self._printed: dict[Expr, LLVMValue] = {}
+        self._known: Known = {} if known is None else known
+        self._read: Known = {} if read is None else read
+        self._printed: Known = {}
         """Values of what prints, which no other emitter may take for its own."""
         self._outside, self._refuse = outside, refuse
 
@@ -385,20 +387,23 @@ class Emitter:
             self._keep(node, self._compute(node) if place is None else self._placed(node, place))
         return self._value(expr)
 
-    def once(self, expr: Expr, compute: Callable[[], LLVMValue]) -> LLVMValue:
-        """The value of `expr`, which `compute` emits where it was not emitted before."""
-        if not self._has(expr):
-            nodes = walk(expr)
+    def once(self, key: Hashable, of: Iterable[Expr], compute: Callable[[], LLVMValue]) -> LLVMValue:
+        """What `compute` emits, a value of the expressions `of` alone, where it was not emitted before under `key`."""
+        if not self._has(key):
             kept = self._known
-            if any(isinstance(node, Load | Print) for node in nodes):
-                kept = self._printed if any(isinstance(node, Print) for node in nodes) else self._read
-            kept[expr] = compute()
-        return self._value(expr)
+            for node in (node for expr in of for node in walk(expr)):
+                if isinstance(node, Print):
+                    kept = self._printed
+                    break
+                if isinstance(node, Load):
+                    kept = self._read
+            kept[key] = compute()
+        return self._value(key)
 
-    def _has(self, expr: Expr) -> bool:
+    def _has(self, expr: Hashable) -> bool:
         return expr in self._known or expr in self._read or expr in self._printed
 
-    def _value(self, expr: Expr) -> LLVMValue:
+    def _value(self, expr: Hashable) -> LLVMValue:
         known = self._known.get(expr)
         if known is None:
             known = self._read.get(expr)

@@ -272,7 +272,10 @@ class Memory:
         else:
             parts, constant = self.places.parts(index)
             offset += constant
-            address = self._address(array, self._sum(parts, emitter)) if parts else array.pointer
+            address = array.pointer
+            if parts:
+                of = tuple([part for part, _ in parts])
+                address = emitter.once((address, *of), of, lambda: self._address(array, self._sum(parts, emitter)))
         if offset == 0:
             return address
         return self._address(Array(address, array.type), ir.IntType(64)(I64.wrap(offset)))
@@ -287,7 +290,7 @@ class Memory:
         for index, (part, place) in enumerate(parts):
             whole = part if whole is None else Op(I64, "+", (whole, part))
             if place is None:
-                total = emitter.once(whole, partial(self._plus, total, part, emitter))
+                total = emitter.once(whole, (whole,), partial(self._plus, total, part, emitter))
                 continue
             with self.builder.goto_block(place.block):
                 if whole not in place.known:

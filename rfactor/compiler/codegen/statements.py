@@ -34,7 +34,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.types import F64, I64, Type
-from rfactor.native.emit import Emitter, convert, declare
+from rfactor.native.emit import Emitter, Known, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
 
@@ -87,9 +87,9 @@ class Statements:
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.places = Places(self.variables)
         self.memory = Memory(builder, self.arrays, self.places)
-        self._known: dict[Expr, LLVMValue] = {}
+        self._known: Known = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
-        self._read: dict[Expr, LLVMValue] = {}
+        self._read: Known = {}
         """The same of expressions with loads, where nothing has been stored since."""
         self._produced = 0
         self._frame = 0
