@@ -18,7 +18,7 @@ from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
-from rfactor.ir.loopnest import AnyLane, Broadcast, LaneReduction, Load, Ramp
+from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
@@ -465,6 +465,8 @@ class Emitter:
             return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
         if isinstance(expr, LaneReduction):
             return self._joined(expr)
+        if isinstance(expr, LanePrefix):
+            return self._prefixes(expr)
         if isinstance(expr, Print):
             value, condition, *arguments = map(self.emit, expr.children)
             if not isinstance(expr, Refuse):
@@ -497,6 +499,16 @@ class Emitter:
             value = rule(self.builder, type, low, high)
         lanes = [self.builder.extract_element(value, I32(lane)) for lane in range(type.lanes)]
         return reduce(lambda a, b: rule(self.builder, expr.type, a, b), lanes)
+
+    def _prefixes(self, expr: LanePrefix) -> LLVMValue:
+        """Every lane joined with the one 1, 2, 4, … before it; there is the identity before the first."""
+        value, lanes, away = self.emit(expr.value), expr.type.lanes, 1
+        before = splat(self.builder, self.emit(expr.identity), lanes)
+        while away < lanes:
+            moved = shuffle(self.builder, before, value, [lanes - away + lane for lane in range(lanes)])
+            value = RULES[expr.op](self.builder, expr.type, moved, value)
+            away *= 2
+        return value
 
     def _ramp(self, expr: Ramp) -> LLVMValue:
         lanes, element = expr.type.lanes, expr.type.element
