@@ -19,6 +19,7 @@ from rfactor.semantics.interpreter import ImageValue
 from rfactor.semantics.nest import interpret_nest
 
 x, y = hl.Var("x"), hl.Var("y")
+INT = hl.Int(32)
 Step = Callable[[Any, Any], Any]
 
 STEPS: dict[str, Step] = {
@@ -36,7 +37,7 @@ SERIAL: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-def running(step: Step, element: Any, type_: Any = hl.Int(32)) -> tuple[Any, Any, Any]:
+def running(step: Step, element: Any, type_: Any = INT) -> tuple[Any, Any, Any]:
     """`f[r.x] = step(f[r.x - 1], element(a, r.x))` over `n` elements from 1 on, both parameters."""
     a, n, f = hl.ImageParam(type_, 1, "a"), hl.Param(hl.Int(32), "n"), hl.Func("f")
     r = hl.RDom([(1, n)], "r")
@@ -138,7 +139,7 @@ def by_hand(distance: int) -> Any:
 def test_other_loops_are_still_left_to_llvm() -> None:
     from rfactor.compiler.codegen.module import passes_for
 
-    f, a, _ = running(STEPS["+"], lambda a, at: a[at])
+    f, _, _ = running(STEPS["+"], lambda a, at: a[at])
     assert passes_for(lowered([f])).loop_vectorizer
     f.vectorize(x, 8)
     assert not passes_for(lowered([f])).loop_vectorizer
