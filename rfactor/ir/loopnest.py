@@ -146,6 +146,38 @@ class LaneReduction(Expr):
         return LaneReduction(self.op, children[0])
 
 
+class LanePrefix(Expr):
+    """The lanes of the vector `value` up to each joined by `op`, which is associative, in any grouping: a vector.
+
+    `identity` is that of `op`, scalar.
+    """
+
+    __slots__ = ("identity", "op", "value")
+    op: str
+    value: Expr
+    identity: Const
+
+    def __init__(self, op: str, value: Expr, identity: Const) -> None:
+        _set(self, "type", value.type)
+        _set(self, "op", op)
+        _set(self, "value", value)
+        _set(self, "identity", identity)
+        _set(self, "_hash", hash(("prefixes", op, value)))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.op, self.value, self.identity)
+
+    def _label(self) -> tuple[object, ...]:
+        return (self.type, self.op)
+
+    @property
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expr, ...]) -> LanePrefix:
+        return LanePrefix(self.op, children[0], self.identity)
+
+
 class Stmt:
     """A statement of a loop nest."""
 

@@ -26,6 +26,7 @@ from rfactor.ir.loopnest import (
     Broadcast,
     For,
     If,
+    LanePrefix,
     LaneReduction,
     Let,
     Load,
@@ -76,6 +77,8 @@ def _as_name(node: Expr) -> Expr | None:
         return Var(node.type, f"x{node.type.lanes}({show(node.value)})")
     if isinstance(node, AnyLane):
         return Var(node.type, f"any({show(node.value)})")
+    if isinstance(node, LanePrefix):
+        return Var(node.type, f"prefixes[{node.op}]({show(node.value)})")
     if isinstance(node, LaneReduction):
         return Var(node.type, f"lanes[{node.op}]({show(node.value)})")
     if isinstance(node, Call) and node.kind != "intrinsic":

@@ -189,7 +189,7 @@ def _simplify(expr: Expr, coordinates: bool) -> Expr | None:
     if op in ("//", "%"):
         return _division(op, args[0], args[1], expr.type, coordinates)
     if op == "cast":
-        return _conversion(expr.type, args[0])
+        return conversion(expr.type, args[0])
     return None
 
 
@@ -308,7 +308,8 @@ def _division(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr 
     return Op(type, "+", (outside, Op(type, "//", (kept, b)))) if outside != Const(type, 0) else None
 
 
-def _conversion(type: Type, a: Expr) -> Expr | None:
+def conversion(type: Type, a: Expr) -> Expr | None:
+    """`a` converted to `type`, where `a` is a conversion itself that changes nothing on the way; None otherwise."""
     if not (isinstance(a, Op) and a.op == "cast"):
         return None
     inner, middle = a.args[0], a.type

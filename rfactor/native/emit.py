@@ -7,7 +7,7 @@ instruction for (`exp`, `pow`, …) call one scalar routine of libm for every la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -16,15 +16,17 @@ from llvmlite.ir.instructions import Instruction
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print, Refuse
-from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
-from rfactor.ir.loopnest import AnyLane, Broadcast, LaneReduction, Load, Ramp
+from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
-from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
+from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
 from rfactor.native.output import PUTS, write
 
 Rule = Callable[..., LLVMValue]
+Known = dict[Hashable, LLVMValue]
+"""Values by the expressions that they are of, and by other keys (see `Emitter.once`)."""
 
 I32 = ir.IntType(32)
 
@@ -54,9 +56,9 @@ def splat(builder: Builder, value: LLVMValue, lanes: int) -> LLVMValue:
     """Scalar `value` in each of `lanes` lanes."""
     if isinstance(value, Literal):
         return Literal(value.language_type.with_lanes(lanes), value.value)
-    vector = ir.VectorType(value.type, lanes)
-    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), None))
+    poison = Text(ir.VectorType(value.type, lanes), "poison")
+    one = builder.insert_element(poison, value, I32(0))
+    return _shuffled(builder, one, poison, Text(ir.VectorType(I32, lanes), "zeroinitializer"))
 
 
 def freeze(builder: Builder, value: LLVMValue) -> LLVMValue:
@@ -68,7 +70,21 @@ def freeze(builder: Builder, value: LLVMValue) -> LLVMValue:
 
 def shuffle(builder: Builder, first: LLVMValue, second: LLVMValue, lanes: list[int]) -> LLVMValue:
     """The named lanes of `first` followed by `second`."""
-    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(lanes)), [I32(i) for i in lanes]))
+    return _shuffled(builder, first, second, vector(I32, lanes))
+
+
+class _Shuffle(Instruction):  # type: ignore[misc]
+    """llvmlite's own looks at every lane."""
+
+    def descr(self, buf: list[str]) -> None:
+        buf.append("shufflevector " + ", ".join(f"{one.type} {one.get_reference()}" for one in self.operands))
+
+
+def _shuffled(builder: Builder, first: LLVMValue, second: LLVMValue, mask: Text) -> LLVMValue:
+    type = ir.VectorType(first.type.element, mask.type.count)
+    instruction = _Shuffle(builder.block, type, "shufflevector", [first, second, mask])
+    builder._insert(instruction)
+    return instruction
 
 
 # -- arithmetic ------------------------------------------------------------------------------------------------------
@@ -294,7 +310,7 @@ def _each_lane(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMVal
     function.attributes.add("nounwind")
     if type.lanes == 1:
         return builder.call(function, list(args))
-    result: LLVMValue = ir.Constant(llvm_type(type), ir.Undefined)
+    result: LLVMValue = Text(llvm_type(type), "poison")
     for lane in range(type.lanes):
         one = builder.call(function, [builder.extract_element(a, I32(lane)) for a in args])
         result = builder.insert_element(result, one, I32(lane))
@@ -315,9 +331,9 @@ class Place:
     """Somewhere outside, that runs before what is emitted."""
 
     block: LLVMValue
-    known: dict[Expr, LLVMValue]
+    known: Known
     """Values of expressions without loads that dominate what comes after `block`."""
-    frozen: dict[Expr, LLVMValue] = field(default_factory=dict)
+    frozen: Known = field(default_factory=dict)
     """Addresses' parts that LLVM is to take as they are."""
 
 
@@ -325,7 +341,8 @@ class Emitter:
     """Emits expressions at a builder's position; equal subexpressions are emitted once.
 
     An emitter serves one place of the code: values that it has emitted must dominate what it emits later, and no store
-    may come between (loads are shared too). What loads nothing it also leaves in `known`, for later emitters.
+    may come between (loads are shared too). For later emitters it leaves what loads nothing in `known`, and what loads
+    in `read`; what prints, it prints itself.
     """
 
     def __init__(
@@ -334,55 +351,89 @@ class Emitter:
         variables: Mapping[str, LLVMValue],
         load: Callable[[Load, Emitter], LLVMValue] | None = None,
         lanes: int = 1,
-        known: dict[Expr, LLVMValue] | None = None,
+        known: Known | None = None,
         outside: Callable[[Expr], Place | None] | None = None,
         refuse: Callable[[Refuse, LLVMValue, list[LLVMValue]], None] | None = None,
+        read: Known | None = None,
     ) -> None:
         """`variables` by name; `load` emits loads; with `lanes`, scalar expressions stand for vectors of that many.
 
-        `known` are values of expressions without loads that dominate this place; `outside` says where to compute what
-        need not be computed here; `refuse` emits failures.
+        `known` are values of expressions without loads that dominate this place, `read` of those with loads, where no
+        store came since; `outside` says where to compute what need not be computed here; `refuse` emits failures.
         """
         self.builder, self.variables, self.load, self.lanes = builder, variables, load, lanes
-        self._known: dict[Expr, LLVMValue] = {} if known is None else known
-        self._memo: dict[Expr, LLVMValue] = {}
+        self._known: Known = {} if known is None else known
+        self._read: Known = {} if read is None else read
+        self._printed: Known = {}
+        """Values of what prints, which no other emitter may take for its own."""
         self._outside, self._refuse = outside, refuse
 
     def emit(self, expr: Expr) -> LLVMValue:
         """The value of `expr`. Raises `KeyError` for an unknown variable, `TypeMismatch` for a call of no intrinsic."""
-        known, memo = self._known, self._memo
         pending = [expr]
         while pending:
             node = pending[-1]
-            if node in known or node in memo:
+            if self._has(node):
                 pending.pop()
                 continue
             # Operands first, by hand rather than by recursion: sums of hundreds of terms are deep.
             operands = node.args if isinstance(node, Op | Call) else ()
-            missing = [operand for operand in reversed(operands) if operand not in known and operand not in memo]
+            missing = [operand for operand in reversed(operands) if not self._has(operand)]
             if missing:
                 pending.extend(missing)
                 continue
             pending.pop()
             place = None if self._outside is None else self._outside(node)
-            value = self._compute(node) if place is None else self._placed(node, place)
-            pure = not isinstance(node, Load | Print) and all(child in known for child in node.children)
-            (known if pure else memo)[node] = value
-        return known[expr] if expr in known else memo[expr]
+            self._keep(node, self._compute(node) if place is None else self._placed(node, place))
+        return self._value(expr)
 
-    def once(self, expr: Expr, compute: Callable[[], LLVMValue]) -> LLVMValue:
-        """The value of `expr`, which `compute` emits where it was not emitted before."""
-        known = self._known.get(expr, self._memo.get(expr))
+    def once(self, key: Hashable, of: Iterable[Expr], compute: Callable[[], LLVMValue]) -> LLVMValue:
+        """What `compute` emits, a value of the expressions `of` alone, where it was not emitted before under `key`."""
+        if not self._has(key):
+            kept = self._known
+            for node in (node for expr in of for node in walk(expr)):
+                if isinstance(node, Print):
+                    kept = self._printed
+                    break
+                if isinstance(node, Load):
+                    kept = self._read
+            kept[key] = compute()
+        return self._value(key)
+
+    def _has(self, expr: Hashable) -> bool:
+        return expr in self._known or expr in self._read or expr in self._printed
+
+    def _value(self, expr: Hashable) -> LLVMValue:
+        known = self._known.get(expr)
         if known is None:
-            known = self._memo[expr] = compute()
-        return known
+            known = self._read.get(expr)
+        return self._printed[expr] if known is None else known
+
+    def _keep(self, node: Expr, value: LLVMValue) -> None:
+        """Remember the value of an expression whose operands are remembered, a load's aside."""
+        known, read = self._known, self._read
+        if isinstance(node, Load):
+            kept = self._printed if any(isinstance(inner, Print) for inner in walk(node)) else read
+        elif isinstance(node, Print):
+            kept = self._printed
+        else:
+            kept = known
+            for child in node.children:
+                if child in known:
+                    continue
+                kept = read
+                if child not in read:
+                    kept = self._printed
+                    break
+        kept[node] = value
 
     def inner(self) -> Emitter:
         """An emitter for a branch: it knows the values emitted so far, and this one learns none of the branch's."""
         inner = Emitter(
-            self.builder, self.variables, self.load, self.lanes, dict(self._known), self._outside, self._refuse
-        )
-        inner._memo.update(self._memo)
+            self.builder, self.variables, self.load, self.lanes, dict(self._known), self._outside, self._refuse,
+            dict(self._read),
+        )  # fmt: skip
+        inner._printed.update(self._printed)
         return inner
 
     def _placed(self, expr: Expr, place: Place) -> LLVMValue:
@@ -414,6 +465,8 @@ class Emitter:
             return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.emit(expr.value), word), word(0))
         if isinstance(expr, LaneReduction):
             return self._joined(expr)
+        if isinstance(expr, LanePrefix):
+            return self._prefixes(expr)
         if isinstance(expr, Print):
             value, condition, *arguments = map(self.emit, expr.children)
             if not isinstance(expr, Refuse):
@@ -447,9 +500,24 @@ class Emitter:
         lanes = [self.builder.extract_element(value, I32(lane)) for lane in range(type.lanes)]
         return reduce(lambda a, b: rule(self.builder, expr.type, a, b), lanes)
 
+    def _prefixes(self, expr: LanePrefix) -> LLVMValue:
+        """Every lane joined with the one 1, 2, 4, … before it; there is the identity before the first."""
+        value, lanes, away = self.emit(expr.value), expr.type.lanes, 1
+        before = splat(self.builder, self.emit(expr.identity), lanes)
+        while away < lanes:
+            moved = shuffle(self.builder, before, value, [lanes - away + lane for lane in range(lanes)])
+            value = RULES[expr.op](self.builder, expr.type, moved, value)
+            away *= 2
+        return value
+
     def _ramp(self, expr: Ramp) -> LLVMValue:
-        lanes, scalar = expr.type.lanes, llvm_type(expr.type.element)
-        steps = ir.Constant(ir.VectorType(scalar, lanes), [scalar(i) for i in range(lanes)])
-        base = splat(self.builder, self.emit(expr.base), lanes)
-        stride = splat(self.builder, self.emit(expr.stride), lanes)
-        return self.builder.add(base, self.builder.mul(stride, steps))
+        lanes, element = expr.type.lanes, expr.type.element
+        if isinstance(expr.stride, Const):
+            step = int(expr.stride.value)
+            steps = vector(llvm_type(element), [int(element.wrap(lane * step)) for lane in range(lanes)])
+        else:
+            stride = splat(self.builder, self.emit(expr.stride), lanes)
+            steps = self.builder.mul(stride, vector(llvm_type(element), range(lanes)))
+        if expr.base == Const(element, 0):
+            return steps
+        return self.builder.add(splat(self.builder, self.emit(expr.base), lanes), steps)

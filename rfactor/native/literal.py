@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,6 +42,22 @@ class Literal(ir.Constant):  # type: ignore[misc]
 
     def _get_reference(self) -> str:
         return str(self.constant)
+
+
+class Text(ir.Constant):  # type: ignore[misc]
+    """A constant as LLVM writes it. llvmlite would write out every lane of a vector."""
+
+    def __init__(self, type: ir.Type, text: str) -> None:
+        self.type, self.constant = type, text
+
+    def _get_reference(self) -> str:
+        return str(self.constant)
+
+
+def vector(element: ir.Type, values: Iterable[int]) -> Text:
+    """A constant vector of integers."""
+    lanes = [f"{element} {value}" for value in values]
+    return Text(ir.VectorType(element, len(lanes)), f"<{', '.join(lanes)}>")
 
 
 def _text(type: Type, value: Value) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from rfactor.ir.loopnest import (
     Broadcast,
     For,
     If,
+    LanePrefix,
     LaneReduction,
     Let,
     Load,
@@ -299,6 +301,9 @@ def _step(node: Expr) -> Step:
             return lambda machine, value: any(value)
         case LaneReduction():
             return _joining(node.op, node.value.type.element)
+        case LanePrefix():
+            joined = rule_of(Op(node.type.element, node.op, (Var(node.type.element, "a"), Var(node.type.element, "b"))))
+            return lambda machine, value: tuple(accumulate(value, joined))
     raise TypeError(f"{type(node).__name__} is no expression of a loop nest")
 
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.ir.expr import Expr, Var, walk
-from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, Write
+from rfactor.ir.loopnest import (
+    Allocate,
+    Assert,
+    Atomic,
+    Block,
+    For,
+    If,
+    Let,
+    Load,
+    Produce,
+    Stmt,
+    Store,
+    Write,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +55,9 @@ def free(stmt: Stmt) -> Free:
 
 
 def uses_vectors(stmt: Stmt) -> bool:
-    """Whether any value in `stmt` has several lanes."""
+    """Whether any value in `stmt` has several lanes, but for running values, which no schedule put in vectors."""
+    if is_prefixes(stmt):
+        return False
     return any(node.type.lanes > 1 for expr in _expressions(stmt) for node in walk(expr)) or any(
         uses_vectors(child) for child, _ in _bodies(stmt)
     )

@@ -272,22 +272,25 @@ class Memory:
         else:
             parts, constant = self.places.parts(index)
             offset += constant
-            address = self._address(array, self._sum(parts, emitter))
+            address = array.pointer
+            if parts:
+                of = tuple([part for part, _ in parts])
+                address = emitter.once((address, *of), of, lambda: self._address(array, self._sum(parts, emitter)))
         if offset == 0:
             return address
         return self._address(Array(address, array.type), ir.IntType(64)(I64.wrap(offset)))
 
     def _sum(self, parts: Sequence[tuple[Expr, Place | None]], emitter: Emitter) -> LLVMValue:
-        """The sum of `parts`, what belongs to outer loops before what belongs to inner ones.
+        """The sum of `parts`, one or more, what belongs to outer loops before what belongs to inner ones.
 
         What outer loops contribute is frozen: LLVM's strength reduction would try the addends in all combinations.
         """
-        total: LLVMValue | None = None
+        total: LLVMValue = None
         whole: Expr | None = None
         for index, (part, place) in enumerate(parts):
             whole = part if whole is None else Op(I64, "+", (whole, part))
             if place is None:
-                total = emitter.once(whole, partial(self._plus, total, part, emitter))
+                total = emitter.once(whole, (whole,), partial(self._plus, total, part, emitter))
                 continue
             with self.builder.goto_block(place.block):
                 if whole not in place.known:
@@ -297,7 +300,7 @@ class Memory:
                     if whole not in place.frozen:
                         place.frozen[whole] = freeze(self.builder, total)
                     total = place.frozen[whole]
-        return ir.IntType(64)(0) if total is None else total
+        return total
 
     def _plus(self, total: LLVMValue | None, part: Expr, emitter: Emitter) -> LLVMValue:
         value = emitter.emit(part)

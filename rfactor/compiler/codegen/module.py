@@ -159,6 +159,8 @@ def build(
     module = ir.Module(lowered.name)
     module.triple = target.triple
     entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), name)
+    entry.attributes.add("noinline")
+    entry.attributes.add("optnone")
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     given, runtime, report = entry.args
     variables: dict[str, LLVMValue] = {}

@@ -1,8 +1,9 @@
 """Parallel loops: the body becomes a function, and threads take iterations from a shared counter.
 
-A loop makes two functions. `body(first, end, …)` runs a range of iterations. `worker(closure)` is what every thread
-runs: it takes ranges until none is left. The closure, on the stack of the thread that started the loop, holds the
-counter and all that the body uses from outside.
+A loop makes three functions. `body(first, end, …)` runs a range of iterations. `worker(closure)` is what every thread
+runs: it takes ranges until none is left. `launch(first, extent, …)` makes the closure, on the stack of the thread that
+starts the loop, which holds the counter and all that the body uses from outside, and has the workers run. LLVM takes
+pains over the body alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from llvmlite import ir
 
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.statements import (
+    ALIGNMENT,
     I32,
     I64_,
     POINTER,
@@ -19,6 +21,7 @@ from rfactor.compiler.codegen.statements import (
     captured,
     new_function,
 )
+from rfactor.ir.expr import Const
 from rfactor.ir.loopnest import For
 from rfactor.native.literal import LLVMValue
 
@@ -28,9 +31,6 @@ _TURNS = 16
 _RUNTIME = ir.LiteralStructType([POINTER, I64_])
 """`runtime.threads.Cell`: what runs workers, of the signature of `GOMP_parallel`, and how many it is asked for."""
 
-_HEADER = 3
-"""Fields of a closure before what the body uses: the counter, the number of iterations, the length of a range."""
-
 
 def emit_parallel(loop: For, outside: Statements) -> None:
     """Emit a parallel loop at the end of the block of `outside`."""
@@ -39,26 +39,48 @@ def emit_parallel(loop: For, outside: Statements) -> None:
     first, extent = emitter.emit(loop.min), emitter.emit(loop.extent)
     variables, arrays = captured(loop.body, outside)
     variables.pop(loop.name, None)
-    body = _body(loop, outside, variables, arrays)
-    passed = [first, *arguments(outside.context, variables, arrays)]
-    closure = ir.LiteralStructType([I64_, I64_, I64_, *(value.type for value in passed)])
-    worker = _worker(builder.module, body, closure)
-
+    if isinstance(loop.extent, Const) and int(loop.extent.value) <= 0:
+        return
+    launch = _launch(loop, outside, variables, arrays)
+    passed = [first, extent, *arguments(outside.context, variables, arrays)]
+    if isinstance(loop.extent, Const):
+        builder.call(launch, passed)
+        return
     with builder.if_then(builder.icmp_signed(">", extent, I32(0))):
-        count = builder.sext(extent, I64_)
-        threads = builder.load(_field(builder, _RUNTIME, outside.context.runtime, 1), typ=I64_)
-        share = builder.udiv(count, builder.mul(threads, I64_(_TURNS)))
-        chunk = builder.select(builder.icmp_unsigned("==", share, I64_(0)), I64_(1), share)
-        shared = outside.slot(closure, 1)
-        for index, value in zip(range(_HEADER + len(passed)), [I64_(0), count, chunk, *passed], strict=True):
-            builder.store(value, _field(builder, closure, shared, index))
-        alone = builder.or_(builder.icmp_unsigned("<", count, I64_(2)), builder.icmp_unsigned("<", threads, I64_(2)))
-        with builder.if_else(alone) as (here, everywhere):
-            with here:
-                builder.call(worker, [shared])
-            with everywhere:
-                launch = builder.load(_field(builder, _RUNTIME, outside.context.runtime, 0), typ=POINTER)
-                _launch(builder, launch, worker, shared, builder.trunc(threads, I32))
+        builder.call(launch, passed)
+
+
+def _launch(loop: For, outside: Statements, variables: dict[str, LLVMValue], arrays: dict[str, Array]) -> ir.Function:
+    """Make the closure of a loop that is not empty, and have it run."""
+    module = outside.builder.module
+    body = _body(loop, outside, variables, arrays)
+    builder, (first, extent), context, values, pointers = new_function(
+        module, module.get_unique_name(f"{loop.name}.launch"), ir.VoidType(), [I32, I32], variables, arrays
+    )
+    builder.function.attributes.add("optnone")
+    passed = [first, *arguments(context, values, pointers)]
+    closure = ir.LiteralStructType([I64_, I64_, I64_, *(value.type for value in passed)])
+    worker = _worker(module, body, closure)
+    shared = builder.alloca(closure)
+    shared.align = ALIGNMENT
+    shared.type = POINTER
+    count = builder.sext(extent, I64_)
+    threads = builder.load(_field(builder, _RUNTIME, context.runtime, 1), typ=I64_)
+    share = builder.udiv(count, builder.mul(threads, I64_(_TURNS)))
+    chunk = builder.select(builder.icmp_unsigned("==", share, I64_(0)), I64_(1), share)
+    for index, value in enumerate([I64_(0), count, chunk, *passed]):
+        builder.store(value, _field(builder, closure, shared, index))
+    alone = builder.or_(builder.icmp_unsigned("<", count, I64_(2)), builder.icmp_unsigned("<", threads, I64_(2)))
+    with builder.if_else(alone) as (here, everywhere):
+        with here:
+            builder.call(worker, [shared])
+        with everywhere:
+            run = builder.load(_field(builder, _RUNTIME, context.runtime, 0), typ=POINTER)
+            signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
+            address = ir.FormattedConstant(POINTER, worker.get_reference())
+            builder.call(Indirect(run, signature), [address, shared, builder.trunc(threads, I32), I32(0)])
+    builder.ret_void()
+    return builder.function
 
 
 def _field(builder: ir.IRBuilder, struct: ir.Type, pointer: LLVMValue, index: int) -> LLVMValue:
@@ -73,15 +95,6 @@ class Indirect(ir.Value):  # type: ignore[misc]
 
     def get_reference(self) -> str:
         return str(self.pointer.get_reference())
-
-
-def _launch(
-    builder: ir.IRBuilder, launch: LLVMValue, worker: ir.Function, closure: LLVMValue, threads: LLVMValue
-) -> None:
-    """`launch(worker, closure, threads, 0)`."""
-    signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
-    address = ir.FormattedConstant(POINTER, worker.get_reference())
-    builder.call(Indirect(launch, signature), [address, closure, threads, I32(0)])
 
 
 def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], arrays: dict[str, Array]) -> ir.Function:
@@ -102,7 +115,8 @@ def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Functi
         module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name(f"{body.name}.worker")
     )
     function.linkage = "internal"
-    function.attributes.add("nounwind")
+    for attribute in ("noinline", "nounwind", "optnone"):
+        function.attributes.add(attribute)
     (shared,) = function.args
     entry, take, work, done = (function.append_basic_block(name) for name in ("entry", "take", "work", "done"))
     builder = ir.IRBuilder(entry)

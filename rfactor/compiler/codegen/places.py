@@ -9,14 +9,14 @@ What is left to LLVM it finds as well, but only after it has been through every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rfactor.compiler.lower import affine
 from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import I64
-from rfactor.native.emit import Place
+from rfactor.native.emit import Known, Place
 from rfactor.native.literal import LLVMValue
 
 _HERE = 1 << 30
@@ -33,7 +33,7 @@ class Places:
         self._depths: dict[Expr, int] = {}
 
     @contextmanager
-    def loop(self, block: LLVMValue, known: Mapping[Expr, LLVMValue]) -> Iterator[None]:
+    def loop(self, block: LLVMValue, known: Known) -> Iterator[None]:
         """Inside a loop, `block` before it."""
         self._loops.append(Place(block, dict(known)))
         yield

@@ -34,7 +34,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.types import F64, I64, Type
-from rfactor.native.emit import Emitter, convert, declare
+from rfactor.native.emit import Emitter, Known, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
 
@@ -46,7 +46,7 @@ _STACK_BYTES = 1 << 14
 """Buffers of a constant size up to this lie on the stack,"""
 _FRAME_BYTES = 1 << 17
 """as long as those of one function take no more than this."""
-_ALIGNMENT = 64
+ALIGNMENT = 64
 _TOGETHER = 4
 """Functions that are computed at the root are parts of one function of the code up to this many."""
 _LOCKS = 64
@@ -87,8 +87,10 @@ class Statements:
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.places = Places(self.variables)
         self.memory = Memory(builder, self.arrays, self.places)
-        self._known: dict[Expr, LLVMValue] = {}
+        self._known: Known = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
+        self._read: Known = {}
+        """The same of expressions with loads, where nothing has been stored since."""
         self._produced = 0
         self._frame = 0
         self._heap: list[LLVMValue] = []
@@ -96,7 +98,9 @@ class Statements:
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
         load, outside = self.memory.load, self.places.outside
-        return Emitter(self.builder, self.variables, load, known=self._known, outside=outside, refuse=self._refuse)
+        return Emitter(
+            self.builder, self.variables, load, known=self._known, outside=outside, refuse=self._refuse, read=self._read
+        )
 
     def value(self, expr: Expr) -> LLVMValue:
         return self.emitter().emit(expr)
@@ -114,6 +118,7 @@ class Statements:
                 self._loop(stmt)
             case For(kind="parallel"):
                 self.parallel(stmt, self)
+                self._read = {}
             case Let():
                 with self._bound(stmt.name, self.value(stmt.value)):
                     self.emit(stmt.body)
@@ -125,10 +130,14 @@ class Statements:
                 self._allocate(stmt)
             case Store():
                 self.memory.store(stmt, self.emitter())
+                self._read = {}
             case Atomic():
+                self._read = {}  # another thread may have stored
                 self._atomic(stmt)
+                self._read = {}
             case Write():
                 self.value(stmt.line)
+                self._read = {}
             case Assert():
                 self._assert(stmt)
             case _:
@@ -161,8 +170,9 @@ class Statements:
         """Code that what follows is not dominated by, or in which a name means something else (`shadowed`)."""
         outer = self._known
         self._known = {} if shadowed else dict(outer)
+        self._read = {} if shadowed else dict(self._read)
         yield
-        self._known = outer
+        self._known, self._read = outer, {}
 
     @contextmanager
     def _bound(self, name: str, value: LLVMValue) -> Iterator[None]:
@@ -178,19 +188,28 @@ class Statements:
 
     def _loop(self, loop: For) -> None:
         emitter = self.emitter()
-        first, extent = emitter.emit(loop.min), emitter.emit(loop.extent)
-        self.count(loop.name, first, self.builder.add(first, extent), loop.body)
+        first = emitter.emit(loop.min)
+        if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
+            low, extent = int(loop.min.value), int(loop.extent.value)
+            if extent > 0:
+                self.count(loop.name, first, first.type(low + extent), loop.body, True)
+            return
+        self.count(loop.name, first, self.builder.add(first, emitter.emit(loop.extent)), loop.body)
 
-    def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt) -> None:
-        """`body` for `first <= name < end` (signed)."""
+    def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt, some: bool = False) -> None:
+        """`body` for `first <= name < end` (signed), of which there are `some` for certain."""
         builder = self.builder
         before = builder.append_basic_block(f"{name}.before")
         inside = builder.append_basic_block(f"{name}.loop")
         after = builder.append_basic_block(f"{name}.end")
-        builder.cbranch(builder.icmp_signed("<", first, end), before, after)
+        if some:
+            builder.branch(before)
+        else:
+            builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
         counter = builder.phi(first.type, name=name)
         counter.add_incoming(first, before)
+        self._read = {}  # the body may store, and comes again
         with self.places.loop(before, self._known), self._bound(name, counter):
             self.emit(body)
         with builder.goto_block(before):
@@ -238,6 +257,7 @@ class Statements:
         self._call("sched_yield", I32)
         builder.branch(taken)
         builder.position_at_end(held)
+        self._read = {}
         with self._scope():
             self.emit(stmt.body)
         builder.atomic_rmw("xchg", lock, I32(0), "release")
@@ -313,7 +333,7 @@ class Statements:
         """Room for `count` elements on the stack, taken once a call of the function, aligned to a vector."""
         with self.builder.goto_entry_block():
             room: LLVMValue = self.builder.alloca(ir.ArrayType(element, count), name=name)
-        room.align = _ALIGNMENT
+        room.align = ALIGNMENT
         # llvmlite still types what alloca gives; LLVM no longer knows such pointers.
         room.type = POINTER
         return room
@@ -321,6 +341,7 @@ class Statements:
     def _within(self, allocation: Allocate, pointer: LLVMValue) -> None:
         outer = self.arrays.get(allocation.buffer)
         self.arrays[allocation.buffer] = Array(pointer, allocation.type)
+        self._read = {}  # the buffer may have another's name
         with self._scope():
             self.emit(allocation.body)
         del self.arrays[allocation.buffer]
@@ -332,13 +353,13 @@ class Statements:
         builder = self.builder
         wide = builder.sext(size, I64_) if size.type != I64_ else size
         count = builder.select(builder.icmp_signed("<", wide, I64_(0)), I64_(0), wide)
-        room = builder.add(builder.mul(count, I64_(bytes_each)), I64_(2 * _ALIGNMENT))
+        room = builder.add(builder.mul(count, I64_(bytes_each)), I64_(2 * ALIGNMENT))
         raw = self._call("malloc", POINTER, room)
         with builder.if_else(builder.icmp_unsigned("!=", raw, ir.Constant(POINTER, None))) as (then, otherwise):
             with then:
-                past = builder.and_(builder.ptrtoint(raw, I64_), I64_(_ALIGNMENT - 1))
+                past = builder.and_(builder.ptrtoint(raw, I64_), I64_(ALIGNMENT - 1))
                 aligned = builder.gep(
-                    raw, [builder.sub(I64_(_ALIGNMENT), past)], source_etype=ir.IntType(8), name=allocation.buffer
+                    raw, [builder.sub(I64_(ALIGNMENT), past)], source_etype=ir.IntType(8), name=allocation.buffer
                 )
                 self._heap.append(raw)
                 self._within(allocation, aligned)

@@ -396,7 +396,7 @@ class Stage(Directives):
             + "\n"
         )
 
-    def parallel_scan(self, variable: Any, block: int = 1 << 14) -> Self:
+    def parallel_scan(self, variable: Any, block: int = 1 << 16) -> Self:
         """Run the loop of a recurrence `f[r.x] = F(f[r.x - 1], …)` as a parallel scan, `block` iterations together.
 
         Every value is that of the serial loop; for floats up to rounding. The first pass reduces blocks, the second

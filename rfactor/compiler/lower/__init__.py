@@ -16,6 +16,7 @@ from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
+from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
@@ -59,7 +60,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
-    yield "final", hoist(keep(records(tidy(body))))
+    yield "final", prefixes(hoist(keep(records(tidy(body)))))
 
 
 def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:

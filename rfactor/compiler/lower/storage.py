@@ -38,6 +38,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.several import Several, points
+from rfactor.ir.simplify import conversion
 from rfactor.ir.types import BOOL, I32, I64
 
 ALWAYS = Const(BOOL, True)
@@ -120,7 +121,8 @@ def widen(coordinate: Expr) -> Expr:
             high += factor * (greatest if factor > 0 else least)
             if (least, greatest) == _WHOLE or low < I32.min or high > I32.max:
                 return Op(I64, "cast", (coordinate,))
-    return affine.from_affine(tuple((Op(I64, "cast", (term,)), factor) for term, factor in terms), constant, I64)
+    wide = tuple((conversion(I64, term) or Op(I64, "cast", (term,)), factor) for term, factor in terms)
+    return affine.from_affine(wide, constant, I64)
 
 
 _WHOLE = (int(I32.min), int(I32.max))

@@ -68,7 +68,7 @@ def _vectors(loop: For) -> Stmt:
     if lanes < 2 or not _separate(loop.body, {loop.name}):
         return replace(loop, kind="serial")
     ramp = Ramp(loop.min, affine.integer(1), lanes)
-    return _Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(loop.body)
+    return Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(loop.body)
 
 
 def _separate(stmt: Stmt, varying: set[str]) -> bool:
@@ -99,7 +99,7 @@ def _scalar(store: Store) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lanes:
+class Lanes:
     """A place inside a loop whose iterations run together."""
 
     lanes: int
@@ -125,8 +125,8 @@ class _Lanes:
         if isinstance(stmt, Store):
             return Store(
                 stmt.buffer,
-                self._wide(self.value(stmt.index)),
-                self._wide(self.value(stmt.value)),
+                self.wide(self.value(stmt.index)),
+                self.wide(self.value(stmt.value)),
                 self._and(self.value(stmt.predicate)),
             )
         raise TypeError(f"not separate: {stmt!r}")
@@ -137,14 +137,14 @@ class _Lanes:
         assert isinstance(store, Store)
         change = in_place(store)
         assert change is not None
-        data, mask = self._wide(self.value(change.data)), self._and(self.value(store.predicate))
+        data, mask = self.wide(self.value(change.data)), self._and(self.value(store.predicate))
         if mask != ALWAYS:
-            data = Op(data.type, "select", (self._wide(mask), data, Broadcast(change.identity, self.lanes)))
+            data = Op(data.type, "select", (self.wide(mask), data, Broadcast(change.identity, self.lanes)))
         value = Op(store.value.type, change.op, (change.kept, LaneReduction(change.joins, data)))
         update: Stmt = Store(store.buffer, store.index, value, ALWAYS)
         if stmt.threads:
             update = replace(stmt, body=update)
-        return update if mask == ALWAYS else If(AnyLane(self._wide(mask)), update)
+        return update if mask == ALWAYS else If(AnyLane(self.wide(mask)), update)
 
     def _branch(self, stmt: If) -> Stmt:
         condition = self.value(stmt.condition)
@@ -169,9 +169,10 @@ class _Lanes:
             return condition
         if isinstance(condition, Const) and condition.value is True:
             return self.mask
-        return conjunction(self.mask, self._wide(condition))
+        return conjunction(self.mask, self.wide(condition))
 
-    def _wide(self, expr: Expr) -> Expr:
+    def wide(self, expr: Expr) -> Expr:
+        """A value as a vector."""
         return expr if expr.type.lanes > 1 else Broadcast(expr, self.lanes)
 
     def value(self, expr: Expr) -> Expr:
@@ -192,7 +193,7 @@ class _Lanes:
                 return Ramp(affine.tidy(base), _constant(stride), self.lanes)
         children = tuple(map(self.value, expr.children))
         if isinstance(expr, Print):
-            value, condition, *arguments = map(self._wide, children)
+            value, condition, *arguments = map(self.wide, children)
             return type(expr)(expr.template, value, self._and(condition), tuple(arguments))
         if all(child.type.lanes == 1 for child in children):
             return rebuild(expr, children)
@@ -200,7 +201,7 @@ class _Lanes:
             ramp = _ramp(expr, children)
             if ramp is not None:
                 return ramp
-        wide = tuple(map(self._wide, children))
+        wide = tuple(map(self.wide, children))
         type_ = expr.type.with_lanes(self.lanes)
         if isinstance(expr, Op):
             return Op(type_, expr.op, wide)
@@ -212,7 +213,7 @@ class _Lanes:
         index, own = self.value(load.index), self.value(load.predicate)
         if index.type.lanes == 1 and own.type.lanes == 1 and self.mask == ALWAYS:
             return Load(load.type, load.buffer, index, own)
-        return Load(load.type.with_lanes(self.lanes), load.buffer, self._wide(index), self._and(own))
+        return Load(load.type.with_lanes(self.lanes), load.buffer, self.wide(index), self._and(own))
 
 
 def _constant(stride: Expr) -> Expr:
