@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rfactor.cli.main import main
-from rfactor.compiler.lower import bounds
+from rfactor.compiler.lower import affine, bounds
+from rfactor.ir.expr import Expr
 
 PROGRAM = """
 import rfactor as hl
@@ -73,8 +74,8 @@ def test_unknown_and_refuted_have_codes_of_their_own(
     code, out, _ = status(capsys, f"{program}:far", "--timeout", "1e-7", "--json")
     assert (code, json.loads(out)["verdict"]) == (3, "unknown")
 
-    def narrow(low: object, high: object) -> object:
-        return right(low, bounds.affine.subtract(high, bounds.affine.integer(1)))
+    def narrow(low: Expr, high: Expr) -> Expr:
+        return right(low, affine.subtract(high, affine.integer(1)))
 
     right = bounds._extent
     monkeypatch.setattr(bounds, "_extent", narrow)

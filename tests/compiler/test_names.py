@@ -189,7 +189,7 @@ def test_overloads_that_look_alike() -> None:
     assert hl.evaluate(hl.Tuple(hl.argmin(rdom=r, expr=r.x - r.y, name="a"))) == (0, 4, -4)
     with pytest.raises(TypeError, match="unexpected keyword"):
         hl.sum(value=r.x)
-    wanted = {}
+    tiled = []
     for number, arguments in enumerate(
         (
             {"x": x, "y": y, "xo": xo, "yo": yo, "xi": xi, "yi": yi, "xfactor": 2, "yfactor": 4},
@@ -201,8 +201,8 @@ def test_overloads_that_look_alike() -> None:
         f = hl.Func(required_type=hl.Int(32), required_dimensions=2, name=f"f{number}_")
         f[x, y] = x + 10 * y
         f.tile(**arguments)
-        wanted[number] = np.array(f.realize(sizes=[5, 3], target=hl.get_host_target())).tolist()
-    assert all(one == wanted[0] for one in wanted.values())
+        tiled.append(np.array(f.realize(sizes=[5, 3], target=hl.get_host_target())).tolist())
+    assert all(one == tiled[0] for one in tiled)
     with pytest.raises(TypeError, match="unexpected keyword"):
         f.tile(x=x, nonsense=1)
     g, h = hl.Func("g"), hl.Func(required_types=[hl.Int(32)], required_dimensions=1, name="h")

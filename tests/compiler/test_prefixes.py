@@ -56,7 +56,7 @@ def nest(f: Any) -> str:
 def test_every_prefix_has_the_serial_bits(op: str, type_: Any) -> None:
     f, a, n = running(STEPS[op], lambda a, at: a[at], Type(type_))
     dtype = dtype_of(type_)
-    ends = np.iinfo(dtype)
+    ends: Any = np.iinfo(dtype)
     data = np.random.default_rng(7).integers(ends.min, ends.max, 90, dtype, endpoint=True)
     data[[5, 40, 41]] = ends.min, ends.max, ends.max
     a.set(data)

@@ -182,9 +182,9 @@ def test_any_number_of_functions_shares_loops(pairs: list[str], loops: str) -> N
         f.compute_root()
     h = hl.Func("h")
     h[x, y] = a[x, y] + b[x + 3, y] * 10 + c[x, y - 2] * 100 + d[x - 1, y + 1] * 1000
-    named = dict(zip("abcd", functions, strict=True))
-    for (one, other), loop in zip(pairs, loops, strict=False):
-        named[one].compute_with(named[other], {"x": x, "y": y}[loop])
+    named = dict(zip(("a", "b", "c", "d"), functions, strict=True))
+    for pair, loop in zip(pairs, loops, strict=False):
+        named[pair[0]].compute_with(named[pair[1]], {"x": x, "y": y}[loop])
     shown = h.lowered()
     for loop, shared in (("y", len(pairs)), ("x", loops[: len(pairs)].count("x"))):
         assert len(set(re.findall(rf"for (\w).s0.{loop}", shown))) == 5 - shared
