@@ -11,15 +11,15 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.unknown import unknown_calls
 from rfactor.ir.update import Update
 from rfactor.kept import Kept
-from rfactor.matcher import instances
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
-from rfactor.matcher.instance import Refutation, of_whole
-from rfactor.matcher.lift import Lifter
+from rfactor.matcher.lifting.lift import Lifter
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import Memory
 from rfactor.matcher.recombine import Combined, combine
-from rfactor.matcher.refute import refute
+from rfactor.matcher.refusal import instances
+from rfactor.matcher.refusal.instance import Refutation, of_whole
+from rfactor.matcher.refusal.refute import refute
 from rfactor.matcher.respell import respelled
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged, discharge

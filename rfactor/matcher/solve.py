@@ -13,7 +13,8 @@ from functools import partial
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
-from rfactor.matcher import (
+from rfactor.matcher.groups import cycles
+from rfactor.matcher.operators import (
     carry,
     conjugate,
     coupled,
@@ -31,7 +32,6 @@ from rfactor.matcher import (
     substitution,
     verbatim,
 )
-from rfactor.matcher.groups import cycles
 from rfactor.matcher.recall import Kind, Likeness, Memory
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge
 from rfactor.prover.limits import Limits
@@ -231,7 +231,7 @@ def renumbered(expr: Expr, numbers: dict[int, int]) -> Expr:
 
 def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
     """What needs no search: a table (by default the shipped one), the language's own operations, linear algebra."""
-    from rfactor.matcher import by_table
+    from rfactor.matcher.operators import by_table
 
     def tabled(update: Update) -> Iterator[Claim]:
         return by_table.claims(update, by_table.shipped() if table is None else table)

@@ -6,7 +6,7 @@ import itertools
 import time
 
 from rfactor.matcher.check import check
-from rfactor.matcher.substitution import _nearest
+from rfactor.matcher.operators.substitution import _nearest
 
 
 def test_starts_come_by_distance_as_they_are_asked_for() -> None:

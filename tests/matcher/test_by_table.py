@@ -7,9 +7,9 @@ import pytest
 from rfactor.ir.parser import parse_tuple, parse_update
 from rfactor.ir.printer import show_tuple
 from rfactor.ir.types import I32
-from rfactor.matcher import by_table
+from rfactor.matcher.operators import by_table
+from rfactor.matcher.operators.wildcard import Matcher
 from rfactor.matcher.recognize import recognize
-from rfactor.matcher.wildcard import Matcher
 from rfactor.prover.claim import Discharged, discharge
 
 NAMES = dict.fromkeys(("x0", "x1", "y0", "y1", "k"), I32)

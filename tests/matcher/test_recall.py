@@ -12,8 +12,8 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F16, F32, I8, I32, I64, U8, Type
 from rfactor.ir.update import Update
-from rfactor.matcher import lift
-from rfactor.matcher.lift import Lifter
+from rfactor.matcher.lifting import lift
+from rfactor.matcher.lifting.lift import Lifter
 from rfactor.matcher.recall import Likeness, Memory
 from rfactor.matcher.solve import Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Claim, Discharged, Failed, discharge

@@ -13,8 +13,8 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import Type, parse_type
 from rfactor.matcher.check import check
-from rfactor.matcher.instance import told
-from rfactor.matcher.refute import refute
+from rfactor.matcher.refusal.instance import told
+from rfactor.matcher.refusal.refute import refute
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven
 

@@ -9,7 +9,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import parse_type
 from rfactor.matcher.check import check
-from rfactor.matcher.separation import Separation, promising
+from rfactor.matcher.refusal.separation import Separation, promising
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 
 

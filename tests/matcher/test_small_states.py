@@ -10,7 +10,7 @@ import pytest
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import Type, parse_type
-from rfactor.matcher import small_states
+from rfactor.matcher.refusal import small_states
 
 STEPS = [
     ("x + a", "u8", {}),

@@ -1,0 +1,455 @@
+"""Proofs that no operator on this state exists: for every `e`, two runs that `e` cannot tell apart and some x can.
+
+If `op` and `g` existed, with an identity or without, let `e` be the right operand `g(m)` of one datum `m`. Runs with
+equal results from `e` would have equal right operands when they follow `m`, hence equal results from every x that `m`
+leads to. So x is looked for among these. The runs are written as expressions in `e` (for |x - a|: data e + 1 and
+e - 1), found on samples and proved for every value. A short list of such pairs covers all `e`; what is proved is that
+at every `e` one of the list applies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.update import Update
+from rfactor.matcher.action import FALSE
+from rfactor.matcher.refusal import small_states
+from rfactor.matcher.refusal.infinite_starts import left_open, literal
+from rfactor.matcher.refusal.instance import Refutation, told
+from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
+from rfactor.matcher.refusal.separation import numbered
+from rfactor.matcher.refusal.solved_runs import solved_runs
+from rfactor.matcher.terms import State, tidy
+from rfactor.prover import defined, sampling
+from rfactor.prover.cases import prove_by_cases
+from rfactor.prover.equality import holds
+from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Proven, Refuted, Unknown
+
+_ROWS = 24
+"""Sampled values of e; the prover's counterexamples are added to them."""
+_ONE = 150, 60
+"""Most runs of one datum looked at together: at first, and beside longer ones where that does not suffice."""
+_TWO = 220
+"""Most runs of two data."""
+_FIRST = 12
+"""Most data that are tried as the first."""
+_PAIRS = 6
+"""Most pairs of runs that a proof may need."""
+_ROUNDS = 6
+_STEPS = (1, 2, 3)
+"""Lengths of runs."""
+_FIRSTS = (0, 1, 7, 3, -1, 20)
+"""Data that are tried as the first beside others."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_PROOF = 500_000, 200
+"""Resource units and cases for the proof that a list of pairs covers every e."""
+_LATER_PROOF = 50_000, 200
+"""The same once one was given up: the next are as hard as a rule."""
+
+
+def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutation | None:
+    """A proof that no operator on the state of `update` exists, or None if none was found.
+
+    With `same_length` the two runs of a pair have as many data: then other components beside, which read none of these
+    data and none of these accumulators, end alike too, and the refutation holds for the update with them.
+    """
+    held = held_constants(update)
+    small = small_states.refute(update, held, same_length)
+    if small is not None:
+        return small
+    fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
+    own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
+    e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
+    solved = solved_runs(own, e)
+    first = first_data(own, e)
+    proof = _PROOF
+    one, more = (runs_of(own, e, 1, count) for count in _ONE)
+    solved = [*(run for run in solved if len(run) == 1), *(run for run in solved if len(run) == 2)]
+    for runs in ([*one, *solved], [*more, *solved, *runs_of(own, e, 2, _TWO)], [*more, *stairs(own, e)]):
+        if limits.expired:
+            return None
+        for datum in first:
+            search = _Search(update, held, own, e, runs, datum, same_length)
+            found = search.search(limits, proof)
+            if found is not None and _one_is_met(search, found, limits):
+                return found
+            proof = _LATER_PROOF if search.gave_up else proof
+    return None
+
+
+def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
+    """Whether a refutation also holds with infinite starts that it leaves open, such as (inf, -inf) for two sums.
+
+    Data that act in as many ways and one more cannot all have these for right operands: where there is a proof after
+    each of them, one of the proofs applies.
+    """
+    left = set(search.open)
+    firsts = [search.first[0]]
+    update = search.update
+    if not left:
+        return True
+    for n in _FIRSTS[: 2 * len(left) + 2]:
+        datum = {v.name: literal(v.type, n) for v in update.data}
+        acts = step(update, update.accumulators, datum)
+        others = (step(update, update.accumulators, one) for one in firsts)
+        if any(sampling.refute(acts, other, update.meaning) is None for other in others):
+            continue
+        again = search.after(datum)
+        if again.search(limits, _LATER_PROOF) is None:
+            continue
+        left |= again.open
+        firsts.append(datum)
+        if len(firsts) > len(left):
+            return True
+    return False
+
+
+def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
+    """Of some literal data those that lead to the most states from samples: the plainest, and the most general."""
+    starts = probes(update, e)
+    env = sampling.points(e, update.meaning, _ROWS, sampling.literals(update.components))
+    rows = len(next(iter(env.values())))
+    parts = [spread(v, rows) for v in evaluate_all([p for s in starts for p in s], env, update.meaning)]
+    state = {f"x{i}": np.concatenate(parts[i :: len(e)]) for i in range(len(e))}
+    choices = [[(v.name, literal) for literal in _literals(v, update)] for v in update.data]
+    total = math.prod(map(len, choices))
+    found: list[tuple[int, int, int, int, Mapping[str, Expr]]] = []
+    for pick in itertools.islice(itertools.product(*choices), 0, None, -(-total // _FIRST)):
+        datum = dict(pick)
+        values = {name: as_array(v.type, [v.value], update.meaning) for name, v in pick}
+        ends = evaluate_all(update.components, state | values, update.meaning)
+        size = rows * len(starts)
+        columns = [_without_rounding(spread(end, size)) for end in ends]
+        nodes = sum(len(list(walk(tidy(part)))) for part in step(update, e, datum))
+        count, kinds = len(np.unique(numbered(columns))), len(set(datum.values()))
+        found.append((-count, nodes, -kinds, len(found), datum))
+    most = min(found)[0]
+    many = [one for one in found if 4 * one[0] <= 3 * most]
+    plainest: Mapping[str, Expr] = min(many, key=lambda one: one[1:4])[4]
+    general: Mapping[str, Expr] = min(many, key=lambda one: one[2:4])[4]
+    return [plainest] if plainest == general else [plainest, general]
+
+
+def _literals(var: Var, update: Update) -> list[Const]:
+    """Values of a datum: not special, special, and the lowest."""
+    type_ = var.type
+    if type_.is_bool:
+        return [Const(type_, False), Const(type_, True)]
+    own = [Const(type_, n) for n in (7, 0, 1)]
+    bounded = type_.is_int and (update.meaning is Meaning.WRAP or type_.code == "uint")
+    return [*own, Const(type_, type_.min if bounded else -1)]
+
+
+def _divides_by_data(update: Update) -> bool:
+    """Whether data divide or shift: then they are literals in runs, so that the solver divides by numbers alone."""
+    data = {v.name for v in update.data}
+    return any(
+        isinstance(node, Op) and node.op in ("//", "%", "<<", ">>") and not names(node.args[1]).isdisjoint(data)
+        for component in update.components
+        for node in walk(component)
+    )
+
+
+def held_constants(update: Update) -> dict[str, Value]:
+    """Values of the loop's constants: without an operator for some of them there is none for all."""
+    constants = [v for v in sampling.used(update.components) if v.name in update.constants]
+    return {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
+
+
+_Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Pairs of runs, and where they show something."""
+
+    good: sampling.Array
+    """(rows, runs, runs): the first and a later run end alike from e and not from a probe."""
+    ends: sampling.Array
+    """(probes, runs, rows): numbers of the final states."""
+
+    def which(self, pair: _Pair) -> sampling.Array:
+        """(rows,): the first probe that tells the two runs apart, where some does."""
+        apart = self.ends[:, pair[0]] != self.ends[:, pair[1]]
+        found: sampling.Array = np.argmax(apart, axis=0)
+        return found
+
+    def beside(self, other: _Table) -> _Table:
+        """The two tables' rows as one table."""
+        return _Table(np.concatenate([self.good, other.good]), np.concatenate([self.ends, other.ends], axis=2))
+
+
+class _Search:
+    """Runs as expressions in e, and what they lead to at sampled e."""
+
+    def __init__(
+        self,
+        whole: Update,
+        held: Mapping[str, Value],
+        update: Update,
+        e: tuple[Var, ...],
+        runs: Sequence[Run],
+        first: Mapping[str, Expr],
+        same_length: bool,
+    ) -> None:
+        self.whole, self.held, self.update, self.e = whole, held, update, e
+        self.quotients = defined.conditions(update.components, everywhere=True)
+        literal = _divides_by_data(whole)
+        self.runs = [run for run in runs if not literal or not any(names(t) for datum in run for t in datum.values())]
+        near = sampling.literals(update.components)
+        self.env = sampling.points(self.e, update.meaning, _ROWS, near)
+        self.first = (first,)
+        """The datum after which runs are compared."""
+        reached = [(self.final(self.first, probe), probe) for probe in probes(update, self.e)]
+        reached.sort(key=lambda pair: sum(len(list(walk(part))) for part in pair[0]))
+        self.reached, self.probes = [state for state, _ in reached], [probe for _, probe in reached]
+        lengths = np.array([len(run) for run in self.runs])
+        self.comparable = [np.flatnonzero(lengths == n) for n in _STEPS] if same_length else [np.arange(len(lengths))]
+        """Sets of runs of which any two may be a pair."""
+        alike = lengths[:, None] == lengths[None, :] if same_length else np.ones((len(lengths),) * 2, dtype=bool)
+        self.pairs = np.triu(alike, 1)
+        self.values: dict[Expr, sampling.Array] = {}
+        self.terms: dict[Expr, int] = {}
+        """What runs read, with its number."""
+        self.inputs = [self._inputs(steps) for steps in _STEPS]
+        self.gave_up = False
+        """Whether a proof was neither found nor refuted."""
+        self.open: set[State] = set()
+        """Infinite starts for which nothing is shown."""
+        self.same_length = same_length
+        self.seen: _Table | None = None
+        """The table at the points of e that were looked at."""
+
+    def after(self, first: Mapping[str, Expr]) -> _Search:
+        """The search for what can be told apart after another datum."""
+        return _Search(self.whole, self.held, self.update, self.e, self.runs, first, self.same_length)
+
+    def search(self, limits: Limits, proof: tuple[int, int]) -> Refutation | None:
+        """Find pairs that cover the samples, try to prove that they cover all, learn from where they do not.
+
+        A `proof` may take so many resource units and cases.
+        """
+        if len(self.runs) < 2:
+            return None
+        for turn in range(_ROUNDS):
+            table = self.table()
+            chosen = None if table is None else _cover(table.good)
+            if table is None or chosen is None:
+                return None
+            if turn == 0:
+                left = left_open(self.update, self.first[0])
+                if left is None:
+                    return None
+                self.open = left
+            claim: Expr | None = None
+            for i, j in chosen:
+                for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]}):
+                    applies = self.applies(self.runs[i], self.runs[j], number)
+                    claim = applies if claim is None else apply("or", claim, applies)
+            assert claim is not None
+            # Literals that are folded leave a product of them a literal, and the claim about sums, which is easier.
+            # Where integers are unbounded sums of literals may leave the type.
+            claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
+            verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*proof))
+            if isinstance(verdict, Proven):
+                return self.shown(table, chosen, verdict)
+            if isinstance(verdict, Unknown):
+                self.gave_up = True
+                return None
+            if limits.expired:
+                return None
+            self.learn(verdict)
+        return None
+
+    def learn(self, verdict: Refuted) -> None:
+        """Add the place where the pairs did not apply to the samples."""
+        for var in self.e:
+            value = verdict.counterexample.get(var.name, 0)
+            old = self.env[var.name]
+            more = np.empty(1, dtype=old.dtype)
+            more[0] = value
+            self.env[var.name] = np.concatenate([old, more])
+        self.values.clear()
+
+    def table(self) -> _Table | None:
+        """Pairs of runs that end alike from e and not from some probe; None if a row has no such pair."""
+        rows = len(next(iter(self.env.values())))
+        known = 0 if self.seen is None else len(self.seen.good)
+        if known < rows:
+            new = self.followed({name: values[known:] for name, values in self.env.items()})
+            if new is None:
+                return None
+            self.seen = new if self.seen is None else self.seen.beside(new)
+        return self.seen
+
+    def followed(self, env: Mapping[str, sampling.Array]) -> _Table | None:
+        """The table at some points of e."""
+        ends = self.ends([self.e], env)[0]
+        if not all(np.any([_repeats(ends[some]) for some in self.comparable], axis=0)):
+            return None
+        ends_of = self.ends(self.reached, env)
+        # Where runs end from all probes together, as one number: equal numbers may be chance, and tell nothing apart.
+        together = np.zeros(ends.shape, dtype=np.uint64)
+        for probe in ends_of:
+            together = (together + probe + np.uint64(1)) * _ODD
+            together ^= together >> np.uint64(29)
+        if not all(np.any([_repeats(ends[some], together[some]) for some in self.comparable], axis=0)):
+            return None
+        one, all_ = _numbered_anew(ends), _numbered_anew(together)
+        good = one[:, :, None] == one[:, None, :]
+        good &= all_[:, :, None] != all_[:, None, :]
+        good &= self.pairs
+        return _Table(good, ends_of)
+
+    def value(self, term: Expr) -> sampling.Array:
+        """The values of an expression in e at the sampled e."""
+        known = self.values.get(term)
+        if known is None:
+            rows = len(next(iter(self.env.values())))
+            known = spread(evaluate(term, self.env, self.update.meaning), rows)
+            self.values[term] = known
+        return known
+
+    def _inputs(self, steps: int) -> list[dict[str, list[int]]]:
+        """What all runs of that many steps read, for each step: numbers of terms."""
+        runs = [run for run in self.runs if len(run) == steps]
+        if not runs:
+            return []
+        number = self.terms
+        return [
+            {name: [number.setdefault(run[step][name], len(number)) for run in runs] for name in runs[0][step]}
+            for step in range(steps)
+        ]
+
+    def ends(self, starts: Sequence[State], env: Mapping[str, sampling.Array]) -> sampling.Array:
+        """(starts, runs, rows): numbers of the final states, equal where the states are, at points of e."""
+        meaning, rows = self.update.meaning, len(next(iter(env.values())))
+        parts = [part for start in starts for part in start]
+        values = [spread(v, rows) for v in evaluate_all([*self.terms, *parts], env, meaning)]
+        first = len(self.terms)
+        width = len(self.e)
+        batches: list[sampling.Array] = []
+        for inputs in self.inputs:
+            if not inputs:
+                continue
+            count = len(next(iter(inputs[0].values())))
+            size = len(starts) * count * rows
+            state = [
+                np.tile(np.stack(values[first + i :: width])[:, None], (1, count, 1)).reshape(size)
+                for i in range(width)
+            ]
+            for given in inputs:
+                read = {
+                    name: np.tile(np.concatenate([values[n] for n in numbers]), len(starts))
+                    for name, numbers in given.items()
+                }
+                read |= {f"x{i}": part for i, part in enumerate(state)}
+                state = [spread(v, size) for v in evaluate_all(self.update.components, read, meaning)]
+            batches.append(numbered(map(_without_rounding, state)).reshape(len(starts), count, rows))
+        return np.concatenate(batches, axis=1)
+
+    def final(self, run: Run, start: State) -> State:
+        """Where a run leads, as expressions in e."""
+        return followed(self.update, start, run)
+
+    def applies(self, one: Run, other: Run, number: int) -> Expr:
+        """The two runs end alike from e, and not from where the first datum leads a probe to, and divide by no zero,
+        where nothing is claimed."""
+        ends = [self.final(run, start) for start in (self.e, self.reached[number]) for run in (one, other)]
+        pairs = zip(ends[0], ends[1], strict=True)
+        from_e = [(a, b) for a, b in pairs if not prove_by_cases((a,), (b,), self.update.meaning, (), Limits(cases=0))]
+        from_x = zip(ends[2], ends[3], strict=True)
+        different: Expr | None = None
+        for a, b in from_x:
+            unequal = apply("!=", a, b)
+            different = unequal if different is None else apply("or", different, unequal)
+        assert different is not None
+        divided = [c for run in (one, other) for c in self.divided(run, number)]
+        return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
+
+    def shown(self, table: _Table, chosen: Sequence[_Pair], proof: Proven) -> Refutation | None:
+        """The first pair and sampled e at which exact values show what was proved."""
+        for pair in chosen:
+            runs = (self.runs[pair[0]], self.runs[pair[1]])
+            which = table.which(pair)
+            for row in np.flatnonzero(table.good[:, pair[0], pair[1]]).tolist():
+                number = int(which[row])
+                if any(self.divides_by_zero(run, number, row) for run in runs):
+                    continue
+                e, x = ([self.at(part, row) for part in state] for state in (self.e, self.reached[number]))
+                one, other = ([{name: self.at(t, row) for name, t in datum.items()} for datum in run] for run in runs)
+                found = told(self.whole, e, x, (one, other), self.held, proof)
+                if found is not None:
+                    return found
+        return None
+
+    def divided(self, run: Run, number: int) -> list[Expr]:
+        """Conditions under which a run divides by no zero from e, nor after the first datum from a probe."""
+        return [*self.defined(run, self.e), *self.defined((*self.first, *run), self.probes[number])]
+
+    def defined(self, run: Run, start: State) -> list[Expr]:
+        """Conditions under which a run divides by no zero."""
+        found: list[Expr] = []
+        for datum in run if self.quotients else ():
+            values = {f"x{i}": part for i, part in enumerate(start)} | dict(datum)
+            found += [tidy(substitute(condition, values)) for condition in self.quotients]
+            start = step(self.update, start, datum)
+        return found
+
+    def divides_by_zero(self, run: Run, number: int, row: int) -> bool:
+        """Whether a run does so at a sampled e."""
+        values = {v.name: const(v.type, self.at(v, row)) for v in self.e}
+        return FALSE in [tidy(substitute(condition, values)) for condition in self.divided(run, number)]
+
+    def at(self, expr: Expr, row: int) -> Value:
+        """The value of an expression in e at a sampled e."""
+        return to_value(self.value(expr)[row])
+
+
+def _repeats(ends: sampling.Array, others: sampling.Array | None = None) -> sampling.Array:
+    """(rows,): whether two runs have the same number, and different ones among the others."""
+    if others is None:
+        ordered = np.sort(ends, axis=0)
+        repeated: sampling.Array = np.any(ordered[1:] == ordered[:-1], axis=0)
+        return repeated
+    order = np.argsort(ends, axis=0)
+    ordered, other = np.take_along_axis(ends, order, axis=0), np.take_along_axis(others, order, axis=0)
+    apart: sampling.Array = np.any((ordered[1:] == ordered[:-1]) & (other[1:] != other[:-1]), axis=0)
+    return apart
+
+
+def _numbered_anew(numbers: sampling.Array) -> sampling.Array:
+    """(rows, runs): short numbers, equal where those are of which there are (runs, rows)."""
+    _, short = np.unique(numbers.T, return_inverse=True)
+    return short.reshape(numbers.T.shape).astype(np.uint16)
+
+
+def _without_rounding(values: sampling.Array) -> sampling.Array:
+    """Floats rounded, so that those are equal that are so but for rounding."""
+    if values.dtype.kind != "f":
+        return values
+    with np.errstate(over="ignore"):
+        return np.round(values.astype(np.float64), 6)
+
+
+def _cover(good: sampling.Array) -> list[_Pair] | None:
+    """Pairs of runs of which one applies in every row, few and early ones preferred; None if rows are left over."""
+    left = good
+    chosen: list[_Pair] = []
+    while len(left) and len(chosen) < _PAIRS:
+        gain = left.sum(axis=0, dtype=np.uint8)
+        i, j = divmod(int(np.argmax(gain)), gain.shape[1])
+        if not gain[i, j]:
+            return None
+        chosen.append((i, j))
+        left = left[~left[:, i, j]]
+    return None if len(left) else chosen
