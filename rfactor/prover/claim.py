@@ -28,6 +28,7 @@ from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.obligation import TRUE, Obligation
 from rfactor.prover.operand_names import restored, separated
 from rfactor.prover.operator import Kind, Operator, Tuple
+from rfactor.prover.unsigned import compares_below_zero
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 
 Name = Literal[
@@ -244,6 +245,8 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
         result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
     except RecursionError:
         return Failed("step", Unknown("the claim is nested too deep"))
+    if isinstance(result, Discharged) and compares_below_zero(result.claim, limits):
+        return Failed("invariant", Unknown("what is unsigned may fall below zero"))
     if isinstance(result, Discharged) and back:
         return replace(result, claim=restored(result.claim, back))
     return result
