@@ -111,7 +111,7 @@ class _Reader:
         operator: list[Expr] = [apply(self.op, first[0], second[0])]
         passed: list[Expr] = [first[-1], second[-1]] if decides else []
         for relation, one, other in zip(relations, first[1:], second[1:], strict=False):
-            asks = other if self.op != "+" else apply("-", other, first[0])
+            asks = other if self.op != "+" else self.less(other, first[0], relation)
             stronger: Expr = apply("max" if relation[0] == ">" else "min", one, asks)
             if self.fails(relation):
                 passed.append(apply(relation, first[0], other))
@@ -136,8 +136,20 @@ class _Reader:
         """What leaves the number as it is."""
         return const(self.type, 0) if op == "+" else self.end(lowest=op == "max")
 
+    def less(self, bound: Expr, other: Expr, relation: str) -> Expr:
+        """The threshold for a number to which `other` is added; an unsigned one passes all that are not above 0."""
+        above = self.counted and relation == ">="
+        return apply("-", apply("max", bound, other) if above else bound, other)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number is an unsigned sum."""
+        return self.op == "+" and self.type.code == "uint"
+
     def least_asked(self, relation: str) -> Expr:
         """A threshold that every number passes, strict relations aside."""
+        if self.counted and relation == ">=":
+            return const(self.type, 0)
         return self.end(lowest=relation[0] == ">")
 
     def end(self, *, lowest: bool) -> Expr:
@@ -198,7 +210,7 @@ class _Reader:
 
     def threshold(self, relation: str, left: Expr, right: Expr, asked: _Asked) -> bool:
         """Enter `x relation t` for a comparison that is that."""
-        if left == self.x and self.free(right):
+        if left == self.x and self.free(right) and not self.counted:
             bound = right
         elif self.type.is_int and self.update.meaning is Meaning.WRAP:
             return False
@@ -209,8 +221,10 @@ class _Reader:
             if factor not in (1, -1) or not all(map(self.free, terms)):
                 return False
             low, high = (self.without(side) for side in ((left, right) if factor == 1 else (right, left)))
-            bound = apply("-", high, low)
             relation = relation if factor == 1 else MIRRORED[relation]
+            if self.counted and relation == ">":
+                high, relation = apply("+", high, const(self.type, 1)), ">="
+            bound = self.less(high, low, relation)
         if len(relation) == 1 and self.type.is_int and self.update.meaning is Meaning.WRAP:
             # No strict relation is passed by every number of the type.
             asked.free.append(apply("!=", bound, self.end(lowest=relation == "<")))
