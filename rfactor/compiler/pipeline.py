@@ -355,7 +355,12 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
         raise BufferError(f"{wanted}: realize takes {len(prepared.outputs)} arrays, {len(buffers)} were given")
     for i, (output, buffer) in zip(count(), zip(prepared.outputs, buffers, strict=True), strict=False):
         function, type_ = output.function, Type(output.function.types[output.component])
-        if buffer.type() != type_ or buffer.dimensions() != len(function.variables):
+        if buffer.type() != type_:
+            raise BufferError(
+                f"Error: Output buffer {_called(output)} has type {type_} "
+                f"but type of the buffer passed in is {buffer.type()}"
+            )
+        if buffer.dimensions() != len(function.variables):
             raise BufferError(
                 f"component {output.component} of {function.name} is {type_} of {len(function.variables)} dimensions; "
                 f"the array given is {buffer.type()} of {buffer.dimensions()}"
@@ -364,6 +369,11 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
         if _box(buffer) != _box(first):
             raise BufferError(f"the arrays given for {function.name} have different boxes: {first}, {buffer}")
     return buffers, False
+
+
+def _called(output: Output) -> str:
+    """The function, and which component of several."""
+    return output.function.name if len(output.function.types) == 1 else f"{output.function.name}.{output.component}"
 
 
 def _sizes_fit(prepared: Prepared, sizes: Sequence[Any]) -> bool:

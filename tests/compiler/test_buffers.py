@@ -108,7 +108,7 @@ def test_what_two_have_in_common_is_copied() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda b: b[4, 0, 0], IndexError, "holds 0 to 3 in dimension 0, not 4"),
+        (lambda b: b[4, 0, 0], IndexError, "index 4 is out of bounds for axis 0 with min=0, extent=4"),
         (lambda b: b[1, 2], BufferError, "has 3 dimensions, 2 indices"),
         (lambda b: b.dim(3), BufferError, "hence no dimension 3"),
         (lambda b: b.cropped(0, 1, 20), OutOfBounds, "crop of .* to 1 … 20 in dimension 0, where it holds 0 to 3"),

@@ -174,7 +174,7 @@ def test_a_function_tells_its_definitions() -> None:
     assert [format(e) for e in f.update_args(0)] == ["x"]
     assert format(f.update_value()) == "f(x) + (r.x + r.y)"
     assert [len(f.update_values(i)) for i in range(2)] == [1, 1]
-    assert [v.name() for v in f.rvars(0)] == ["r.x", "r.y"]
+    assert [v.name() for v in f.rvars(0)] == ["r$x", "r$y"]
     assert f.rvars(1) == []
     assert not f.is_extern()
     with pytest.raises(AlgorithmError, match="has 2 updates, hence no update 2"):
@@ -281,7 +281,7 @@ def test_what_is_required_is_checked_on_entry() -> None:
     im.set(np.arange(8, dtype=np.uint8))
     assert np.asarray(f.realize([4])).tolist() == [3, 4, 5, 6]
     n.set(9)
-    with pytest.raises(BufferError, match=r"it is required that .* n was { 9 }"):
+    with pytest.raises(BufferError, match=r"Requirement Failed: \(false\) n was { 9 } \(it is required that .*\)"):
         f.realize([4])
     with pytest.raises(TypeMismatch, match="not bool"):
         hl.require(im[0], 7)
@@ -297,7 +297,7 @@ def test_a_pipeline_requires_what_it_is_told() -> None:
     pipeline.add_requirement(n > 2, "n was", n)
     assert np.asarray(pipeline.realize([2])).tolist() == [0, 1]
     n.set(1)
-    with pytest.raises(BufferError, match=r"required that n.* > 2 n was 1"):
+    with pytest.raises(BufferError, match=r"n was 1 \(it is required that n.* > 2\)"):
         pipeline.realize([2])
     assert np.asarray(f.realize([2])).tolist() == [0, 1]
     assert [one.name for one in pipeline.infer_arguments()] == [n.name()]
@@ -365,8 +365,8 @@ def test_every_iteration_draws_its_own_number() -> None:
     [
         ("f[x, y] = x; g[x, y] = f[x]", "has 2 dimensions, 1 indices"),
         ("f[x, y] = x; g[_] = f[_, _]", "is given _ 2 times"),
-        ("g = hl.Func(hl.UInt(8), 2, 'g'); g[x, y] = x", r"made to hold \(u8\) in 2 dimensions, .* with \(i32\) in 2"),
-        ("g = hl.Func(hl.UInt(8), 2, 'g'); g[x] = hl.u8(x)", "in 2 dimensions, and is defined .* in 1"),
+        ("g = hl.Func(hl.UInt(8), 2, 'g'); g[x, y] = x", "only hold values of type uint8 but .* of type int32"),
+        ("g = hl.Func(hl.UInt(8), 2, 'g'); g[x] = hl.u8(x)", "exactly 2 dimensions, but is defined with 1 dimensions"),
         ("g = hl.Func(3.5)", "Func takes a name, a value"),
         ("f[x] = (x, x); f.value()", "has 2 components: ask for values"),
         ("f[x] = (x, x); g[x] = f[x][2]", "has 2 components, hence no"),
@@ -383,8 +383,8 @@ def test_every_iteration_draws_its_own_number() -> None:
         ("hl.RDom([(0, b[0, x])])", "reads data"),
         ("g[0] = g[x] + 1", "used before it is defined"),
         ("f[x] = g[x] + 1", "used before it is defined"),
-        ("one = g[x] + 1; g[x] = one; g[x] = one", "it can only be assigned to .* itself, once"),
-        ("hl.select((x < 3, y < 3), (x, y), x + y < 9, (1, 2), (3, 4))", "all tuples, or none is"),
+        ("one = g[x] + 1; g[x] = one; g[x] = one", "that can only be assigned to .* itself, once"),
+        ("hl.select((x < 3, y < 3), (x, y), x + y < 9, (1, 2), (3, 4))", "may not mix Expr and Tuple"),
         ("f[x, y] = x; edges.repeat_edge(f)", "has no bounds of its own"),
         ("f[x] = x; edges.repeat_edge(f, [(0, 3), (0, 3)])", "2 bounds are given for .*, which has 1"),
         ("edges.repeat_edge(b, [3])", r"takes \(min, extent\) pairs"),

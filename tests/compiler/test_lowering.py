@@ -239,7 +239,7 @@ def test_the_loops_print_as_halide_prints_them(capsys: pytest.CaptureFixture[str
     f.parallel(y).vectorize(x, 4)
     g.compute_at(f, y)
     f.print_loop_nest()
-    assert capsys.readouterr().out == dedent("""\
+    assert capsys.readouterr().err == dedent("""\
         produce f:
           parallel y:
             produce g:

@@ -138,7 +138,7 @@ def test_an_intermediate_too_large_to_be_had_is_an_error() -> None:
 def test_a_wrong_array_is_an_error_that_says_what_is_expected() -> None:
     f = hl.Func("f")
     f[x] = x
-    with pytest.raises(BufferError, match="component 0 of f is int32 of 1 dimensions; the array given is float64 of 1"):
+    with pytest.raises(BufferError, match="Output buffer f has type int32 but type of the buffer passed in is float64"):
         f.realize(np.zeros(3))
     with pytest.raises(BufferError, match="realize takes 1 sizes of 0 or more"):
         f.realize([2, 3])
@@ -299,7 +299,7 @@ def test_less_may_be_asked_for_than_is_computed() -> None:
     assert (given.width(), given.height()) == (5, 3)
     assert np.asarray(given).tolist() == want.tolist()
     assert np.asarray(f.realize([8, 4])).shape == (4, 8)
-    with pytest.raises(BufferError, match="is bounded to 0 to 7"):
+    with pytest.raises(BufferError, match=r"Bounds given for \S+ in x \(from 0 to 7\)"):
         f.realize([9, 4])
     with pytest.raises(BufferError, match="is computed from 0 to 7"):
         f.realize(np.zeros((4, 5), np.int32))

@@ -46,7 +46,7 @@ def test_a_value_that_is_refused_fails_under_every_schedule(name: str, inside: b
         f.compute_root()
         return g
 
-    told = r"it is required that table\S*\(x, y\) != 45 found \{ 45 \} at 5 2 False"
+    told = r"Requirement Failed: \(false\) found \{ 45 \} at 5 2 False \(it is required that table\S*\(x, y\) != 45\)"
     f = made(45)
     for _ in range(2):
         with pytest.raises(BufferError, match=told):

@@ -173,7 +173,7 @@ def test_what_is_inlined_has_no_storage_to_tell_of(capsys: pytest.CaptureFixture
 def test_the_loops_are_shown_as_ever(capsys: pytest.CaptureFixture[str]) -> None:
     f, _ = stages(hl)
     f.print_loop_nest()
-    traced = capsys.readouterr().out
+    traced = capsys.readouterr().err
     assert "produce g:" in traced
     assert traced.count("consume") == 1
 

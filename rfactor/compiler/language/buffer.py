@@ -41,7 +41,9 @@ def coordinate(what: str, value: Expr) -> Expr:
         return value
     if type_.is_int and (type_.bits < 32 or isinstance(value.node, ir.Const)):
         return Expr(ir.cast(I32, value.node), value.uses)
-    raise TypeMismatch(f"{what} is indexed by {value} of type {type_}: indices are i32, write i32({value})")
+    raise TypeMismatch(
+        f"Implicit cast from {Type(type_)} to int: {what} is indexed by {value}; indices are i32, write i32({value})"
+    )
 
 
 class Buffer(Named, Region):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -98,10 +99,10 @@ class Compiled:
         return show_pipeline(lowered(self.results()))
 
     def print_loop_nest(self) -> None:
-        """Print the loops, without bounds."""
+        """Write the loops to the standard error, without bounds."""
         from rfactor.compiler.pipeline import loop_nest
 
-        print(loop_nest(self.results()), end="")
+        print(loop_nest(self.results()), end="", file=sys.stderr)
 
     # Proofs
 

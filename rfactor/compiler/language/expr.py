@@ -201,6 +201,16 @@ def is_number(value: object) -> bool:
     return getattr(value, "shape", None) == () and hasattr(value, "item")
 
 
+def is_sequence(value: object) -> bool:
+    """Whether it stands for a tuple of values: a tuple, a list, or an object of a class of the user's with elements."""
+    if isinstance(value, tuple | list):
+        return True
+    if isinstance(value, Expr | str | bytes | dict) or is_number(value):
+        return False
+    kind = type(value)
+    return hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not hasattr(value, "components")
+
+
 def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
     """`value` as an expression; a number of no stated type is i32 (or i64), or f32 with a decimal point.
 

@@ -12,7 +12,7 @@ from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
 from rfactor.compiler.language.chance import resolved
 from rfactor.compiler.language.compiled import Compiled
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import count, expanded, is_placeholder
 from rfactor.compiler.language.keywords import also_named
@@ -59,6 +59,12 @@ class FuncRef(Expr):
 
     @property
     def node(self) -> ir.Expr:
+        if not self._func.defined():
+            name = self._func.name()
+            raise AlgorithmError(
+                f'Error: Can\'t call Func "{name}" because it has not yet been defined. '
+                f"{name} is used before it is defined: write {name}[…] = … first"
+            )
         function = self._func.function
         if len(function.types) != 1:
             raise TypeMismatch(
@@ -152,6 +158,24 @@ class Pending(Expr):
         self.func.require()
         raise AlgorithmError(f"{self._reference} {self._op} … was written before {self.func.name()} was defined")
 
+    def _augmented(self, op: str, value: Any) -> Any:
+        raise TypeMismatch(
+            f"unsupported operand type(s) for {op}=: 'halide.halide_._UnevaluatedFuncRefExpr' and "
+            f"'{type(value).__name__}': assign it to {self._reference} first"
+        )
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._augmented("+", value)
+
+    def __isub__(self, value: Any) -> Any:
+        return self._augmented("-", value)
+
+    def __imul__(self, value: Any) -> Any:
+        return self._augmented("*", value)
+
+    def __itruediv__(self, value: Any) -> Any:
+        return self._augmented("/", value)
+
     def started(self, func: Func, index: Any) -> tuple[list[Expr], Any]:
         """Define the function as 0 (of products, 1) everywhere, where it is assigned to the same point.
 
@@ -160,16 +184,19 @@ class Pending(Expr):
         given = [as_expr(one) for one in (index if isinstance(index, tuple | list) else [index])]
         own = self._reference.arguments
         if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
-            self.func.require()
+            where = "when a pure definition already exists" if func is self.func and func.defined() else _ELSEWHERE
             raise AlgorithmError(
-                f"{self._reference} {self._op} … was written before {self.func.name()} was defined: it can only be "
-                f"assigned to {self._reference} itself, once"
+                f"Cannot use an unevaluated reference to '{func.name()}' to define an update {where}. "
+                f"In {self._reference} {self._op} … {self.func.name()} is used before it is defined: that can only "
+                f"be assigned to {self._reference} itself, once"
             )
         rank = len(own) - 1 + count(Tuple(self._value)) if any(map(is_placeholder, own)) else len(own)
         point = [as_expr(one) for one in expanded(func.name(), own, rank)]
         func.start(tuple(point), self._value, 0 if self._op in "+-" else 1)
         return point, func[tuple(point)]._updated(self._op, self._value)
 
+
+_ELSEWHERE = "at a different location"
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -292,12 +319,18 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
                 )
             names.append(argument.name())
         types = tuple(value.node.type for value in values)
-        if self._required is not None and self._required != (types, len(names)):
+        if self._required is not None:
             wanted, rank = self._required
-            raise TypeMismatch(
-                f"{self.name()} was made to hold ({', '.join(map(str, wanted))}) in {rank} dimensions, and is defined "
-                f"with ({', '.join(map(str, types))}) in {len(names)}"
-            )
+            if types != wanted:
+                raise TypeMismatch(
+                    f"{self.name()} is constrained to only hold values of type {_listed(wanted)} "
+                    f"but is defined with values of type {_listed(types)}"
+                )
+            if len(names) != rank:
+                raise TypeMismatch(
+                    f"{self.name()} is constrained to have exactly {rank} dimensions, "
+                    f"but is defined with {len(names)} dimensions"
+                )
         self._variables, self._types = tuple(names), types
         self._add(arguments, values, None, "the pure definition")
 
@@ -425,7 +458,13 @@ def _meant(given: tuple[Any, ...]) -> tuple[str | None, Any, tuple[tuple[IrType,
 def _several(value: Any) -> bool:
     if isinstance(value, FuncRef):
         return len(value) > 1
-    return isinstance(value, Tuple | tuple | list)
+    return isinstance(value, Tuple) or is_sequence(value)
+
+
+def _listed(types: tuple[IrType, ...]) -> str:
+    """Types as Halide writes them: one by itself, several in brackets."""
+    listed = ", ".join(str(Type(type_)) for type_ in types)
+    return listed if len(types) == 1 else f"({listed})"
 
 
 def default_stage_of(func: Func, definition: Definition) -> Any:

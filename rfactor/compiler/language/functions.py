@@ -14,6 +14,7 @@ from rfactor.compiler.language.expr import (
     as_expr,
     converted,
     is_number,
+    is_sequence,
     joined,
     promoted,
     together,
@@ -105,7 +106,7 @@ def absd(a: ExprLike, b: ExprLike) -> Expr:
 # -- choices ---------------------------------------------------------------------------------------------------------
 
 
-def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | Tuple:
+def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | tuple[Expr, ...]:
     """`true` where `condition` holds, else `false`; further conditions and values follow: `select(c, a, d, b, e)`.
 
     Tuples are selected component by component, by one condition or a tuple of them. A constant takes the type of the
@@ -118,21 +119,24 @@ def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike
                 f"not {3 + len(more)}"
             )
         if _is_tuple(condition) != _is_tuple(false):
-            raise TypeMismatch("select of tuples: its conditions are all tuples, or none is")
+            raise TypeMismatch(
+                "select() on Tuples may not mix Expr and Tuple for the condition elements. All are tuples, or none is"
+            )
         return select(condition, true, select(false, more[0], more[1], *more[2:]))
     if any(map(_is_tuple, (condition, true, false))):
         left, right = Tuple(true), Tuple(false)
         conditions = list(Tuple(condition)) if _is_tuple(condition) else [condition] * len(left)
         if not len(left) == len(right) == len(conditions):
             raise TypeMismatch(
-                f"select between tuples of {len(left)} and {len(right)} components by {len(conditions)} conditions"
+                "select() on Tuples requires all Tuples to have identical sizes. "
+                f"Here are {len(left)} and {len(right)} components and {len(conditions)} conditions"
             )
-        return Tuple([_select(c, a, b) for c, a, b in zip(conditions, left, right, strict=True)])
+        return tuple(_select(c, a, b) for c, a, b in zip(conditions, left, right, strict=True))
     return _select(condition, true, false)
 
 
 def _is_tuple(value: ExprLike) -> bool:
-    return isinstance(value, tuple | list) or (hasattr(value, "components") and value.components() is not None)
+    return is_sequence(value) or (hasattr(value, "components") and value.components() is not None)
 
 
 def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:

@@ -56,4 +56,6 @@ class Pipeline(Compiled):
         raise NotImplementedError("Pipeline.apply_autoscheduler is not there: there are no autoschedulers")
 
     def __repr__(self) -> str:
+        if not self._outputs:
+            return "<halide.Pipeline Pipeline()>"
         return f"<halide.Pipeline [{', '.join(repr(func.name()) for func in self._outputs)}]>"

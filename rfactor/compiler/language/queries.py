@@ -39,7 +39,9 @@ class Queries:
     def require(self) -> None:
         """Raise `AlgorithmError` unless it is defined."""
         if not self.stages:
-            raise AlgorithmError(f"{self.name()} is used before it is defined: write {self.name()}[…] = … first")
+            raise AlgorithmError(
+                f"{self.name()} is used before it is defined (it is undefined): write {self.name()}[…] = … first"
+            )
 
     @property
     def function(self) -> Function:
@@ -68,7 +70,7 @@ class Queries:
         """The type of its one component. Raises `TypeMismatch` for several."""
         found = self.types()
         if len(found) != 1:
-            raise TypeMismatch(f"{self.name()} has {len(found)} components: ask for types()")
+            raise TypeMismatch(f"{self.name()} has {len(found)} components (it returns a Tuple): ask for types()")
         return found[0]
 
     def output_types(self) -> list[Type]:

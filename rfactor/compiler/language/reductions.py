@@ -15,7 +15,6 @@ from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, typed_binary
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.functions import cast, select
-from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import RDom, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.expr import Var as IrVar
@@ -114,20 +113,20 @@ def minimum(*given: ExprLike) -> Expr:
 
 
 @_by_name
-def argmax(*given: ExprLike) -> Tuple:
+def argmax(*given: ExprLike) -> tuple[Expr, ...]:
     """The point of the first greatest value in the reduction domain, then the value."""
     return _position("argmax", given, lambda value: value.type().min(), lambda new, best: new > best)
 
 
 @_by_name
-def argmin(*given: ExprLike) -> Tuple:
+def argmin(*given: ExprLike) -> tuple[Expr, ...]:
     """The point of the first least value in the reduction domain, then the value."""
     return _position("argmin", given, lambda value: value.type().max(), lambda new, best: new < best)
 
 
 def _position(
     what: str, given: tuple[ExprLike, ...], first: Callable[[Expr], Expr], better: Callable[[Expr, Expr], Expr]
-) -> Tuple:
+) -> tuple[Expr, ...]:
     asked = _reduction(what, given)
     func, domain, value, free = asked.func, asked.domain, asked.value, asked.variables
     count = domain.dimensions()
@@ -135,4 +134,4 @@ def _position(
     best = func[free][count]
     found = (select(better(value, best), domain[d], func[free][d]) for d in range(count))
     func[free] = (*found, select(better(value, best), value, best))
-    return Tuple([func[asked.place][i] for i in range(count + 1)])
+    return tuple(func[asked.place][i] for i in range(count + 1))

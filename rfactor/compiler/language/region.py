@@ -165,7 +165,8 @@ class Region:
             if not 0 <= at[0] < self.array.shape[-1 - d]:
                 dimension = self.dim(d)
                 raise OutOfBounds(
-                    f"{self.name()} holds {dimension.min()} to {dimension.max()} in dimension {d}, not {given[d]}"
+                    f"{self.name()}: index {given[d]} is out of bounds for axis {d} "
+                    f"with min={dimension.min()}, extent={dimension.extent()}"
                 )
         return found[::-1]
 

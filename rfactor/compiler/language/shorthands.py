@@ -89,7 +89,7 @@ def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
 def _message(test: Expr, told: tuple[Any, ...]) -> str:
     """A template of what is told where `test` does not hold, over the expressions among `told`."""
     texts = (_verbatim(one) if isinstance(one, str) else "{}" for one in told)
-    return " ".join([_verbatim(f"it is required that {test}"), *texts])
+    return " ".join(["Requirement Failed: (false)", *texts, _verbatim(f"(it is required that {test})")])
 
 
 def _verbatim(text: str) -> str:

@@ -195,8 +195,22 @@ class Target:
         return own is None or own in self.features
 
     def supports_type(self, type: Type, device: Any = None) -> bool:
-        """Whether it computes with values of a type: true of all that there are."""
-        return True
+        """Whether `device`, or by default every device that it has a feature of, computes with values of a type."""
+        if device is None or device.name == "Default_GPU":
+            words = {one.word for one in self.features}
+            opencl = "opencl" in words and "cl_doubles" not in words and type.is_float()
+            narrow = opencl or not words.isdisjoint(["metal", "d3d12compute", "webgpu"])
+            if type.bits() == 64 and narrow:
+                return False
+            if device is None and (type.bits() < 64 or "vulkan" not in words):
+                return True
+            return "vulkan" not in words or self.supports_type(type, _VULKAN)
+        if device.name == "Vulkan":
+            needed = f"vk_{'float' if type.is_float() or type.is_bfloat() else 'int'}{type.bits()}"
+            return needed not in _FEATURE_WORDS or self.has_feature(_FEATURE_WORDS[needed])
+        if device.name == "OpenCL" and type.is_float():
+            return type.bits() < 64 or self.has_feature(TargetFeature.CLDoubles)
+        return device.name != "Metal" or type.bits() < 64
 
     def supported(self) -> bool:
         """Whether code can be compiled for it."""
@@ -211,6 +225,7 @@ class Target:
         return max(1, _vector_bits(self) // max(8, type.bits()))
 
 
+_VULKAN = DeviceAPI.Vulkan
 _OS_WORDS = {os.word: os for os in TargetOS}
 _ARCH_WORDS = {arch.word: arch for arch in TargetArch}
 _TUNE_WORDS = {tune.word: tune for tune in TargetProcessorTune if tune.word}
@@ -223,13 +238,16 @@ _SAYS = (
 )
 
 
+_INCOMPATIBLE = "incompatible constructor arguments: the features of a Target are"
+
+
 def _features(given: Any) -> frozenset[TargetFeature]:
     """Raises `TypeMismatch` for what are no features."""
     if not isinstance(given, Iterable):
-        raise TypeMismatch(f"the features of a Target are a list of TargetFeatures, not {given!r}")
+        raise TypeMismatch(f"{_INCOMPATIBLE} a list of TargetFeatures, not {given!r}")
     features = frozenset(given)
     if strange := [one for one in features if not isinstance(one, TargetFeature)]:
-        raise TypeMismatch(f"the features of a Target are TargetFeatures, not {strange[0]!r}")
+        raise TypeMismatch(f"{_INCOMPATIBLE} TargetFeatures, not {strange[0]!r}")
     return features
 
 

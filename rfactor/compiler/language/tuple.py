@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, is_sequence
 
 
 class Tuple:
@@ -15,8 +15,8 @@ class Tuple:
     def __init__(self, *parts: ExprLike) -> None:
         values = parts
         if len(parts) == 1:
-            if isinstance(parts[0], tuple | list):
-                values = tuple(parts[0])
+            if is_sequence(parts[0]):
+                values = tuple(parts[0][i] for i in range(len(parts[0])))
             elif hasattr(parts[0], "components"):
                 values = parts[0].components() or parts
         self._parts: tuple[Expr, ...] = tuple(as_expr(part) for part in values)

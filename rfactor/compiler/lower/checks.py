@@ -46,7 +46,10 @@ def _covers(covered: Covered) -> Assert:
         raise AlgorithmError(f"nothing bounds what is needed of {name} in {variable}, which is given a bound")
     holds = apply("and", apply("<=", in_i64(low), in_i64(least)), apply("<=", in_i64(greatest), in_i64(high)))
     nothing = apply("<", in_i64(greatest), in_i64(least))
-    message = f"{name} is bounded to {{}} to {{}} in {variable}, but {{}} to {{}} is needed of it: give a wider bound"
+    message = (
+        f"Error: Bounds given for {name} in {variable} (from {{}} to {{}}) do not cover required region "
+        "(from {} to {}): give a wider bound"
+    )
     return Assert(apply("or", nothing, holds), message, (low, high, least, greatest))
 
 

@@ -1,0 +1,148 @@
+"""What programs for Halide's bindings ask of values, texts and errors beside numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+class Pair:
+    """A class of a user's that stands for a tuple."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.parts[index]
+
+
+def test_an_object_with_elements_is_a_tuple_of_values() -> None:
+    f = hl.Func("f")
+    f[x] = Pair(x, 2.5)
+    f[x] = Pair(f[x][0] * 2, f[x][1] + 1.0)
+    a, b = f.realize([3])
+    assert np.asarray(a).tolist() == [0, 2, 4]
+    assert np.asarray(b).tolist() == [3.5] * 3
+    g = hl.Func("g")
+    g[x] = hl.select(x > 1, Pair(x, 1), Pair(7, 8))
+    assert [np.asarray(part).tolist() for part in g.realize([3])] == [[7, 7, 2], [8, 8, 1]]
+
+
+@pytest.mark.parametrize("value", ["text", {0: x}, None, object()])
+def test_what_has_no_elements_in_order_is_no_tuple(value: Any) -> None:
+    with pytest.raises(TypeError, match="is no expression"):
+        hl.Func("f")[x] = value
+
+
+def test_functions_of_tuples_give_tuples() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 4)])
+    f[x] = hl.abs(x - 2)
+    assert type(hl.argmin(f[r])) is tuple
+    assert type(hl.argmax(f[r])) is tuple
+    assert type(hl.select(x > 1, (x, x), (x, y))) is tuple
+
+
+def _mixed() -> None:
+    hl.select((x < 3, y < 3), (x, y), x + y < 9, (x, y), (y, x))
+
+
+def _sizes() -> None:
+    hl.select((x < 3, y < 3), (x, y, 0), (1, 2, 3, 4))
+
+
+def _twice() -> None:
+    f = hl.Func("f")
+    reference = f[x]
+    reference += 1
+    reference += 1
+
+
+def _used() -> None:
+    f = hl.Func("f")
+    f[x] = 1 + f[x]
+
+
+def _assigned_again() -> None:
+    f = hl.Func("f")
+    reference = f[x] + 1
+    f[x] = reference
+    assert f.realize([2])[1] == 1
+    f[x] = reference
+
+
+def _assigned_elsewhere() -> None:
+    f = hl.Func("f")
+    f[0] = f[x] + 1
+
+
+def _rank() -> None:
+    hl.Func(hl.Int(32), 1, "f")[x, y] = 0
+
+
+def _types() -> None:
+    hl.Func([hl.Int(32), hl.Float(32)], 1, "f")[x] = (hl.i16(0), hl.f64(0))
+
+
+def _type_of_several() -> None:
+    hl.Func([hl.Int(32), hl.Float(32)], 1, "f").type()
+
+
+def _features() -> None:
+    hl.Target(hl.TargetOS.Linux, hl.TargetArch.X86, 64, ["avx2"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "says"),
+    [
+        (_mixed, hl.HalideError, r"select\(\) on Tuples may not mix Expr and Tuple for the condition elements\."),
+        (_sizes, hl.HalideError, r"select\(\) on Tuples requires all Tuples to have identical sizes\."),
+        (_twice, TypeError, r"unsupported operand type\(s\) for \+=: '.*_UnevaluatedFuncRefExpr' and 'int'"),
+        (_used, hl.HalideError, r"Error: Can't call Func \"f\S*\" because it has not yet been defined\."),
+        (_assigned_again, hl.HalideError, "define an update when a pure definition already exists"),
+        (_assigned_elsewhere, hl.HalideError, "define an update at a different location"),
+        (lambda: hl.Func("f").type(), hl.HalideError, "it is undefined"),
+        (_type_of_several, hl.HalideError, "it returns a Tuple"),
+        (_rank, hl.HalideError, "constrained to have exactly 1 dimensions, but is defined with 2 dimensions"),
+        (_types, hl.HalideError, r"of type \(int32, float32\) but is defined with values of type \(int16, float64\)"),
+        (lambda: hl.Func("f")[x / 2.0], hl.HalideError, "Implicit cast from float32 to int"),
+        (_features, TypeError, "incompatible constructor arguments"),
+    ],
+)
+def test_errors_say_what_halide_says(wrong: Any, kind: Any, says: str) -> None:
+    with pytest.raises(kind, match=says):
+        wrong()
+
+
+def test_a_pipeline_without_outputs_has_a_text() -> None:
+    assert str(hl.Pipeline()) == "<halide.Pipeline Pipeline()>"
+
+
+def test_types_that_devices_lack_as_halide_tells_them() -> None:
+    halide = pytest.importorskip("halide")
+    types = [("Int", 8), ("UInt", 16), ("Int", 64), ("Float", 16), ("Float", 32), ("Float", 64), ("Bool", 1)]
+    features = [(), ("Metal",), ("OpenCL",), ("OpenCL", "CLDoubles"), ("Vulkan", "VulkanFloat64"), ("WebGPU",)]
+
+    def answers(module: Any) -> list[bool]:
+        targets = [
+            module.Target(
+                module.TargetOS.Linux, module.TargetArch.X86, 64, [getattr(module.TargetFeature, one) for one in words]
+            )
+            for words in features
+        ]
+        devices = [(), *((getattr(module.DeviceAPI, one),) for one in ("Host", "Default_GPU", "OpenCL", "Metal"))]
+        made = [getattr(module, name)(bits) for name, bits in types]
+        return [t.supports_type(one, *device) for t in targets for one in made for device in devices]
+
+    found = answers(hl)
+    assert found == answers(halide)
+    assert True in found
+    assert False in found
