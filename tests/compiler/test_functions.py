@@ -384,7 +384,7 @@ def test_every_iteration_draws_its_own_number() -> None:
         ("g[0] = g[x] + 1", "used before it is defined"),
         ("f[x] = g[x] + 1", "used before it is defined"),
         ("one = g[x] + 1; g[x] = one; g[x] = one", "that can only be assigned to .* itself, once"),
-        ("hl.select((x < 3, y < 3), (x, y), x + y < 9, (1, 2), (3, 4))", "may not mix Expr and Tuple"),
+        ("hl.select((x < 3, y < 3), (x, y), x + y < 9, (1, 2), (3, 4))", "may not mix .* tuples, or none is"),
         ("f[x, y] = x; edges.repeat_edge(f)", "has no bounds of its own"),
         ("f[x] = x; edges.repeat_edge(f, [(0, 3), (0, 3)])", "2 bounds are given for .*, which has 1"),
         ("edges.repeat_edge(b, [3])", r"takes \(min, extent\) pairs"),

@@ -187,6 +187,13 @@ def test_sums_of_what_the_state_was_are_refuted(text: str, type_: str, meaning: 
     assert refute(parse_update(text, parse_type(type_), meaning=meaning), Limits()) is not None
 
 
+def test_infinite_starts_of_a_part_are_left_open() -> None:
+    """What else the operands of the whole update hold may tell apart data that agree in those of the part."""
+    update = parse_update("max(x0, a), x1 + x0", parse_type("f64"))
+    assert refute(update, Limits()) is not None
+    assert refute(update, Limits(), same_length=True) is None
+
+
 @pytest.mark.parametrize(
     ("text", "type_", "meaning"),
     [

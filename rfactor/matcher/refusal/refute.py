@@ -90,13 +90,13 @@ def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
     """Whether a refutation also holds with infinite starts that it leaves open, such as (inf, -inf) for two sums.
 
     Data that act in as many ways and one more cannot all have these for right operands: where there is a proof after
-    each of them, one of the proofs applies.
+    each of them, one of the proofs applies. Not of a part: what else right operands hold may tell these data apart.
     """
     left = set(search.open)
     firsts = [search.first[0]]
     update = search.update
-    if not left:
-        return True
+    if not left or search.same_length:
+        return not left
     for n in _FIRSTS[: 2 * len(left) + 2]:
         datum = {v.name: literal(v.type, n) for v in update.data}
         acts = step(update, update.accumulators, datum)
