@@ -81,3 +81,19 @@ def test_the_complement_of_a_split_loop_is_bounded_by_what_its_level_sees() -> N
     f[y] = g[y]
     g.compute_at(f, y).split(x, outer, inner, 2)
     check(f, [6])
+
+
+def test_what_all_read_a_clone_of_is_not_stored() -> None:
+    """A factored update still refers to what its intermediate reads, which a clone is called in place of."""
+    g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(0, 12)], "r")
+    outer, inner, u = hl.RVar("outer"), hl.RVar("inner"), hl.Var("u")
+    g[x] = x * 3
+    f[()] = 0
+    f[()] += g[r.x]
+    f.update(0).split(r.x, outer, inner, 4)
+    m = f.update(0).rfactor([(outer, u)])
+    g.compute_at(m, u).store_root()
+    check(f, [])
+    g.clone_in(m)
+    check(f, [])
+    assert "realize g(" not in f.lowered()
