@@ -97,3 +97,13 @@ def test_what_all_read_a_clone_of_is_not_stored() -> None:
     g.clone_in(m)
     check(f, [])
     assert "realize g(" not in f.lowered()
+
+
+def test_a_factor_may_be_made_of_any_integers() -> None:
+    """What a wide number is made of inside a narrow one does not wrap the sums that the narrow one is a part of."""
+    for type_ in (hl.UInt(64), hl.Int(64), hl.UInt(32), hl.Int(16)):
+        for made in (lambda p: hl.min(p, 3), lambda p: hl.max(p, 2), lambda p: p):
+            f, p = hl.Func("f"), hl.Param(type_, "p", 5)
+            f[x, y] = x + y * 10
+            f.split(y, hl.Var("o"), hl.Var("i"), made(p))
+            check(f, [3, 7])
