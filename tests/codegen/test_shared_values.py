@@ -9,6 +9,11 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.pipeline import executable
+from rfactor.ir.expr import Expr, apply
+from rfactor.ir.loopnest import For, If, Let, Stmt, block
+from rfactor.ir.types import I32
+from tests.codegen.reference import add, check, i32, i64, load, pipeline, sink, store, var
+from tests.codegen.test_statements import serial
 
 x = hl.Var("x")
 
@@ -56,6 +61,38 @@ def test_a_loop_reads_again_what_its_body_stores() -> None:
         for k in range(9):
             value = value * 2 + k
     assert int(np.asarray(f.realize([]))) == np.int64(value).astype(np.int32)
+
+
+FIRST = load(I32, "b", i64(0))
+"""What is read before, in and after the part that changes it."""
+THIRD = load(I32, "b", i64(2))
+
+
+def twice(times: Expr) -> Stmt:
+    """`b[0] += b[0] + i`, so often."""
+    return serial("i", times, store("b", i64(0), add(add(FIRST, FIRST), var("i"))))
+
+
+PARTS: dict[str, Stmt] = {
+    "a loop": twice(i32(5)),
+    "a loop that may not run": twice(add(FIRST, i32(2))),
+    "a loop in a loop": serial("j", i32(3), twice(add(FIRST, i32(-3)))),
+    "a loop that stores last": serial("i", i32(4), block(store("b", i64(1), FIRST), store("b", i64(0), var("i")))),
+    "one arm": If(apply("==", load(I32, "b", i64(1)), FIRST), store("b", i64(0), i32(9))),
+    "two arms": If(apply("==", load(I32, "b", i64(1)), FIRST), store("b", i64(0), i32(9)), store("b", i64(0), FIRST)),
+    "an arm of a loop that never runs": If(
+        apply("==", load(I32, "b", i64(1)), FIRST), Let("kept", THIRD, serial("i", i32(0), store("b", i64(0), i32(9))))
+    ),
+    "threads": For("j", i32(0), i32(1), "parallel", twice(i32(5))),
+}
+
+
+@pytest.mark.parametrize("what", sorted(PARTS))
+def test_what_changes_a_value_makes_it_read_again(what: str) -> None:
+    after = store("b", i64(2), add(FIRST, THIRD, var("before")))
+    nest = pipeline(Let("before", add(FIRST, i32(1)), block(PARTS[what], after)), sink("b", I32))
+    for values in ([3, 3, 3], [3, 4, 3], [-2, 0, 0]):
+        check(nest, {"b": np.array(values, np.int32)})
 
 
 def test_every_component_prints_for_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,3 +81,29 @@ def test_the_complement_of_a_split_loop_is_bounded_by_what_its_level_sees() -> N
     f[y] = g[y]
     g.compute_at(f, y).split(x, outer, inner, 2)
     check(f, [6])
+
+
+def test_what_all_read_a_clone_of_is_not_stored() -> None:
+    """A factored update still refers to what its intermediate reads, which a clone is called in place of."""
+    g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(0, 12)], "r")
+    outer, inner, u = hl.RVar("outer"), hl.RVar("inner"), hl.Var("u")
+    g[x] = x * 3
+    f[()] = 0
+    f[()] += g[r.x]
+    f.update(0).split(r.x, outer, inner, 4)
+    m = f.update(0).rfactor([(outer, u)])
+    g.compute_at(m, u).store_root()
+    check(f, [])
+    g.clone_in(m)
+    check(f, [])
+    assert "realize g(" not in f.lowered()
+
+
+def test_a_factor_may_be_made_of_any_integers() -> None:
+    """What a wide number is made of inside a narrow one does not wrap the sums that the narrow one is a part of."""
+    for type_ in (hl.UInt(64), hl.Int(64), hl.UInt(32), hl.Int(16)):
+        for made in (lambda p: hl.min(p, 3), lambda p: hl.max(p, 2), lambda p: p):
+            f, p = hl.Func("f"), hl.Param(type_, "p", 5)
+            f[x, y] = x + y * 10
+            f.split(y, hl.Var("o"), hl.Var("i"), made(p))
+            check(f, [3, 7])

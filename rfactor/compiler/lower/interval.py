@@ -7,7 +7,7 @@ by the whole type where it may wrap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine, float_interval
@@ -261,7 +261,7 @@ class Intervals:
     def _narrowed(self, expr: Expr) -> Interval:
         """The interval of an i64 expression cast to i32, which its ends have to fit."""
         ranges, whole = self._scope.ranges, (int(I64.min), int(I64.max))
-        if any(isinstance(node, Op) and node.type == I64 and ranges.of(node) == whole for node in walk(expr)):
+        if any(ranges.of(node) == whole for node in _made_of(expr)):
             return UNBOUNDED  # it may wrap around
         low, high = self._plain(expr)
         if low is None or high is None:
@@ -504,6 +504,18 @@ def _product(a: Interval, b: Interval) -> Interval:
 def _cast(type: Type, end: Expr) -> Expr:
     """An end in another type, which holds it."""
     return Const(type, end.value) if isinstance(end, Const) else Op(type, "cast", (end,))
+
+
+def _made_of(expr: Expr) -> Iterator[Op]:
+    """The operations of the type of `expr` that its value is made of, none that is inside a value of another type."""
+    pending, seen = [expr], {expr}
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Op):
+            yield node
+            inside = {child for child in node.args if child.type == expr.type} - seen
+            seen |= inside
+            pending += inside
 
 
 def _as_signed(expr: Expr) -> Expr | None:

@@ -59,6 +59,8 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     required: list[Assert] = []
     nest: Stmt = Block(())
     for function in reversed(algorithm.functions):
+        if function.name not in algorithm.outputs and not uses(nest, function.name):
+            continue  # others are called in its place
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
         if function.pure.keeps and function.name in algorithm.outputs:
