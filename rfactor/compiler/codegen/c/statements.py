@@ -69,11 +69,12 @@ class Statements:
     def _loop(self, loop: For) -> Iterator[str]:
         before, (first, extent) = self._values(loop.min, loop.extent)
         own, body = self._inside(loop.name, loop.body)
-        end = self._unit.fresh(f"{own}_end")
+        end, wide = self._unit.fresh(f"{own}_end"), self._unit.fresh(f"{own}_wide")
         yield from before
         yield f"const int64_t {end} = (int64_t){first} + {extent};"
-        yield f"for (int32_t {own} = {first}; {own} < {end}; ++{own}) {{"
-        yield from _indented(body)
+        # The counter is wide: the last iteration may be at the end of the range of i32.
+        yield f"for (int64_t {wide} = {first}; {wide} < {end}; ++{wide}) {{"
+        yield from _indented([f"const int32_t {own} = (int32_t){wide};", f"(void){own};", *body])
         yield "}"
 
     def _let(self, let: Let) -> Iterator[str]:
