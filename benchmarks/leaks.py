@@ -26,7 +26,7 @@ import numpy as np
 import rfactor as hl
 from benchmarks.stress import resident
 from rfactor.compiler.pipeline import _compiled
-from rfactor.ir import expr
+from rfactor.ir import expr, simplify
 from rfactor.kept import Kept
 
 x = hl.Var("x")
@@ -83,6 +83,8 @@ def forget() -> None:
     """Empty every memory that is kept on purpose, wherever it is."""
     for held in (expr._OPS, expr._CONSTANTS, expr._VARS, expr._LARGE):
         held.clear()
+    for memo in (*simplify._memos, *simplify._real_memo):
+        memo.clear()
     _compiled.clear()
     for one in gc.get_objects():
         if isinstance(one, Kept | _lru_cache_wrapper):

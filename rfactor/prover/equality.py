@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,22 +50,8 @@ The second is not tried on machine integers, whose products have no order.
 """
 
 
-@dataclass(slots=True)
-class _Settled:
-    """Questions already answered for good, the oldest forgotten first: laws of common operators recur all the time."""
-
-    answers: dict[tuple[object, ...], Proven | Refuted]
-    most: int = 4096
-
-    def keep(self, question: tuple[object, ...], verdict: Verdict) -> Verdict:
-        if isinstance(verdict, Proven | Refuted):
-            if len(self.answers) >= self.most:
-                del self.answers[next(iter(self.answers))]
-            self.answers[question] = verdict
-        return verdict
-
-
-_SETTLED = _Settled({})
+_SETTLED: Kept[tuple[object, ...], Proven | Refuted] = Kept(4096)
+"""Questions already answered for good: laws of common operators recur all the time."""
 Tuple = tuple[Expr, ...]
 
 
@@ -86,11 +71,14 @@ def prove_equal(
     # Where limits are deterministic, so is what is known: an answer found with others is another answer.
     deterministic = limits.seconds is None and limits.until is None
     question = (left, right, meaning, assumptions, (limits.rlimit, limits.cases) if deterministic else None)
-    known = _SETTLED.answers.get(question)
+    known = _SETTLED.get(question)
     if known is not None:
         return known
     limits.spend(SETUP)
-    return _SETTLED.keep(question, _prove_equal(left, right, meaning, assumptions, limits))
+    verdict = _prove_equal(left, right, meaning, assumptions, limits)
+    if isinstance(verdict, Proven | Refuted):
+        _SETTLED.keep(question, verdict)
+    return verdict
 
 
 def _prove_equal(

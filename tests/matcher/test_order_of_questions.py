@@ -48,7 +48,7 @@ def answers(questions: list[dict[str, Any]], patch: pytest.MonkeyPatch) -> dict[
     """What is said of each question by a process that was asked nothing else."""
     patch.setattr(recognize, "_ANSWERED", Kept(512))
     patch.setattr(recognize, "_MEMORY", Memory())
-    patch.setattr(equality, "_SETTLED", equality._Settled({}))
+    patch.setattr(equality, "_SETTLED", Kept(4096))
     patch.setattr(equality, "_MODELLED", Kept(64))
     found = {}
     for question in questions:
