@@ -231,7 +231,7 @@ def test_the_interpreter_and_vectors_have_the_same_values(start: int) -> None:
         (lambda u8, f: hl.div_round_to_zero(u8, f), "div_round_to_zero of f32"),
         (lambda u8, f: hl.select(u8, 1, 2), "not bool"),
         (lambda u8, f: hl.select(u8 > 1, 1, u8 > 2, 2), "an odd number of arguments, not 4"),
-        (lambda u8, f: hl.select(u8 > 1, (1, 2), (1, 2, 3)), "tuples of 2 and 3"),
+        (lambda u8, f: hl.select(u8 > 1, (1, 2), (1, 2, 3)), "identical sizes. Here are 2 and 3 components"),
         (lambda u8, f: hl.mux(u8, []), "one value or more"),
         (lambda u8, f: u8 << 2.5, "for integers only"),
     ],

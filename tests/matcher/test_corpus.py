@@ -23,7 +23,7 @@ def cases(name: str) -> list[dict[str, Any]]:
 def test_verdicts_are_right_and_every_claim_survives_an_independent_judge(name: str) -> None:
     wrong = []
     for case in cases(name):
-        answer, read = batch_line(json.dumps(case), 3.0)
+        answer, read = batch_line(json.dumps(case), 10.0)
         assert read, answer
         answer = json.loads(json.dumps(answer))
         expected = case["expect"]
