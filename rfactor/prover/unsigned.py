@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, names, substitute_all
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, apply, cast, conjunction, names, substitute_all
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import I64, Type
 from rfactor.ir.update import Update
@@ -148,7 +148,7 @@ def _signed(expr: Expr) -> Expr:
     """The expression over integers of either sign, whose values are the same where integers are unbounded."""
     unsigned = _is_unsigned(expr.type)
     if isinstance(expr, Const):
-        return Const(I64, expr.value) if unsigned else expr
+        return _number(expr.value) if unsigned else expr
     if isinstance(expr, Var):
         return Var(I64, expr.name) if unsigned else expr
     if not isinstance(expr, Op):
@@ -158,8 +158,15 @@ def _signed(expr: Expr) -> Expr:
     if expr.op == "cast":
         return cast(type_, args[0])
     if expr.op == "~" and unsigned:
-        return apply("-", Const(I64, expr.type.max), args[0])
+        return apply("-", _number(expr.type.max), args[0])
     return Op(type_, expr.op, args)
+
+
+def _number(value: Value) -> Const:
+    """A literal, if it is one of either sign too."""
+    if value > I64.max:
+        raise _Unread
+    return Const(I64, value)
 
 
 def _without_overflow(update: Update) -> Tuple:

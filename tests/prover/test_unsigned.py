@@ -7,6 +7,7 @@ import pytest
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple, parse_update
 from rfactor.ir.types import BOOL, U16, Type
+from rfactor.matcher.check import check
 from rfactor.prover.claim import Claim, Discharged, Failed, Lift, discharge
 from rfactor.prover.verdict import Unknown
 
@@ -53,6 +54,13 @@ def test_what_is_taken_and_given_apart_stays_above() -> None:
         "max(x0, y0) - y0 + y1",
     )
     assert isinstance(discharge(claim), Discharged)
+
+
+@pytest.mark.parametrize(
+    "update", ["max(x, 9223372036854775809 - a)", "max(x, a - ~b)", "x + max(a, 18446744073709551615)"]
+)
+def test_literals_that_no_signed_type_holds_are_no_error(update: str) -> None:
+    assert check(update, "u64", semantics="math").verdict in ("associative", "unknown")
 
 
 @pytest.mark.parametrize(
