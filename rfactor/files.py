@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from rfactor.errors import FileError
@@ -21,9 +22,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             path.write_bytes(data)  # a folder is refused here
             return
         place = Path(os.path.realpath(path))
-        part = place.with_name(f".{place.name[:200]}.{os.getpid()}.part")
+        part = place.with_name(f".{place.name[:200]}.{os.getpid()}.{threading.get_ident()}.part")
         try:
-            with part.open("xb") as file:
+            with part.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

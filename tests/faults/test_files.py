@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -244,3 +245,23 @@ def test_a_signal_ends_the_workers_and_says_how_to_go_on(number: signal.Signals,
         f"rfactor: {'interrupted' if number == signal.SIGINT else 'terminated'}; go on with --resume"
     ]
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_threads_that_write_one_file_do_not_meet(tmp_path: Path) -> None:
+    place, failed = tmp_path / "out", []
+
+    def write(letter: str) -> None:
+        for _ in range(10):
+            try:
+                write_whole(place, letter * 50_000)
+            except Error as error:
+                failed.append(str(error))
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(set(place.read_text())) == 1
