@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import BufferError, Error
+from rfactor.errors import AlgorithmError, BufferError, Error
 
-MOST = 2**31 - 1
+LEAST, MOST = -(2**31), 2**31 - 1
 ro, ri, t, u, x = hl.RVar("ro"), hl.RVar("ri"), hl.RVar("t"), hl.Var("u"), hl.Var("x")
 
 
@@ -90,3 +91,61 @@ def test_the_bounds_of_a_quotient_are_proven_beside_others() -> None:
     third[x], same[x] = f[x // 3], f[x]
     f.compute_root()
     assert hl.Pipeline([third, same]).verify().verdict == "proven"
+
+
+@pytest.mark.parametrize("index", [lambda v: (v - 1) // 3, lambda v: (v - 1) % 5, lambda v: hl.min(v - 1, v)])
+def test_what_a_coordinate_is_computed_of_is_within_i32(index: Callable[[hl.Expr], hl.Expr]) -> None:
+    """x - 1 wraps at the least x, where a value has the bits of that and `(x + 2)//3 - 1` has not."""
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = x * 7 + 1
+    g[x] = f[index(x)]
+    f.compute_root()
+    out = hl.Buffer(hl.Int(32), [6])
+    for least in (LEAST + 1, LEAST):
+        out.set_min([least])
+        if least == LEAST:
+            with pytest.raises(BufferError, match="beyond the range of i32"):
+                g.realize(out)
+        else:
+            g.realize(out)
+            inlined, other = hl.Func("inlined"), hl.Buffer(hl.Int(32), [6])
+            inlined[x] = index(x) * 7 + 1
+            other.set_min([least])
+            inlined.realize(other)
+            np.testing.assert_array_equal(out, other)
+
+
+@pytest.mark.parametrize("where", ["written", "guarded"])
+def test_what_a_point_of_a_domain_makes_of_itself_is_within_i32(where: str) -> None:
+    def counts(least: int) -> list[int]:
+        h, r = hl.Func("h"), hl.RDom([(least, 6)], "r")
+        third = (r.x - 1) // 3
+        h[x] = 0
+        if where == "guarded":
+            r.where(third < -5)
+        h[hl.clamp(third, -1, 1) if where == "written" else 0] += r.x * 0 + 1
+        return np.asarray(h.realize([1])).tolist() if where == "guarded" else _from(h, -1, 3)
+
+    assert counts(LEAST + 1) == ([6] if where == "guarded" else [6, 0, 0])
+    with pytest.raises(AlgorithmError, match=r"r\.x - 1 is part of a coordinate"):
+        counts(LEAST)
+
+
+def test_what_the_extent_of_a_domain_is_computed_of_is_within_i32() -> None:
+    count, h = hl.Param(hl.Int(32), "count"), hl.Func("h")
+    r = hl.RDom([(0, hl.min((count - 1) // 3 - (LEAST + 1) // 3, 5))], "r")
+    h[()] = 0
+    h[()] += r.x * 0 + 1
+    for value, points in ((LEAST + 1, 0), (LEAST + 13, 4), (0, 5)):
+        count.set(value)
+        assert int(np.asarray(h.realize([]))) == points
+    count.set(LEAST)
+    with pytest.raises(BufferError, match="beyond the range of i32"):
+        h.realize([])
+
+
+def _from(f: hl.Func, least: int, count: int) -> list[int]:
+    out = hl.Buffer(hl.Int(32), [count])
+    out.set_min([least])
+    f.realize(out)
+    return np.asarray(out).tolist()

@@ -297,6 +297,25 @@ def _tidy(expr: Expr) -> Expr:
 
 
 @lru_cache(maxsize=1 << 14)
+def operands(expr: Expr) -> tuple[Expr, ...]:
+    """The sums that quotients, extremes, choices and comparisons inside `expr` are made of, as they are written.
+
+    `tidy` computes others in their place: `(x - 1)//3` as `(x + 2)//3 - 1`. Both are the same where neither wraps.
+    """
+    found = {
+        arg: None
+        for node in walk(expr)
+        if isinstance(node, Op) and node.op not in _LINEAR and not reads(node)
+        for arg in node.args
+        if arg.type == I32 and isinstance(arg, Op) and arg.op in (*_LINEAR, "*")
+    }
+    return tuple(found)
+
+
+_LINEAR = frozenset({"+", "-", "neg"})
+
+
+@lru_cache(maxsize=1 << 14)
 def reads(expr: Expr) -> bool:
     """Whether data is read in `expr`."""
     return any(isinstance(node, Load) or (isinstance(node, Call) and node.kind != "intrinsic") for node in walk(expr))

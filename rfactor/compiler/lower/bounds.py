@@ -114,7 +114,9 @@ class _Home:
 def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounded:
     """The nest with `Let`s for its holes. Raises `AlgorithmError` for an index that nothing bounds."""
     inference = _Inference(algorithm, nest, schedule)
-    definitions, body = inference.visit(nest.body, Scope(facts=nest.facts, ranges=data_ranges(algorithm.functions)))
+    scope = Scope(facts=nest.facts, ranges=data_ranges(algorithm.functions))
+    inference.domains(algorithm, scope)
+    definitions, body = inference.visit(nest.body, scope)
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
     return Bounded(
         body,
@@ -160,6 +162,14 @@ class _Inference:
         self._path: list[For | If] = []
         """The loops and conditions around this place, outermost first."""
 
+    def domains(self, algorithm: Algorithm, scope: Scope) -> None:
+        """What the ends of reduction domains are computed of."""
+        for function in algorithm.functions:
+            for stage in function.stages:
+                for variable in () if stage.domain is None else stage.domain.variables:
+                    for end in (variable.min, variable.extent):
+                        self._computed(affine.operands(end), scope)
+
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
         if isinstance(stmt, Block):
@@ -184,8 +194,7 @@ class _Inference:
         if isinstance(stmt, Realize):
             return self._realized(stmt, scope)
         if isinstance(stmt, Provide):
-            self._provided(stmt, scope)
-            return (), stmt
+            return (), self._provided(stmt, scope)
         if isinstance(stmt, Write):
             return (), stmt
         if isinstance(stmt, Atomic):
@@ -209,6 +218,8 @@ class _Inference:
         self._reads(stmt.condition, scope)
         below = tuple(nonpositive(stmt.condition))
         self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
+        if not affine.reads(stmt.condition):
+            self._computed(affine.operands(stmt.condition), scope)
         inside = replace(
             scope,
             conditions=scope.conditions + below,
@@ -370,20 +381,23 @@ class _Inference:
         first = next(iter(hulls(touched).items()))
         return _joined(first[1], [entry for entry in touched if entry.live != first[0]])
 
-    def _provided(self, stmt: Provide, scope: Scope) -> None:
+    def _provided(self, stmt: Provide, scope: Scope) -> Provide:
         for expr in (*stmt.arguments, *stmt.values):
             self._reads(expr, scope)
         for arguments, _ in points(stmt.arguments, stmt.values):
             self._touch(stmt.name, arguments, scope, f"{stmt.name} is written")
+        return replace(stmt, arguments=tuple(map(affine.tidy, stmt.arguments)))
 
     def _reads(self, expr: Expr, scope: Scope) -> None:
         for node in walk(expr):
             if isinstance(node, Call) and node.kind != "intrinsic" and (node.name, node.args) not in self._seen(scope):
                 self._seen(scope).add((node.name, node.args))
-                self._touch(node.name, tuple(map(affine.tidy, node.args)), scope, f"{node.name} is read")
+                self._touch(node.name, node.args, scope, f"{node.name} is read")
 
-    def _touch(self, name: str, arguments: tuple[Expr, ...], scope: Scope, what: str) -> None:
-        level = self._level[name]
+    def _touch(self, name: str, written: tuple[Expr, ...], scope: Scope, what: str) -> None:
+        for argument in written:
+            self._computed(affine.operands(argument), scope)
+        level, arguments = self._level[name], tuple(map(affine.tidy, written))
         intervals = self._intervals(scope, level)
         box: Box = ()
         for d, argument in zip(range(len(arguments)), arguments, strict=True):
@@ -403,6 +417,12 @@ class _Inference:
         """The intervals of coordinates as seen from outside all loops; their sums are kept for the entry checks."""
         outermost = self._intervals(scope, 0)
         return [outermost.of(expr) for expr in exprs]
+
+    def _computed(self, sums: Sequence[Expr], scope: Scope) -> None:
+        """Keep sums for the entry checks that are part of coordinates as they are written."""
+        for expr, interval in zip(sums, self._noted(sums, scope), strict=True):
+            if None in interval:
+                raise AlgorithmError(f"{expr} is part of a coordinate, and nothing keeps it within the range of i32")
 
     def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:
         """What was read already at this place."""

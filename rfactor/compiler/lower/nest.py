@@ -446,7 +446,7 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
     provide: Stmt = Provide(
         function.name,
-        tuple(affine.tidy(substitute(a, environment)) for a in stage.arguments),
+        tuple(substitute(a, environment) for a in stage.arguments),
         tuple(substitute(v, environment) for v in stage.values),
     )
     if schedule.atomic:
