@@ -1,4 +1,4 @@
-"""Every promise of docs/guarantees.md names tests, and every test that it names is there."""
+"""Every promise of docs/guarantees.md and every feature of docs/features.md names tests that are there."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "docs" / "guarantees.md").read_text()
+TEXT = "\n".join((ROOT / "docs" / name).read_text() for name in ("guarantees.md", "features.md"))
 _NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 NAMED = sorted(set(_NAMED.findall(TEXT)))
-ROWS = [line for line in TEXT.splitlines() if line.startswith("| ") and not re.match(r"\| (promise|-)", line)]
+ROWS = [line for line in TEXT.splitlines() if line.startswith("| ") and not re.match(r"\| (promise|feature|-)", line)]
 
 
 def test_there_are_promises() -> None:
-    assert len(ROWS) > 30
-    assert len(NAMED) > 40
+    assert len(ROWS) > 70
+    assert len(NAMED) > 120
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:50])
