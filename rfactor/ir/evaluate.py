@@ -181,7 +181,17 @@ class _Evaluator:
             return _objects([_real(v) for v in value.tolist()])
         if old.is_float and new.is_int:
             return _saturate(value, new)
+        if new.is_float and value.dtype == object:
+            value = np.array([_nearest(v) for v in value.tolist()], dtype=np.float64)
         return value.astype(dtype_of(new))
+
+
+def _nearest(value: Any) -> float:
+    """A number of any size as a double: infinite beyond the greatest."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _truncate(value: Any) -> int:

@@ -113,6 +113,14 @@ def test_float_to_integer_truncates_saturates_and_nan_is_zero(type_):
     assert evaluate(cast(type_, Var(F64, "v")), {"v": np.array(values)}).tolist() == expected
 
 
+@pytest.mark.parametrize("type_", [F32, F64], ids=str)
+def test_an_integer_beyond_all_floats_is_infinite(type_):
+    env = {"a": as_array(BY_NAME["i64"], [10**400, -(10**400), 2**70], Meaning.MATH)}
+    found = evaluate(cast(type_, Var(BY_NAME["i64"], "a")), env, Meaning.MATH)
+    assert found.tolist() == [np.inf, -np.inf, 2.0**70]
+    assert found.dtype == np.dtype(f"f{type_.bits // 8}")
+
+
 def test_minimum_of_floats_propagates_nan_and_orders_zeros():
     a = np.array([0.0, -0.0, np.nan, 1.0, np.inf], np.float32)
     b = np.array([-0.0, 0.0, 1.0, np.nan, 2.0], np.float32)
