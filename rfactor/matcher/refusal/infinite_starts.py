@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from rfactor.ir.canonical import canonical
+from rfactor.ir.evaluate import evaluate_all, spread
 from rfactor.ir.expr import Expr, const
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -36,8 +39,9 @@ def left_open(update: Update, first: Mapping[str, Expr]) -> set[State] | None:
             ends += [MINUS_INFINITY, INFINITY]
         choices.append(ends)
     left: set[State] = set()
+    runs = _LiteralRuns(update, first)
     for e in itertools.product(*choices):
-        if any(part is not None for part in e) and not _merges(update, e, first):
+        if any(part is not None for part in e) and not _merges(runs, e):
             single = tuple(part for part in e if part is not None)
             if len(single) < len(e) or len(left) == MOST:
                 return None
@@ -45,49 +49,122 @@ def left_open(update: Update, first: Mapping[str, Expr]) -> set[State] | None:
     return left
 
 
+_Numbers = tuple[int, ...]
 _FEW = (0, 1, 2, 5, -1, -2, 9, 12)
-_LITERAL_RUNS: tuple[Sequence[tuple[int, ...]], ...] = (
+_LITERAL_RUNS: tuple[Sequence[_Numbers], ...] = (
     [(n,) for n in _FEW],
     list(itertools.product(_FEW, repeat=2)),
     [(11, 14, 15), (12, 13, 15), (-1, -4, -5), (-2, -3, -5)],
 )
 """Runs that are compared with others of their length."""
-_NUMBERS = {n for runs in _LITERAL_RUNS for run in runs for n in run}
+_SAMPLES = 144
+"""States from which such runs are compared: all that lie by the literals are among them."""
 
 
-def _merges(update: Update, e: Sequence[Expr | None], first: Mapping[str, Expr]) -> bool:
-    """Whether two runs of up to three literal data lead to one state from `e`, and to two after `first`.
+class _LiteralRuns:
+    """Runs of literal data, and where they lead from states that one datum leads to."""
+
+    def __init__(self, update: Update, first: Mapping[str, Expr]) -> None:
+        self.update = update
+        self.reached = step(update, update.accumulators, first)
+        numbers = {n for runs in _LITERAL_RUNS for run in runs for n in run}
+        self.data = {n: {v.name: literal(v.type, n) for v in update.data} for n in numbers}
+        self.known: dict[_Numbers, list[sampling.Array]] = {}
+
+    def run(self, numbers: _Numbers) -> Run:
+        return tuple(self.data[n] for n in numbers)
+
+    def tell_apart(self, one: _Numbers, other: _Numbers) -> bool:
+        """Whether two runs of one length lead from a state that was reached to two."""
+        ends = self.ends(one), self.ends(other)
+        if not any(bool(sampling.differs(a, b).any()) for a, b in zip(*ends, strict=True)):
+            return False
+        sides = [followed(self.update, self.reached, self.run(numbers)) for numbers in (one, other)]
+        return sampling.refute(sides[0], sides[1], self.update.meaning) is not None
+
+    def ends(self, run: _Numbers) -> list[sampling.Array]:
+        """Where a run leads from samples; found for all runs of its length at once."""
+        if run not in self.known:
+            self._follow(next(runs for runs in _LITERAL_RUNS if run in runs))
+        return self.known[run]
+
+    def _follow(self, runs: Sequence[_Numbers]) -> None:
+        update = self.update
+        read_here = [datum for run in runs for n in run for datum in self.data[n].values()]
+        near = sampling.literals([*update.components, *self.reached, *read_here])
+        env = sampling.points(update.accumulators, update.meaning, _SAMPLES, near)
+        size = len(runs) * _SAMPLES
+        state = [np.tile(spread(v, _SAMPLES), len(runs)) for v in evaluate_all(self.reached, env, update.meaning)]
+        for numbers in zip(*runs, strict=True):
+            read = {f"x{i}": part for i, part in enumerate(state)}
+            for v in update.data:
+                values = list(evaluate_all([self.data[n][v.name] for n in numbers], {}, update.meaning))
+                read[v.name] = np.repeat(np.concatenate(values), _SAMPLES)
+            state = [spread(v, size) for v in evaluate_all(update.components, read, update.meaning)]
+        parts = [part.reshape(len(runs), _SAMPLES) for part in state]
+        for at, run in enumerate(runs):
+            self.known[run] = [part[at] for part in parts]
+
+
+def _merges(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
+    """Whether two runs of up to three literal data lead to one state from `e`, and to two after the first datum.
 
     Parts of `e` that are None are any value. Where reals have no value at an infinite state, as in
     x + max(a - x, 0), an operator may have one.
     """
-    state = tuple(x if part is None else part for x, part in zip(update.accumulators, e, strict=True))
-    reached = step(update, update.accumulators, first)
+    update = runs.update
+    start = tuple(x if part is None else part for x, part in zip(update.accumulators, e, strict=True))
     reals = any(t.is_float for t in update.types)
-    values = {n: {v.name: literal(v.type, n) for v in update.data} for n in _NUMBERS}
-    for runs in _LITERAL_RUNS:
-        alike: dict[State, list[Run]] = {}
-        for numbers in runs:
-            run = tuple(values[n] for n in numbers)
+    ways = _Ways(runs, start)
+    for numbers_of in _LITERAL_RUNS:
+        alike: dict[State, _Numbers] = {}
+        for numbers in numbers_of:
             try:
-                end = tuple(_tidied(without_infinities(part)) for part in followed(update, state, run))
+                end = ways.end(numbers)
             except Undefined:
-                if reals or len(run) > 1:
+                if reals or len(numbers) > 1:
                     continue
                 return True  # an unbounded integer that nothing tells apart
-            alike.setdefault(end, []).append(run)
-        for one, *others in alike.values():
-            from_one = followed(update, reached, one)
-            for other in others:
-                if sampling.refute(from_one, followed(update, reached, other), update.meaning) is not None:
-                    return True
+            one = alike.setdefault(end, numbers)
+            if one is not numbers and runs.tell_apart(one, numbers):
+                return True
     return False
+
+
+class _Ways:
+    """Where runs lead from one start, step by step: from one state each datum leads to one."""
+
+    def __init__(self, runs: _LiteralRuns, start: State) -> None:
+        self.runs, self.start = runs, start
+        self.known: dict[tuple[State, int], State | None] = {}
+        """None where a step has no value."""
+
+    def end(self, numbers: _Numbers) -> State:
+        """The state, simplified. Raises `Undefined`."""
+        state: State | None = self.start
+        for n in numbers:
+            state = None if state is None else self._next(state, n)
+        if state is not None:
+            return state
+        # What has no value on the way need not be read.
+        return tuple(map(_plain, followed(self.runs.update, self.start, self.runs.run(numbers))))
+
+    def _next(self, state: State, number: int) -> State | None:
+        key = (state, number)
+        if key not in self.known:
+            try:
+                after = step(self.runs.update, state, self.runs.data[number])
+                self.known[key] = tuple(map(_plain, after))
+            except Undefined:
+                self.known[key] = None
+        return self.known[key]
 
 
 def literal(type_: Type, number: int) -> Expr:
     return const(type_, number > 0 if type_.is_bool else abs(number) if type_.code == "uint" else number)
 
 
-def _tidied(expr: Expr) -> Expr:
-    """Simplified where no infinity stands in the way."""
+def _plain(expr: Expr) -> Expr:
+    """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
+    expr = without_infinities(expr)
     return expr if has_infinity(expr) else canonical(tidy(expr))

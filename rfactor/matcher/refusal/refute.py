@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,12 +69,9 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
-    solved = solved_runs(own, e)
     first = first_data(own, e)
     proof = _PROOF
-    one, more = (runs_of(own, e, 1, count) for count in _ONE)
-    solved = [*(run for run in solved if len(run) == 1), *(run for run in solved if len(run) == 2)]
-    for runs in ([*one, *solved], [*more, *solved, *runs_of(own, e, 2, _TWO)], [*more, *stairs(own, e)]):
+    for runs in _runs(own, e):
         if limits.expired:
             return None
         for datum in first:
@@ -84,6 +81,17 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
                 return found
             proof = _LATER_PROOF if search.gave_up else proof
     return None
+
+
+def _runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
+    """Runs that are looked at together, in turn."""
+    solved = solved_runs(update, e)
+    solved = [*(run for run in solved if len(run) == 1), *(run for run in solved if len(run) == 2)]
+    one, more = _ONE
+    yield [*runs_of(update, e, 1, one), *solved]
+    again = runs_of(update, e, 1, more)
+    yield [*again, *solved, *runs_of(update, e, 2, _TWO)]
+    yield [*again, *stairs(update, e)]
 
 
 def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
