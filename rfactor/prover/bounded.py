@@ -7,13 +7,15 @@ Saturation through a wider type is the common case: the solver is quick on it th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, rebuild, walk
+from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, rebuild, walk
 from rfactor.ir.types import Type
 
 Interval = tuple[int, int]
+_OTHERWISE = {**OPPOSITE, "==": "!=", "!=": "=="}
+_RELATIONS = frozenset(_OTHERWISE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbo
     """The same expressions over unbounded integers, if nothing in them or the assumptions can overflow; else None.
 
     A remainder by a literal of what may overflow is some number below it: a variable, the same for the same remainder.
-    So is what lies between two literals.
+    So is what lies between two literals, or beside one. A branch of a choice need not overflow only where it is chosen.
     """
     reader = _Reader()
     for expr in (*exprs, *assumptions):
@@ -57,11 +59,16 @@ class _MayOverflow(Exception):
     """A part that may not fit its type, or that is not read."""
 
 
+_DEEPEST = 4
+"""Choices inside one another of which the branches are read on their own."""
+
+
 class _Reader:
-    def __init__(self) -> None:
-        self.intervals: dict[Expr, Interval] = {}
-        self.images: dict[Expr, Expr] = {}
-        self.met: dict[Expr, Var] = {}
+    def __init__(self, outer: _Reader | None = None) -> None:
+        self.intervals: dict[Expr, Interval] = {} if outer is None else dict(outer.intervals)
+        self.images: dict[Expr, Expr] = {} if outer is None else dict(outer.images)
+        self.met: dict[Expr, Var] = {} if outer is None else outer.met
+        self.depth: int = 0 if outer is None else outer.depth + 1
 
     def image(self, expr: Expr) -> Expr:
         found = self.images.get(expr)
@@ -75,13 +82,42 @@ class _Reader:
         try:
             args = tuple(map(self.image, expr.children))
         except _MayOverflow:
-            return self.within(expr)
+            chosen = self.choice(expr)
+            return self.within(expr) if chosen is None else chosen
         image = rebuild(expr, args) if args else expr
         if expr.type.is_int and image not in self.intervals:
             interval = _interval(image, self.intervals)
             if interval is None or not _fits(interval, expr.type):
                 raise _MayOverflow
             self.intervals[image] = interval
+        return image
+
+    def choice(self, expr: Expr) -> Expr | None:
+        """A choice between numbers, each of which is read where its condition holds; None where that is too little."""
+        if not (isinstance(expr, Op) and expr.op == "select" and expr.type.is_int) or self.depth == _DEEPEST:
+            return None
+        branches: list[Expr] = []
+        ends: list[int] = []
+        try:
+            condition = self.image(expr.args[0])
+            for branch, holds in zip(expr.args[1:], (True, False), strict=True):
+                there = _Reader(self)
+                for part, low, high in _implied(condition, holds):
+                    if part in there.intervals:
+                        least, most = there.intervals[part]
+                        least, most = max(least, low), min(most, high)
+                        if least <= most:  # else the branch is never chosen
+                            there.intervals[part] = least, most
+                branches.append(there.image(branch))
+                ends += there.intervals[branches[-1]]
+        except _MayOverflow:
+            return None
+        for part, var in self.met.items():
+            interval = _literal_ends(part)
+            assert interval is not None
+            self.intervals.setdefault(var, interval)
+        image = rebuild(expr, (condition, *branches))
+        self.intervals[image] = min(ends), max(ends)
         return image
 
     def within(self, expr: Expr) -> Expr:
@@ -96,10 +132,10 @@ class _Reader:
 
 
 def _literal_ends(expr: Expr) -> Interval | None:
-    """The ends of a remainder by a literal, or of an extremum of an extremum."""
+    """The ends of a remainder by a literal, or of an extremum of one and anything."""
     if not isinstance(expr, Op) or not expr.type.is_int or not isinstance(expr.args[-1], Const):
         return None
-    inner, literal = expr.args[0], int(expr.args[-1].value)
+    inner, literal, type_ = expr.args[0], int(expr.args[-1].value), expr.type
     if expr.op == "%" and literal > 0:
         return 0, literal - 1
     if expr.op in ("min", "max") and isinstance(inner, Op) and isinstance(inner.args[-1], Const):
@@ -108,9 +144,31 @@ def _literal_ends(expr: Expr) -> Interval | None:
             return literal, max(literal, other)
         if (expr.op, inner.op) == ("min", "max"):
             return min(literal, other), literal
-    if expr.op == "min" and expr.type.code == "uint":
-        return 0, literal
-    return None
+    if expr.op == "min":
+        return int(type_.min), literal
+    return (literal, int(type_.max)) if expr.op == "max" else None
+
+
+def _implied(condition: Expr, holds: bool) -> Iterator[tuple[Expr, int, int]]:
+    """What a condition says of integers where it holds, or where it does not: parts with their ends."""
+    if not isinstance(condition, Op):
+        return
+    op, args = condition.op, condition.args
+    if op == "not" or (op in ("and", "or") and (op == "and") == holds):
+        for arg in args:
+            yield from _implied(arg, holds != (op == "not"))
+        return
+    if op not in _RELATIONS or not args[0].type.is_int:
+        return
+    if isinstance(args[0], Const):
+        op, args = MIRRORED.get(op, op), args[::-1]
+    if not isinstance(args[1], Const):
+        return
+    op, value = op if holds else _OTHERWISE[op], int(args[1].value)
+    if op != "!=":
+        low = value + (op == ">") if op in (">", ">=", "==") else int(args[0].type.min)
+        high = value - (op == "<") if op in ("<", "<=", "==") else int(args[0].type.max)
+        yield args[0], low, high
 
 
 def _fits(interval: Interval, type_: Type) -> bool:
@@ -147,9 +205,10 @@ def _interval(node: Expr, known: dict[Expr, Interval]) -> Interval | None:
         return None
     (a, b), (c, d) = operands[0], operands[-1]
     if node.op == "+":
-        return a + c, b + d
+        (low, high), (least, most) = _total(*node.args, 1, known), _total(*node.args[::-1], 1, known)
+        return max(low, least), min(high, most)
     if node.op == "-":
-        return a - d, b - c
+        return _total(*node.args, -1, known)
     if node.op == "neg":
         return -b, -a
     if node.op == "*":
@@ -166,3 +225,22 @@ def _interval(node: Expr, known: dict[Expr, Interval]) -> Interval | None:
     if node.op == "abs":
         return (0 if a <= 0 <= b else min(abs(a), abs(b))), max(abs(a), abs(b))
     return None
+
+
+def _total(part: Expr, other: Expr, sign: int, known: dict[Expr, Interval]) -> Interval:
+    """The values of `part + sign * other`, where the part may hold the other: `min(v, 100 - w) + w` is at most 100."""
+    (a, b), (c, d) = known[part], known[other]
+    low, high = (a + c, b + d) if sign > 0 else (a - d, b - c)
+    if not isinstance(part, Op) or part.type != other.type:
+        return low, high
+    if part.op in ("min", "max", "select"):
+        ends = [_total(arg, other, sign, known) for arg in part.args[-2:]]
+        lows, highs = zip(*ends, strict=True)
+        least = max(lows) if part.op == "max" else min(lows)
+        most = min(highs) if part.op == "min" else max(highs)
+        return max(low, least), min(high, most)
+    if part.op == ("-" if sign > 0 else "+") and part.args[1] == other:
+        return known[part.args[0]]
+    if part.op == "+" and sign < 0 and part.args[0] == other:
+        return known[part.args[1]]
+    return low, high

@@ -19,7 +19,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
 from rfactor.ir.linear import from_linear
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
-from rfactor.prover.polynomial import Key, Monomial, Number, Polynomial, Ring, TooLarge, constant_value, key
+from rfactor.prover.polynomial import ONE, Key, Monomial, Number, Polynomial, Ring, TooLarge, constant_value, key
 from rfactor.prover.sampling import used
 
 Lattice = frozenset[frozenset[Key]]
@@ -371,9 +371,10 @@ class _Reader:
             parts = [_alone(part) for part in (low, high, one, other)]
             a, b, c, d = parts
             if a is not None and b is not None and c is not None and d is not None:
-                ratio = _ratio(_EXACT.add(d, c, -1), _EXACT.add(b, a, -1))
-                if ratio is not None:  # the branches are in the order of what is compared, or in the opposite one
-                    return self.extremum(ratio > 0, one, other)
+                whole, strict = condition.args[0].type.is_int, condition.op in ("<", ">")
+                least = _is_minimum(_EXACT.add(d, c, -1), _EXACT.add(b, a, -1), strict, whole)
+                if least is not None:
+                    return self.extremum(least, one, other)
         return self.number(true if self.read(condition) else false)
 
     def extremum(self, least: bool, one: Lattice, other: Lattice) -> Lattice:
@@ -422,10 +423,21 @@ class _Reader:
         raise _Unread
 
 
-def _ratio(value: Polynomial, unit: Polynomial) -> Fraction | None:
-    """The number that `unit` is multiplied by to give `value`; None where there is none but 0."""
-    if not value or value.keys() != unit.keys():
+def _is_minimum(value: Polynomial, unit: Polynomial, strict: bool, whole: bool) -> bool | None:
+    """Whether the branches of a choice are in the order of what is compared, or in the opposite one; else None.
+
+    The `value` is what the other branch has more where `unit` is positive (at least 0 if not `strict`): r * unit + s.
+    Of whole numbers, unit is at least 1 there, or at most -1 elsewhere: s may be as much as r and not matter.
+    """
+    rest, own = dict(value), dict(unit)
+    more, constant = Fraction(rest.pop(ONE, 0)), Fraction(own.pop(ONE, 0))
+    if not rest or rest.keys() != own.keys():
         return None
-    monomial: Monomial = next(iter(unit))
-    ratio = Fraction(value[monomial]) / Fraction(unit[monomial])
-    return ratio if all(value[m] == ratio * c for m, c in unit.items()) else None
+    monomial: Monomial = next(iter(own))
+    ratio = Fraction(rest[monomial]) / Fraction(own[monomial])
+    if any(rest[m] != ratio * c for m, c in own.items()):
+        return None
+    slack = (more - ratio * constant) * (1 if ratio > 0 else -1)
+    room = abs(ratio) if whole else 0
+    fits = -room <= slack <= 0 if strict else 0 <= slack <= room
+    return ratio > 0 if fits else None

@@ -42,7 +42,11 @@ def test_what_overflows_inside_a_clamp_is_some_value_within_it() -> None:
     assert found is not None
     assert not any("w" in names(e) for e in found.exprs)
     assert without_overflow([parse_expr("max(min(v + w, 100), -100) + v", TYPES)], ()) is None
-    assert without_overflow([parse_expr("min(v + w, 100)", TYPES)], ()) is None  # it may be anything below
+    # Beside one literal it may be anything that the type has on the other side.
+    assert without_overflow([parse_expr("min(v + w, 100) + 1", TYPES)], ()) is not None
+    assert without_overflow([parse_expr("min(v + w, 100) - 1", TYPES)], ()) is None
+    assert without_overflow([parse_expr("max(v + w, 100) - 1", TYPES)], ()) is not None
+    assert without_overflow([parse_expr("max(v + w, 100) + 1", TYPES)], ()) is None
     one, other = parse_expr("max(min(v - w, 100), -100)", TYPES), clamped
     assert not isinstance(prove_equal((one,), (other,)), Proven)
 
@@ -54,6 +58,39 @@ def test_a_claim_about_clamps_of_what_wraps_is_proved_for_each_choice() -> None:
     assert isinstance(prove_equal((left,), (right,)), Proven)
     wrong = parse_expr("select(c, max(min(v + w + 50, 120), 50), w)", types)  # the sum may wrap
     assert isinstance(prove_equal((left,), (wrong,)), Refuted)
+
+
+def test_a_branch_is_read_where_it_is_chosen() -> None:
+    types = TYPES | {"c": BOOL}
+    for text in (
+        "select(v > 0, v - 1, 0)",
+        "select(v <= 0, 0, v - 1)",
+        "select(c and not (0 >= v), v - 1, 0)",
+        "select(v == 3, v - 4, 7)",
+        "select(v < -5 or 5 < v, 1, v + w // 2)",
+        "select(c, select(v < 7, v + 1, v), 0)",
+    ):
+        assert without_overflow([parse_expr(text, types)], ()) is not None, text
+    for text in (
+        "select(v > 0, 0, v - 1)",
+        "select(v >= 0, v - 1, 0) + select(v > 0, 0, v - 1)",
+        "select(c or v > 0, v - 1, 0)",
+        "select(v != 3, v - 4, 7)",
+        "select(v > 0, v - 1, 0) + (v - 1)",  # the same difference where nothing is known of v
+        "select(v < 7, v + 1, v) + select(c, v + 1, v)",
+    ):
+        assert without_overflow([parse_expr(text, types)], ()) is None, text
+    one, other = (parse_expr(t, types) for t in ("select(v > 0, v - 1, 0)", "max(v, 1) - 1"))
+    assert isinstance(prove_equal((one,), (other,)), Proven)
+    assert isinstance(prove_equal((parse_expr("select(v >= 0, v - 1, -1)", types),), (other,)), Refuted)
+
+
+def test_a_sum_with_what_was_left_room_for_does_not_overflow() -> None:
+    given = (parse_expr("0 <= w", TYPES, BOOL),)
+    for text in ("min(v, 32767 - w) + w", "w + min(v, 32767 - w)", "max(w - 1, min(v, 32767 - w) + w)"):
+        assert without_overflow([parse_expr(text, TYPES)], given) is not None, text
+    for text in ("max(v, 32767 - w) + w", "min(v, 32767 - w) + w + 1", "min(v, 32767 - w) - w"):
+        assert without_overflow([parse_expr(text, TYPES)], given) is None, text
 
 
 def test_infinite_ends_of_floats_are_left_alone() -> None:

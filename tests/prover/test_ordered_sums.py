@@ -76,6 +76,37 @@ def test_what_differs_somewhere_is_not_shown(left: str, right: str, given: str, 
     assert not shown(left, right, type_, given)
 
 
+@pytest.mark.parametrize(
+    ("choice", "extremum"),
+    [
+        ("select(x > 0, x - 1, 0)", "max(x - 1, 0)"),
+        ("select(x >= 0, x, -1)", "max(x, -1)"),
+        ("select(x < 3, x + 1, 3)", "min(x + 1, 3)"),
+        ("select(x <= 3, x, 4)", "min(x, 4)"),
+        ("select(x < y, 2*x + 1, 2*y)", "min(2*x + 1, 2*y)"),
+        ("select(x > y, y - x + 1, 0)", "min(y - x + 1, 0)"),
+    ],
+)
+def test_choices_between_whole_numbers_have_room(choice: str, extremum: str) -> None:
+    assert shown(choice, extremum, I32)
+    assert not shown(choice, extremum, F64)
+
+
+@pytest.mark.parametrize(
+    ("choice", "extremum"),
+    [
+        ("select(x > 0, x - 2, 0)", "max(x - 2, 0)"),
+        ("select(x >= 0, x - 1, 0)", "max(x - 1, 0)"),
+        ("select(x < 3, x + 2, 3)", "min(x + 2, 3)"),
+        ("select(x <= 3, x + 1, 3)", "min(x + 1, 3)"),
+        ("select(x < 3, x - 1, 3)", "min(x - 1, 3)"),
+        ("select(x < y, 2*x + 3, 2*y)", "min(2*x + 3, 2*y)"),
+    ],
+)
+def test_but_not_more_room_than_one_step(choice: str, extremum: str) -> None:
+    assert not shown(choice, extremum, I32)
+
+
 def test_sums_that_wrap_are_not_read() -> None:
     assert not shown("max(x, y) + a", "max(x + a, y + a)", I32, meaning=Meaning.WRAP)
 
