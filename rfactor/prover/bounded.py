@@ -205,10 +205,11 @@ def _interval(node: Expr, known: dict[Expr, Interval]) -> Interval | None:
         return None
     (a, b), (c, d) = operands[0], operands[-1]
     if node.op == "+":
-        (low, high), (least, most) = _total(*node.args, 1, known), _total(*node.args[::-1], 1, known)
+        one, other = node.args
+        (low, high), (least, most) = _total(one, other, 1, known), _total(other, one, 1, known)
         return max(low, least), min(high, most)
     if node.op == "-":
-        return _total(*node.args, -1, known)
+        return _total(node.args[0], node.args[1], -1, known)
     if node.op == "neg":
         return -b, -a
     if node.op == "*":
@@ -233,7 +234,7 @@ def _total(part: Expr, other: Expr, sign: int, known: dict[Expr, Interval]) -> I
     low, high = (a + c, b + d) if sign > 0 else (a - d, b - c)
     if not isinstance(part, Op) or part.type != other.type:
         return low, high
-    if part.op in ("min", "max", "select"):
+    if part.op in ("min", "max", "select") and all(arg in known for arg in part.args[-2:]):  # not only where chosen
         ends = [_total(arg, other, sign, known) for arg in part.args[-2:]]
         lows, highs = zip(*ends, strict=True)
         least = max(lows) if part.op == "max" else min(lows)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from rfactor.ir.expr import names
+import random
+
+import numpy as np
+
+from rfactor.ir.evaluate import evaluate
+from rfactor.ir.expr import Const, Expr, Var, apply, names, select
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import BOOL, F32, I8, I16
 from rfactor.prover.bounded import without_overflow
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.verdict import Proven, Refuted
 
+FLAG = Var(BOOL, "c")
 TYPES = {"x": I8, "a": I8, "v": I16, "w": I16}
 
 
@@ -89,8 +96,44 @@ def test_a_sum_with_what_was_left_room_for_does_not_overflow() -> None:
     given = (parse_expr("0 <= w", TYPES, BOOL),)
     for text in ("min(v, 32767 - w) + w", "w + min(v, 32767 - w)", "max(w - 1, min(v, 32767 - w) + w)"):
         assert without_overflow([parse_expr(text, TYPES)], given) is not None, text
-    for text in ("max(v, 32767 - w) + w", "min(v, 32767 - w) + w + 1", "min(v, 32767 - w) - w"):
+    wrong = ("max(v, 32767 - w) + w", "min(v, 32767 - w) + w + 1", "min(v, 32767 - w) - w", "w + 1 + w", "0 - w - w")
+    for text in wrong:
         assert without_overflow([parse_expr(text, TYPES)], given) is None, text
+
+
+def _random(draw: random.Random, depth: int) -> Expr:
+    """Sums, extrema and choices of bytes, by comparisons with literals for the most part."""
+    if depth == 0 or draw.random() < 0.15:
+        return Var(I8, draw.choice("vw")) if draw.random() < 0.7 else Const(I8, draw.choice((-128, 127, -1, 0, 1, 3)))
+    one, other = _random(draw, depth - 1), _random(draw, depth - 1)
+    kind = draw.random()
+    if kind < 0.4:
+        less = apply(draw.choice(("<", "<=", ">", ">=", "==", "!=")), one, Const(I8, draw.choice((-100, -1, 0, 2, 60))))
+        condition = draw.choice((less, apply("not", less), apply("and", less, FLAG), apply("or", FLAG, less)))
+        step = apply(draw.choice("+-"), one, Const(I8, draw.choice((1, 2, 60))))
+        return select(condition, *draw.choice(((step, other), (other, step), (other, one))))
+    if kind < 0.7:
+        return apply(draw.choice(("min", "max")), one, other)
+    room = apply("min", other, apply("-", Const(I8, 127), one)) if kind < 0.8 else other
+    return apply(draw.choice("+-"), room, one)
+
+
+def test_what_is_said_not_to_overflow_does_not() -> None:
+    draw = random.Random(7)
+    values = np.random.default_rng(7)
+    env = {name: values.integers(-128, 128, 2000).astype(np.int8) for name in "vw"}
+    env["c"] = values.integers(0, 2, 2000).astype(bool)
+    wide = env | {name: env[name].astype(object) for name in "vw"}
+    read = 0
+    for _ in range(1500):
+        expr = _random(draw, 3)
+        found = without_overflow([expr], ())
+        if found is None or not found.exact or not expr.children:
+            continue
+        read += 1
+        machine, unbounded = evaluate(expr, env), evaluate(found.exprs[0], wide, Meaning.MATH)
+        assert np.all(machine == unbounded), expr
+    assert read > 100
 
 
 def test_infinite_ends_of_floats_are_left_alone() -> None:
