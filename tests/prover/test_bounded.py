@@ -96,7 +96,13 @@ def test_a_sum_with_what_was_left_room_for_does_not_overflow() -> None:
     given = (parse_expr("0 <= w", TYPES, BOOL),)
     for text in ("min(v, 32767 - w) + w", "w + min(v, 32767 - w)", "max(w - 1, min(v, 32767 - w) + w)"):
         assert without_overflow([parse_expr(text, TYPES)], given) is not None, text
-    wrong = ("max(v, 32767 - w) + w", "min(v, 32767 - w) + w + 1", "min(v, 32767 - w) - w", "w + 1 + w", "0 - w - w")
+    wrong = (
+        "max(v, 32767 - w) + w",
+        "min(v, 32767 - w) + w + 1",
+        "min(v, 32767 - w) - w",
+        "w // 2 + 2 + w // 2",
+        "0 - w - w",
+    )
     for text in wrong:
         assert without_overflow([parse_expr(text, TYPES)], given) is None, text
 
