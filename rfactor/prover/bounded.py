@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, rebuild, walk
+from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, rebuild, replace, walk
 from rfactor.ir.types import Type
 
 Interval = tuple[int, int]
@@ -53,6 +53,40 @@ def without_overflow(exprs: Sequence[Expr], assumptions: Sequence[Expr]) -> Unbo
         if isinstance(var, Var):
             conditions += [apply("<=", Const(var.type, low), var), apply("<=", var, Const(var.type, high))]
     return Unbounded(images, assumed, tuple(conditions), exact=not reader.met)
+
+
+def with_amounts(exprs: Sequence[Expr]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]] | None:
+    """The expressions with a variable for each choice between literals that only truth values make, and its range.
+
+    What holds for every amount in the range holds for those that are chosen. None where truth values choose anything
+    else.
+    """
+    amounts: dict[Expr, Expr] = {}
+    ranges: list[Expr] = []
+    pending, seen = list(exprs), set[Expr]()
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if _is_amount(node):
+            var = amounts[node] = Var(node.type, f"amount {len(amounts)}")
+            ends = [int(part.value) for part in walk(node) if isinstance(part, Const) and part.type == node.type]
+            ranges += [apply("<=", Const(node.type, min(ends)), var), apply("<=", var, Const(node.type, max(ends)))]
+        elif isinstance(node, Var) and node.type.is_bool:
+            return None
+        else:
+            pending += node.children
+    return (tuple(replace(e, amounts) for e in exprs), tuple(ranges)) if amounts else None
+
+
+def _is_amount(expr: Expr) -> bool:
+    """Whether an integer is one of several literals, by choices that read truth values alone."""
+    if not (isinstance(expr, Op) and expr.op == "select" and expr.type.is_int):
+        return False
+    condition, *branches = expr.args
+    logical = all(node.type.is_bool for node in walk(condition))
+    return logical and all(isinstance(branch, Const) or _is_amount(branch) for branch in branches)
 
 
 class _MayOverflow(Exception):

@@ -21,7 +21,7 @@ from rfactor.ir.types import BOOL
 from rfactor.kept import Kept
 from rfactor.prover import sampling
 from rfactor.prover.bit_polynomials import equal_as_bits
-from rfactor.prover.bounded import Unbounded, without_overflow
+from rfactor.prover.bounded import Unbounded, with_amounts, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, SETUP, Limits
@@ -204,6 +204,14 @@ def _by_choices(
             return method
     if not flags or limits.expired:
         return None
+    # Where truth values only choose amounts, a proof for all amounts takes as long as one for one choice.
+    general = with_amounts((*left, *right, *assumptions))
+    if general is not None:
+        exprs, ranges = general
+        count = len(left)
+        some = _by_choices(exprs[:count], exprs[count : 2 * count], (*exprs[2 * count :], *ranges), [], limits)
+        if some is not None:
+            return some
     methods: list[Method] = []
     for value in (True, False):
         chosen = {flags[0].name: Const(BOOL, value)}

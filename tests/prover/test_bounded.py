@@ -7,11 +7,12 @@ import random
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Var, apply, names, select
+from rfactor.ir.expr import Const, Expr, Var, apply, names, select, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, I8, I16
-from rfactor.prover.bounded import without_overflow
+from rfactor.prover.bounded import with_amounts, without_overflow
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.verdict import Proven, Refuted
 
@@ -144,3 +145,20 @@ def test_what_is_said_not_to_overflow_does_not() -> None:
 
 def test_infinite_ends_of_floats_are_left_alone() -> None:
     assert without_overflow([parse_expr("f < inf", {"f": F32}, BOOL)], ()) is None
+
+
+def test_amounts_that_truth_values_choose_are_read_as_any_in_their_range() -> None:
+    types = {"v": I16, "c": BOOL, "d": BOOL}
+    amount, more = (parse_expr(text, types) for text in ("v + select(c, 3, select(not d, -2, 0))", "select(c, 7, 1)"))
+    found = with_amounts((amount, more))
+    assert found is not None
+    (one, other), ranges = found
+    assert not any(var.type == BOOL for e in (one, other) for var in variables(e))
+    assert {str(r) for r in ranges} == {"-2 <= amount 1", "amount 1 <= 3", "1 <= amount 0", "amount 0 <= 7"}
+    assert with_amounts((amount, parse_expr("c", types))) is None  # what is chosen together is not any of each
+    assert with_amounts((parse_expr("select(c, 3, v)", types),)) is None
+    assert with_amounts((parse_expr("v + 1", types),)) is None
+    left, right = (f"select(d, max(min(v + 1, 100), 0) + select(c, 3, {n}), v)" for n in (5, 4))
+    sides = (parse_expr(f"max(min({left}, 100), 0)", types), parse_expr(f"max(min({right}, 100), 0)", types))
+    assert isinstance(prove_equal((sides[0],), (sides[1],)), Refuted)
+    assert isinstance(prove_equal((sides[0],), (simplify(sides[0]),)), Proven)
