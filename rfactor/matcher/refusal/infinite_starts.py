@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,14 +23,15 @@ MOST = 2
 """Most infinite starts that may be left open."""
 
 
-def left_open(update: Update, first: Mapping[str, Expr]) -> set[State] | None:
+@lru_cache(maxsize=16)  # asked again for longer runs
+def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[State] | None:
     """Infinite `e` (floats, unbounded integers) that may tell all data apart; None if they are more than a few.
 
     The others send two runs to one end, which are told apart by a state that the `first` datum leads to.
     """
     unbounded = [t.is_float or (t.is_int and update.meaning is Meaning.MATH) for t in update.types]
     if not any(unbounded):
-        return set()
+        return frozenset()
     choices: list[list[Expr | None]] = []
     for type_, can in zip(update.types, unbounded, strict=True):
         ends: list[Expr | None] = [None]
@@ -39,14 +41,14 @@ def left_open(update: Update, first: Mapping[str, Expr]) -> set[State] | None:
             ends += [MINUS_INFINITY, INFINITY]
         choices.append(ends)
     left: set[State] = set()
-    runs = _LiteralRuns(update, first)
+    runs = _LiteralRuns(update, dict(first))
     for e in itertools.product(*choices):
         if any(part is not None for part in e) and not _merges(runs, e):
             single = tuple(part for part in e if part is not None)
             if len(single) < len(e) or len(left) == MOST:
                 return None
             left.add(single)
-    return left
+    return frozenset(left)
 
 
 _Numbers = tuple[int, ...]

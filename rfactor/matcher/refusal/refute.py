@@ -231,7 +231,7 @@ class _Search:
         self.inputs = [self._inputs(steps) for steps in _STEPS]
         self.gave_up = False
         """Whether a proof was neither found nor refuted."""
-        self.open: set[State] = set()
+        self.open: frozenset[State] = frozenset()
         """Infinite starts for which nothing is shown."""
         self.same_length = same_length
         self.seen: _Table | None = None
@@ -254,7 +254,7 @@ class _Search:
             if table is None or chosen is None:
                 return None
             if turn == 0:
-                left = left_open(self.update, self.first[0])
+                left = left_open(self.update, tuple(self.first[0].items()))
                 if left is None:
                     return None
                 self.open = left
