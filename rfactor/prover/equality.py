@@ -254,6 +254,8 @@ def _over_integers(claim: Unbounded, half: int, limits: Limits) -> Method | None
     method = prove_by_cases(*sides, Meaning.MATH, claim.assumptions, limits.at_most(cases=_FEW_CASES))
     if method is None:
         known = (*claim.assumptions, *claim.ranges)
+        if not claim.exact and sampling.refute(*sides, Meaning.MATH, known) is not None:
+            return None  # too much became a variable
         solved = _by_solver(*sides, Meaning.MATH, known, limits, time.perf_counter())
         method = solved.method if isinstance(solved, Proven) else None
     return method
