@@ -124,7 +124,7 @@ def _prove_equal(
         if not pairs:
             return proven("order")
         left, right = _sides(pairs)
-    if meaning is Meaning.WRAP and equal_as_bits(left, right, limits):
+    if (meaning is Meaning.WRAP or _is_bitwise((*left, *right), meaning)) and equal_as_bits(left, right, limits):
         return proven("bits")
     pairs = without_equal_sums(pairs, meaning, assumptions)
     pairs = cases.without_equal(pairs)

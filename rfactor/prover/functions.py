@@ -52,11 +52,35 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
             return root(session, type_, args[0], state)
         if base is not None and base > 0:
             return exponential(session, type_, args[1], base, state)
+    if name == "floor":
+        return floor(session, args[0])
+    if name == "ceil":
+        return REALS.scale(floor(session, REALS.scale(args[0], -1)), -1)
     return _opaque(session, "call", name, *map(key, args))
 
 
 def _opaque(session: Session, *description: Hashable) -> Polynomial:
     return {((session.atom(description), 1),): 1}
+
+
+def floor(session: Session, value: Polynomial) -> Polynomial:
+    """The value rounded down; what is an integer comes out."""
+    whole: Polynomial = {}
+    for monomial, coefficient in value.items():
+        if monomial == ONE:
+            whole[ONE] = Fraction(math.floor(coefficient))
+        elif Fraction(coefficient).denominator == 1 and all(_is_integer(session, *factor) for factor in monomial):
+            whole[monomial] = coefficient
+    rest = REALS.add(value, whole, -1)
+    return REALS.add(whole, _opaque(session, "call", "floor", key(rest))) if rest else REALS.add({}, whole)
+
+
+def _is_integer(session: Session, atom: int, power: int) -> bool:
+    """Whether a power of an atom is one: of what is rounded, or cast from an integer."""
+    description = session.described[atom]
+    if power < 1 or not isinstance(description, tuple):
+        return False
+    return description[:2] == ("call", "floor") or (description[0] == "cast" and description[1].is_int)
 
 
 def exponential(session: Session, type_: Type, value: Polynomial, base: Base, state: Any) -> Polynomial:

@@ -11,7 +11,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover import functions
 from rfactor.prover.comparisons import Comparisons, Split, State, SymbolicValue, Unsupported
-from rfactor.prover.polynomial import Polynomial, Ring, constant_value, key, product, single_atom
+from rfactor.prover.polynomial import Number, Polynomial, Ring, constant_value, key, product, single_atom
 
 
 class Values(Comparisons):
@@ -176,6 +176,7 @@ class Values(Comparisons):
             return ring.scale(self.quotient(type_, value, ring.scale(divisor, -1), state), -1)
         if not self.is_above_zero(type_, divisor, state):
             return self.opaque("//", type_, key(value), key(divisor))
+        value = self.with_quotients(type_, value, number, state)
         for monomial, sign in value.items():
             description = self.described[monomial[0][0]] if len(monomial) == 1 and monomial[0][1] == 1 else None
             if sign not in (1, -1) or not isinstance(description, tuple) or description[0] != "//":
@@ -197,6 +198,21 @@ class Values(Comparisons):
                     whole[quotient] = coefficient // times
         left = ring.add(value, ring.multiply(whole, divisor), -1)
         return ring.add(whole, self.opaque("//", type_, key(left), key(divisor))) if left else whole
+
+    def with_quotients(self, type_: Type, value: Polynomial, divisor: Number | None, state: State) -> Polynomial:
+        """`value` with w - m*(w // m) for each w % m of which m is a multiple of the divisor, so that it comes out."""
+        ring = Ring()
+        for monomial, coefficient in list(value.items()) if divisor else ():
+            description = self.described[monomial[0][0]] if len(monomial) == 1 and monomial[0][1] == 1 else None
+            if not isinstance(description, tuple) or description[0] != "%":
+                continue
+            inner, modulus = dict(description[2]), dict(description[3])
+            number = constant_value(modulus)
+            if number and number > 0 and int(number) % int(divisor or 1) == 0:
+                rounded = ring.multiply(modulus, self.quotient(type_, inner, modulus, state))
+                value = ring.add(value, ring.add(inner, rounded, -1), coefficient)
+                value = ring.add(value, {monomial: 1}, -coefficient)
+        return value
 
     def is_above_zero(self, type_: Type, value: Polynomial, state: State) -> bool:
         """Whether that is known on this branch, without a split: of a product, by its factors."""

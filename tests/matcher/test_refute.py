@@ -11,8 +11,9 @@ from rfactor.ir.evaluate import as_array, evaluate
 from rfactor.ir.expr import variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
-from rfactor.ir.types import Type, parse_type
+from rfactor.ir.types import F64, Type, parse_type
 from rfactor.matcher.check import check
+from rfactor.matcher.refusal import made_up
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import refute
 from rfactor.prover.limits import Limits
@@ -211,3 +212,12 @@ def test_their_twins_with_an_operator_are_not(text: str, type_: str, meaning: Me
 def test_bounds_near_the_end_of_the_widest_type_are_read() -> None:
     text = "select(c, a + x0*x0, 0), x1 + select(c and x0 > 9223372036854775807, 8, 0)"
     assert check(text, type="u64", types={"c": "bool"}).verdict in ("not_associative", "unknown")
+
+
+def test_what_has_an_operator_or_one_after_a_function_is_not_refuted_by_data_that_make_up_for_others() -> None:
+    for text in (
+        "x + tanh(a)", "x*cos(a)", "x/(1 + a*x)", "x + a - x*a", "sqrt(x*x + a)", "log(exp(x) + a)",
+        "-log(exp(-x) + a)", "exp(log(x) + a)", "x + a + 7.0*x*a", "(x + a)/2", "-x + a", "tan(atan(x) + a)",
+    ):  # fmt: skip
+        update = parse_update(text, F64)
+        assert made_up.refute(update, update, {}) is None, text

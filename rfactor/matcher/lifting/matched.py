@@ -7,6 +7,7 @@ max(x, take) - x, another component may count.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -77,8 +78,9 @@ def _read(update: Update, component: Expr, x: Var) -> _Step | None:
         if first is None or second is None:
             return None
         return _Step(choose(condition, first.take, second.take), choose(condition, first.give, second.give))
-    give = tidy(substitute(component, {x.name: nought(x.type)}))
-    for take in _candidates([component], update, x.type):
+    own = _candidates([component], update, x.type)
+    given = tidy(substitute(component, {x.name: nought(x.type)}))
+    for give, take in itertools.product(dict.fromkeys((*own, given)), own):
         plain = apply("+", apply("-", apply("max", x, take), take), give)
         if sampling.refute((component,), (plain,), update.meaning) is None:
             return _Step(take, give)

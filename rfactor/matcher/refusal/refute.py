@@ -21,6 +21,7 @@ from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, con
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
+from rfactor.matcher.refusal import made_up as made_up_for
 from rfactor.matcher.refusal import small_states
 from rfactor.matcher.refusal.infinite_starts import left_open, literal
 from rfactor.matcher.refusal.instance import Refutation, told
@@ -68,6 +69,9 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
         return small
     fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
+    made_up = made_up_for.refute(own, update, held)
+    if made_up is not None:
+        return made_up
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
     proof = _PROOF
