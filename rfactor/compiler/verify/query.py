@@ -48,6 +48,7 @@ from rfactor.compiler.verify.terms import (
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, Write
+from rfactor.ir.several import points
 from rfactor.ir.types import I32, I64, Type
 
 _ONE, _ZERO = integer(1), integer(0)
@@ -259,11 +260,12 @@ class _Walk:
             self._reads(expr, scope)
         number = scope.open.get(stmt.name, 0)
         scope = replace(scope, stage=f"{stmt.name}.s{number}")
-        shown = f"{stmt.name}({', '.join(map(str, stmt.arguments))})"
-        for argument in stmt.arguments:
-            self._fits(argument, scope, shown)
         components = range(len(stmt.values))
-        self._inside(stmt.name, components, stmt.arguments, scope, f"{shown} = …", written=True)
+        for point, _ in points(stmt.arguments, stmt.values):
+            shown = f"{stmt.name}({', '.join(map(str, point))})"
+            for argument in point:
+                self._fits(argument, scope, shown)
+            self._inside(stmt.name, components, point, scope, f"{shown} = …", written=True)
         self.leaves.setdefault((stmt.name, number), []).append(Leaf(stmt, scope.path))
         self.stores.setdefault(stmt.name, []).append((stmt, scope))
         self.epoch += 1
@@ -364,15 +366,16 @@ class _Walk:
                 done.add((name, component))
                 low, high = self.meanings.claims[name, component]
                 for stmt, scope in self.stores.get(name, ()):
-                    value = stmt.values[component]
-                    shown = f"{name}({', '.join(map(str, stmt.arguments))})[{component}] = {value}"
-                    place = Place("value", name, scope.stage, shown, "", scope.loops)
-                    term = self._reading(scope, exact=True).of(value)
-                    if value.type.is_bool:
-                        goal = term if low == high == 1 else negation(term)
-                    else:
-                        goal = all_of(between(low, term, high))
-                    self.specs.append(scope.spec(place, Step(goal)))
+                    for point, values in points(stmt.arguments, stmt.values):
+                        value = values[component]
+                        shown = f"{name}({', '.join(map(str, point))})[{component}] = {value}"
+                        place = Place("value", name, scope.stage, shown, "", scope.loops)
+                        term = self._reading(scope, exact=True).of(value)
+                        if value.type.is_bool:
+                            goal = term if low == high == 1 else negation(term)
+                        else:
+                            goal = all_of(between(low, term, high))
+                        self.specs.append(scope.spec(place, Step(goal)))
 
     # Reading
 
