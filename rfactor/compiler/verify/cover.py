@@ -87,11 +87,12 @@ def covering(
         yield replace(base, problem="nothing writes it")
         return
     where: list[Expr] = []
-    for leaf in leaves:
+    schedules = [*_alternatives(schedule)]
+    for number, leaf in enumerate(leaves):
         outer, inner = _conditions(leaf, meanings)
         where.append(all_of(outer))
         own = [one.stmt.name for one in leaf.path if isinstance(one.stmt, For)]
-        chosen = next((one for one in _all(schedule) if _fits(one, prefix, own)), schedule)
+        chosen = schedules[number] if len(schedules) == len(leaves) else schedule
         iterations, lemmas = _told(chosen, loops)
         told = {f"{prefix}.{name}": at for name, at in iterations.items()}
         steps, end = _steps(leaf, told, scope, meanings, inner)
@@ -113,15 +114,12 @@ def covering(
                   steps=(Step(any_of(where)),))  # fmt: skip
 
 
-def _all(schedule: StageSchedule) -> Iterator[StageSchedule]:
-    yield schedule
+def _alternatives(schedule: StageSchedule) -> Iterator[StageSchedule]:
+    """The schedules of a stage as the nest has them: each specialization's, then that of all that is left."""
     for one in schedule.specializations:
-        yield from _all(one.schedule)
-
-
-def _fits(schedule: StageSchedule, prefix: str, loops: Sequence[str]) -> bool:
-    own = [name for name in loops if name.startswith(f"{prefix}.")]
-    return {f"{prefix}.{d.name}" for d in schedule.dimensions} >= set(own)
+        yield from _alternatives(one.schedule)
+    if schedule.failure is None or not schedule.specializations:
+        yield schedule
 
 
 def _number(split: Split) -> int:

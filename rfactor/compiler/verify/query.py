@@ -66,16 +66,16 @@ class _Walk:
     def __init__(self, algorithm: Algorithm, schedule: Schedule) -> None:
         self.algorithm, self.schedule = algorithm, schedule
         self.functions = {f.name: f for f in algorithm.functions}
-        self.meanings = Meanings(data_ranges(algorithm.functions), frozenset(self.functions))
+        self.meanings = Meanings(data_ranges(algorithm.functions))
         self.specs: list[Spec] = []
         self.asserted: list[Expr] = []
-        self.epoch = 0
+        self.epoch = 1
         self.checked = False
         """Whether the checks on entry have been met."""
         self.leaves: dict[tuple[str, int], list[Leaf]] = {}
         self.stores: dict[str, list[tuple[Provide, Scope]]] = {}
         self.fitting: dict[Expr, list[tuple[Around, ...]]] = {}
-        self.readings: dict[tuple[int, int, bool], tuple[Scope, Reading]] = {}
+        self.readings: dict[tuple[int, int, frozenset[str], bool], tuple[Scope, Reading]] = {}
 
     # What the caller gives
 
@@ -383,9 +383,9 @@ class _Walk:
         return self._reading(scope).of(expr)
 
     def _reading(self, scope: Scope, exact: bool = False) -> Reading:
-        key = id(scope.env), scope.epoch, exact
+        key = id(scope.env), scope.epoch, frozenset(scope.open), exact
         if key not in self.readings:
-            self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, exact)
+            self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, frozenset(scope.open), exact)
         return self.readings[key][1]
 
 

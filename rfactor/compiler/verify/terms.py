@@ -131,8 +131,6 @@ class Meanings:
     """The variables of one verification, and what is known of each."""
 
     ranges: Ranges
-    written: frozenset[str]
-    """The functions: what is read of them changes as the nest runs."""
     facts: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
     """By variable, what it is defined by; these may speak of other variables."""
     values: dict[str, Expr] = field(default_factory=dict)
@@ -257,7 +255,7 @@ class Meanings:
     def loaded(self, call: Call, args: tuple[Expr, ...], epoch: int) -> Meant:
         """The value of a function or an image at a point; `epoch` tells apart before and after a write."""
         name = f"{call.name}[{call.index}]" if call.index else call.name
-        place = f"{name}@{epoch if call.name in self.written else 0}"
+        place = f"{name}@{epoch}"
         key = ("load", place, args)
         shown = f"{name}({', '.join(map(str, args))})"
         if call.type.is_float:
@@ -401,6 +399,8 @@ class Reading:
     env: Mapping[str, Expr]
     """What the variables of the nest stand for there."""
     epoch: int = 0
+    """Tells apart before and after a write, of the functions in `open`: others have one value at each point."""
+    open: frozenset[str] = frozenset()
     exact: bool = False
     """Whether coordinates wrap too, as in what a user computes and in the checks on entry."""
     _memo: dict[Expr, Meant] = field(default_factory=dict)
@@ -440,7 +440,8 @@ class Reading:
         if isinstance(node, Print):
             return parts[0]
         if isinstance(node, Call) and node.kind in ("func", "image"):
-            return self.meanings.loaded(node, tuple(_whole(part) for part in parts), self.epoch)
+            epoch = self.epoch if node.name in self.open else 0
+            return self.meanings.loaded(node, tuple(_whole(part) for part in parts), epoch)
         if node.type.is_float:
             return self._float(node, parts)
         if isinstance(node, Op):
