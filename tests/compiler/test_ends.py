@@ -181,3 +181,20 @@ def _from(f: hl.Func, least: int, count: int) -> list[int]:
     out.set_min([least])
     f.realize(out)
     return np.asarray(out).tolist()
+
+
+def test_whether_an_input_is_read_at_all_is_asked_without_wrapping() -> None:
+    """A check takes a box for empty where its last coordinate, rounded up to whole vectors, wraps below its first."""
+    b, f, g, h, y = hl.Buffer(np.zeros((9, 64), np.int32), "b"), hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.Var("y")
+    f[x, y] = b[x, y] + 1
+    g[x, y] = f[x, y] + f[x + 2, y]
+    h[x, y] = g[x, y] + g[x + 2, y]
+    h.vectorize(x, 16)
+    for inner in (f, g):
+        inner.compute_at(h, y).vectorize(x, 16)
+    assert h.verify().verdict == "proven"
+    for least in range(MOST - 22, MOST - 12):
+        out = hl.Buffer(hl.Int(32), [1, 1])
+        out.set_min([least, 0])
+        with pytest.raises(BufferError, match=r"beyond the range of i32|input b is read from 214748\d+ to 214748\d+ "):
+            h.realize(out)

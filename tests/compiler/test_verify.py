@@ -94,6 +94,21 @@ def several_points() -> hl.Func:
     return f
 
 
+def specialized() -> hl.Func:
+    n, h, f = hl.Param(hl.Int(32), "n"), hl.Func("h"), hl.Func("f")
+    r = hl.RDom([(0, n)], "r")
+    h[()] = n * 3
+    h.compute_root()
+    r.where(h[()] != 5)
+    f[x] = 0
+    f[x] += r
+    for size in (8, 4):
+        f.specialize(n > size).split(x, xo, xi, size)
+        f.update(0).specialize(n > size).split(x, xo, xi, size)
+    f.vectorize(x, 4)
+    return f
+
+
 def by_bits() -> hl.Func:
     a, n, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "n"), hl.Func("f")
     near = hl.rounding_halving_add(x, n) // 4 + hl.halving_add(n, 31) // 4 - (n ^ n)
@@ -102,7 +117,18 @@ def by_bits() -> hl.Func:
     return f
 
 
-PROGRAMS = (at_the_root, in_tiles, sliding, gathered, together, by_value, where_floats_say, several_points, by_bits)
+PROGRAMS = (
+    at_the_root,
+    in_tiles,
+    sliding,
+    gathered,
+    together,
+    by_value,
+    where_floats_say,
+    several_points,
+    by_bits,
+    specialized,
+)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
