@@ -109,14 +109,6 @@ def specialized() -> hl.Func:
     return f
 
 
-def by_bits() -> hl.Func:
-    a, n, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "n"), hl.Func("f")
-    near = hl.rounding_halving_add(x, n) // 4 + hl.halving_add(n, 31) // 4 - (n ^ n)
-    near -= hl.rounding_shift_right(x, n & 3) // 4
-    f[x] = a[hl.clamp(near, 0, 9)] + a[(hl.i32(5) ^ 3) - 4] + a[hl.clamp(hl.i32(hl.absd(x, -7)), 0, 9)]
-    return f
-
-
 PROGRAMS = (
     at_the_root,
     in_tiles,
@@ -126,7 +118,6 @@ PROGRAMS = (
     by_value,
     where_floats_say,
     several_points,
-    by_bits,
     specialized,
 )
 
