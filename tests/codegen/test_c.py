@@ -197,6 +197,18 @@ def test_bools_halves_and_requirements(tmp_path: Path) -> None:
     assert "it is required that" in says(call(passed(given), 4, *map(passed, found)))
 
 
+def test_names_are_none_of_the_language_and_end_no_comment(tmp_path: Path) -> None:
+    n, image = hl.Param(hl.Int(32), "linux"), hl.ImageParam(hl.Int(32), 1, "int32_t")
+    table, g, f = hl.Buffer(np.arange(4, dtype=np.int16), "div"), hl.Func("**// #error"), hl.Func("M_PI\n*\\\n/")
+    g[x] = image[x] * n
+    f[x] = g[x] + table[x]
+    g.compute_root()
+    call, _ = compiled(tmp_path, f, [n, image], "f")
+    found = np.zeros(4, np.int32)
+    assert call(3, passed(np.arange(1, 5, dtype=np.int32)), passed(found)) == 0
+    assert found.tolist() == [3, 7, 11, 15]
+
+
 def test_what_prints_is_refused(tmp_path: Path) -> None:
     f, g = hl.Func("f"), hl.Func("g")
     f[x] = hl.print(x)

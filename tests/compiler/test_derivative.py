@@ -78,9 +78,50 @@ def tuples(c: Any) -> Any:
     return squares(g)
 
 
-@pytest.mark.parametrize(
-    "program", [pure, choices, clamped, overwritten, scanned, gathered, tuples], ids=lambda one: one.__name__
-)
+def conditions_on_what_is_overwritten(c: Any) -> Any:
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(1, SIZE - 1)])
+    f[x] = (c[x], x % 2)
+    r.where((f[r][0] > 1.0) & (f[r - 1][1] < 7))
+    f[r] = (f[r][0] * -2.0 * hl.f64(f[r - 1][1]), f[r][1] + 3)
+    g[x] = f[x][0]
+    return squares(g)
+
+
+def places_that_are_overwritten(c: Any) -> Any:
+    f, i = hl.Func("f"), hl.Func("i")
+    f[x] = c[x] * 2
+    f[x] += c[hl.clamp(hl.i32(f[x]), 0, 5)]
+    i[x] = (c[x], x)
+    i[x] = (i[x][0] + f[hl.clamp(i[x][1], 0, 5)], i[x][1] + 2)
+    f_and_i = hl.Func("f_and_i")
+    f_and_i[x] = f[x] * i[x][0]
+    return squares(f_and_i)
+
+
+def arms_that_are_no_numbers(c: Any) -> Any:
+    f, t, r = hl.Func("f"), c[x] - 1.3, hl.RDom([(0, 3)])
+    f[x] = hl.select(c[x] > 1.5, hl.sqrt(c[x] - 1.5), hl.f64(x)) + hl.select(hl.abs(t) > 0.01, c[x + 1] / t, c[x])
+    root = hl.sqrt(c[x] - 1)
+    f[x] += hl.select(c[x] > 2, root, 0.5) + hl.select((c[x] > 1.2) & (c[x] < 2), root * 2, 0.25)
+    f[x] += hl.pow(c[x] - 0.7, hl.f64(x % 3))
+    f[r] = f[r] * c[r]
+    return squares(f)
+
+
+def equals(c: Any) -> Any:
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x] = c[x] * 2
+    f[x] = hl.max(g[x], c[x] + c[x]) + hl.min(g[x], c[x] + c[x]) * 3
+    return squares(f)
+
+
+PROGRAMS = [
+    pure, choices, clamped, overwritten, scanned, gathered, tuples,
+    conditions_on_what_is_overwritten, places_that_are_overwritten, arms_that_are_no_numbers, equals,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
 def test_derivatives_are_those_of_differences(program: Callable[[Any], Any]) -> None:
     values = np.array([0.7, 1.3, 2.2, 0.4, 1.9, 1.1, 0.2, 2.6, 1.7])
     image = hl.ImageParam(hl.Float(64), 1, "image")
@@ -135,6 +176,39 @@ def test_adjoints_that_are_given() -> None:
     assert np.array(by_buffer[c].realize([6])).tolist() == wanted
     by_func = hl.propagate_adjoints(f, w, [(0, 5)])
     assert np.array(by_func[c].realize([5])).tolist() == wanted[:5]
+
+
+def sum_while_small(c: Any) -> Any:
+    f, r = hl.Func("f"), hl.RDom([(0, SIZE)])
+    f[x] = hl.f64(0)
+    r.where(f[0] < 3.0)
+    f[0] += c[r] * c[r]
+    return f
+
+
+def sum_at_a_place_that_it_says(c: Any) -> Any:
+    f, r = hl.Func("f"), hl.RDom([(0, 3)])
+    f[x] = c[x]
+    f[0] += c[hl.clamp(hl.i32(f[0]), 0, 5) + r]
+    return f
+
+
+def integers_that_later_iterations_write(c: Any) -> Any:
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(1, 5)])
+    f[x] = (c[x], x % 2)
+    f[r] = (f[r][0] * hl.f64(f[r + 1][1]), f[r][1] + 1)
+    g[x] = f[x][0]
+    return g
+
+
+@pytest.mark.parametrize(
+    "program", [sum_while_small, sum_at_a_place_that_it_says, integers_that_later_iterations_write]
+)
+def test_what_depends_on_its_own_values_is_refused(program: Callable[[Any], Any]) -> None:
+    c = hl.Func("c")
+    c[x] = hl.f64(x)
+    with pytest.raises(AlgorithmError, match=r"depends on intermediate values|reads f at"):
+        hl.propagate_adjoints(squares(program(c)))
 
 
 def test_what_has_no_derivative_is_refused() -> None:

@@ -43,6 +43,38 @@ def test_loops_that_would_count_beyond_i32_are_refused() -> None:
             _ = stage.rfactor([(t, u)]) if factored else f.realize()
 
 
+@pytest.mark.parametrize("sizes", [(1 << 16, 1 << 15), (1 << 16, 1 << 16), (1 << 16, -(1 << 15) - 1)])
+def test_a_product_of_extents_that_are_given_is_not_taken_for_what_wraps(sizes: tuple[int, int]) -> None:
+    n, m = hl.Param(hl.Int(32), "n"), hl.Param(hl.Int(32), "m")
+    f, r = count((0, n), (0, m))
+    f.update(0).fuse(r.x, r.y, t)
+    n.set(6)
+    m.set(5)
+    assert f.realize()[()] == 6 * 2
+    n.set(sizes[0])
+    m.set(sizes[1])
+    with pytest.raises(BufferError, match="beyond the range of i32"):
+        f.realize()
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_loop_that_two_outputs_share_is_no_longer_than_i32_holds(inner: bool) -> None:
+    f, g, y = hl.Func("f"), hl.Func("g"), hl.Var("y")
+    f[x, y] = x * 3 + y
+    g[x, y] = x + 1 - y
+    g.compute_with(f, x if inner else y)
+    for least, fits in ((-MOST - 1, False), (MOST - 3000, True)):
+        parts = hl.Buffer(hl.Int(32), [4, 2]), hl.Buffer(hl.Int(32), [4, 2])
+        for part, low in zip(parts, (least, MOST - 9), strict=True):
+            part.set_min([low, 0] if inner else [0, low])
+        if fits:
+            hl.Pipeline([f, g]).realize(parts)
+            assert np.asarray(parts[1])[1, 3] == (MOST - 9 + 3 + 1 - 1 if inner else 3 + 1 - (MOST - 8))
+        else:
+            with pytest.raises(BufferError, match="beyond the range of i32"):
+                hl.Pipeline([f, g]).realize(parts)
+
+
 def test_a_loop_that_ends_beyond_i32_is_refused() -> None:
     with pytest.raises(Error, match="beyond the range of i32"):
         count((MOST - 10, 20))[0].realize()
@@ -149,3 +181,20 @@ def _from(f: hl.Func, least: int, count: int) -> list[int]:
     out.set_min([least])
     f.realize(out)
     return np.asarray(out).tolist()
+
+
+def test_whether_an_input_is_read_at_all_is_asked_without_wrapping() -> None:
+    """A check takes a box for empty where its last coordinate, rounded up to whole vectors, wraps below its first."""
+    b, f, g, h, y = hl.Buffer(np.zeros((9, 64), np.int32), "b"), hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.Var("y")
+    f[x, y] = b[x, y] + 1
+    g[x, y] = f[x, y] + f[x + 2, y]
+    h[x, y] = g[x, y] + g[x + 2, y]
+    h.vectorize(x, 16)
+    for inner in (f, g):
+        inner.compute_at(h, y).vectorize(x, 16)
+    assert h.verify().verdict == "proven"
+    for least in range(MOST - 22, MOST - 12):
+        out = hl.Buffer(hl.Int(32), [1, 1])
+        out.set_min([least, 0])
+        with pytest.raises(BufferError, match=r"beyond the range of i32|input b is read from 214748\d+ to 214748\d+ "):
+            h.realize(out)

@@ -189,7 +189,7 @@ def test_a_scatter_is_bounded_by_the_type_of_its_data() -> None:
     f[i] = 0
     f[hl.i32(b[r.x])] += 1
     (stored,) = [check for check in checks(f) if "'output f is computed" in check]
-    assert "max(f.min.0 + f.extent.0 - 1, 255)" in stored
+    assert "max(i64(f.min.0) + i64(f.extent.0) - 1, 255)" in stored
 
 
 def test_an_index_that_nothing_bounds_is_refused() -> None:

@@ -62,8 +62,8 @@ def header(entry: Entry, messages: Sequence[str]) -> str:
     """The header, with the meaning of every number that the entry returns."""
     guard = f"{entry.name.upper()}_H"
     arguments = ", ".join(declared(a, i) for i, a in zip(range(len(entry.arguments)), entry.arguments, strict=True))
-    notes = "".join(f"   {_comment(a, entry.titles)}\n" for a in entry.arguments)
-    numbers = "".join(f"   {i + 1}: {text}\n" for i, text in zip(range(len(messages)), messages, strict=True))
+    notes = "".join(f"   {comment(_told(a, entry.titles))}\n" for a in entry.arguments)
+    numbers = "".join(f"   {i + 1}: {comment(text)}\n" for i, text in zip(range(len(messages)), messages, strict=True))
     return f"""\
 #ifndef {guard}
 #define {guard}
@@ -76,13 +76,13 @@ extern "C" {{
 #endif
 
 {_SHARED}
-/* {entry.lowered.name}. Returns 0, or -1 without memory for an intermediate, or a number from below; prints nothing.
-   An output may share no memory with another argument. Arguments, in order:
+/* {comment(entry.lowered.name)}. Returns 0, or -1 without memory for an intermediate, or a number from below; prints
+   nothing. An output may share no memory with another argument. Arguments, in order:
 {notes}*/
 int32_t {entry.name}({arguments or "void"});
 
 /* What a number says:
-{numbers.replace("*/", "* /")}*/
+{numbers}*/
 const char *{entry.name}_error(int32_t number);
 
 #ifdef __cplusplus
@@ -101,7 +101,13 @@ def declared(argument: BufferArgument | ScalarArgument, index: int) -> str:
     return f"{passed_type(argument.type)} {name}"
 
 
-def _comment(argument: BufferArgument | ScalarArgument, titles: Mapping[str, str]) -> str:
+def comment(text: str) -> str:
+    """`text` as a part of a comment, which it neither ends nor begins, whatever names are in it."""
+    plain = "".join(c if c.isprintable() and c not in "\\?" else " " for c in text)
+    return plain.replace("*/", "* /").replace("/*", "/ *")
+
+
+def _told(argument: BufferArgument | ScalarArgument, titles: Mapping[str, str]) -> str:
     if isinstance(argument, BufferArgument):
         kind = "output" if argument.output else "input"
         title = titles.get(argument.name, argument.name)

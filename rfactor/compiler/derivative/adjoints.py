@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from rfactor.compiler.derivative.boxes import Box
 from rfactor.compiler.derivative.rules import adjoints
@@ -80,11 +80,12 @@ class Backward:
         stage, name = func.function.updates[k], func.name()
         point, values = stage.arguments, stage.values
         where = f"propagate_adjoints: update {k} of {name}"
-        nodes = [node for one in (*point, *values) for node in ir.walk(one)]
-        if any(isinstance(node, Several) for node in nodes):
+        domain = stage.domain
+        predicate = () if domain is None else (domain.predicate,)
+        real = [value for value in values if value.type.is_float]
+        nodes = [node for one in (*point, *real, *predicate) for node in ir.walk(one)]
+        if any(isinstance(node, Several) for one in values for node in ir.walk(one)):
             raise AlgorithmError(f"{where} writes several points at once, which has no derivative here")
-        own = {n for n in nodes if isinstance(n, ir.Call) and n.kind == "func" and n.name == name}
-        real = {node for node in own if node.type.is_float}
         if self._adds(func, stage, after):
             self._give(func, stage, point, after, lambda node: node, {})
             return after
@@ -92,7 +93,7 @@ class Backward:
             raise AlgorithmError(
                 f"{where} depends on intermediate values, which it overwrites: only sums may write a point twice"
             )
-        behind = {node for node in real if node.args != point}
+        behind = {node for node in nodes if _own(node, name) and node.args != point}
         if len({node.args for node in behind}) > 1 or any(not _earlier(stage, node.args) for node in behind):
             raise AlgorithmError(
                 f"{where} reads {name} at {' and '.join(sorted(str(node) for node in behind))}: only the point that it "
@@ -106,7 +107,7 @@ class Backward:
             """What the update reads of itself, as values that are still there."""
 
             def kept(one: ir.Expr) -> ir.Expr | None:
-                if isinstance(one, ir.Call) and one.kind == "func" and one.name == name:
+                if _own(one, name):
                     held = before if one.args == point else now
                     at = tuple(ir.transform(a, kept) for a in one.args)
                     return ir.Call(one.type, held.name(), at, "func", one.index)
@@ -114,15 +115,18 @@ class Backward:
 
             return ir.transform(node, kept)
 
-        seen = self._swept(func, stage, after, primal, references) if behind else after
+        if domain is not None:
+            stage = replace(stage, domain=replace(domain, predicate=primal(domain.predicate)))
+        swept = any(node.type.is_float for node in behind)
+        seen = self._swept(func, stage, after, primal, references) if swept else after
         self._give(func, stage, point, seen, primal, references)
         earlier = Func(f"{name}_d{k}")
         earlier[tuple(func.args())] = tuple(seen[tuple(func.args())][i] for i in range(len(func.types())))
-        loops = _Loops(self, func, stage, ())
+        loops = _Loops(self, func, stage, (), references)
         parts = self._parts(stage, seen, primal)
         held: list[ir.Expr] = [ir.zero(_real(type_.ir)) for type_ in func.types()]
         for node, part in parts.items():
-            if isinstance(node, ir.Call) and node.name == name and node.kind == "func" and node.args == point:
+            if _own(node, name) and node.args == point:
                 held[node.index] = ir.apply("+", held[node.index], part)
         uses = {**func.references, **references, seen.name(): seen, **loops.uses}
         earlier[tuple(loops.expr(a, uses) for a in point)] = tuple(loops.expr(one, uses) for one in held)
@@ -133,26 +137,28 @@ class Backward:
         swept = Func(f"{func.name()}_d_swept")
         count = range(len(func.types()))
         swept[tuple(func.args())] = tuple(after[tuple(func.args())][i] for i in count)
-        loops = _Loops(self, func, stage, (), backward=True)
+        loops = _Loops(self, func, stage, (), references, backward=True)
         parts = self._parts(stage, swept, primal)
         uses = {**func.references, **references, swept.name(): swept, **loops.uses}
-        read = [n for n in parts if isinstance(n, ir.Call) and n.name == func.name() and n.args != stage.arguments]
+        read = [n for n in parts if _own(n, func.name()) and n.args != stage.arguments]
         at = tuple(loops.expr(a, uses) for a in read[0].args)
         given = {node.index: loops.expr(parts[node], uses) for node in read}
         swept[at] = tuple(swept[at][i] + given[i] if i in given else swept[at][i] for i in count)
         return swept
 
     def _adds(self, func: Func, stage: Definition, after: Func) -> bool:
-        """Whether the update adds what does not depend on the function to the point that it writes."""
-        parts = self._parts(stage, after, lambda node: node)
-        seeds = _seeds(after, stage)
+        """Whether the update adds what does not depend on the function to points that do not either."""
+        name, parts, seeds = func.name(), self._parts(stage, after, lambda node: node), _seeds(after, stage)
+        predicate = () if stage.domain is None else (stage.domain.predicate,)
+        if _reads(name, *stage.arguments, *predicate):
+            return False
         for node, part in parts.items():
-            if isinstance(node, ir.Call) and node.name == func.name() and node.kind == "func":
+            if _own(node, name):
                 if node.args != stage.arguments or part != seeds[node.index]:
                     return False
-            elif any(isinstance(n, ir.Call) and n.kind == "func" and n.name == func.name() for n in ir.walk(part)):
+            elif _reads(name, node, part):
                 return False
-        kept = {node.index for node in parts if isinstance(node, ir.Call) and node.name == func.name()}
+        kept = {node.index for node in parts if _own(node, name)}
         return kept == {i for i, value in enumerate(stage.values) if value.type.is_float}
 
     # What a stage adds
@@ -181,7 +187,7 @@ class Backward:
             at: Point = tuple(map(primal, node.args)) if isinstance(node, ir.Call) else ()
             index = node.index if isinstance(node, ir.Call) and node.kind == "func" else 0
             target = self._adjoint(node.name)
-            loops = _Loops(self, func, stage, at, target)
+            loops = _Loops(self, func, stage, at, references, target)
             uses = {**func.references, **references, state.name(): state, **loops.uses}
             place = tuple(Expr(a, uses) for a in loops.point(at))
             value = loops.expr(part, uses)
@@ -201,8 +207,8 @@ class _Loops:
     """
 
     def __init__(
-        self, backward_: Backward, func: Func, stage: Definition, at: Point, target: Func | None = None,
-        backward: bool = False,
+        self, backward_: Backward, func: Func, stage: Definition, at: Point, references: Uses,
+        target: Func | None = None, backward: bool = False,
     ) -> None:  # fmt: skip
         own = func.function.variables
         pure = [v for v in own if any(v in ir.names(a) for a in stage.arguments)]
@@ -240,7 +246,7 @@ class _Loops:
                 self.values[name] = variable_
             self.uses = {domain.name(): domain}
             if stage.domain is not None and stage.domain.predicate != ir.Const(stage.domain.predicate.type, True):
-                domain.where(self.expr(stage.domain.predicate, {**func.references, **self.uses}))
+                domain.where(self.expr(stage.domain.predicate, {**func.references, **references, **self.uses}))
 
     def _turn(self, pure: Sequence[str], at: Point, target: Func) -> None:
         """Coordinates of `at` as variables of the target, where a variable of the stage follows from them."""
@@ -269,6 +275,16 @@ class _Loops:
 def _inputs(end: ir.Expr, inputs: Uses) -> Uses:
     read = {name.split(".")[0] for name in ir.names(end)}
     return {name: used for name, used in inputs.items() if name in read}
+
+
+def _own(node: ir.Expr, name: str) -> TypeGuard[ir.Call]:
+    """Whether a node is a call of the function."""
+    return isinstance(node, ir.Call) and node.kind == "func" and node.name == name
+
+
+def _reads(name: str, *exprs: ir.Expr) -> bool:
+    """Whether the function is called in any of them."""
+    return any(_own(node, name) for expr in exprs for node in ir.walk(expr))
 
 
 def _real(type: Type) -> Type:

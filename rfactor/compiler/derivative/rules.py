@@ -1,44 +1,72 @@
 """Derivatives of expressions: from what a value adds to a result to what each thing that it reads adds.
 
 Only floats have derivatives: integers and conditions are constants. Where a function has a corner (`max` of equals),
-both sides count.
+the first operand counts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, const, intrinsic, select, walk, zero
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, const, intrinsic, select, walk, zero
+from rfactor.ir.types import BOOL
 
 _Rule = Callable[..., tuple[Expr, ...]]
+_ALWAYS = Const(BOOL, True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What something adds: `value` where `where` holds, else nothing, though `value` may be no number there."""
+
+    value: Expr
+    where: Expr = _ALWAYS
+
+    def expr(self) -> Expr:
+        """As a value everywhere."""
+        return self.value if self.where == _ALWAYS else select(self.where, self.value, zero(self.value.type))
+
+    def joined(self, other: _Part) -> _Part:
+        """With what is added besides."""
+        if self.where == other.where:
+            return _Part(apply("+", self.value, other.value), self.where)
+        where = _ALWAYS if _ALWAYS in (self.where, other.where) else apply("or", self.where, other.where)
+        return _Part(apply("+", self.expr(), other.expr()), where)
 
 
 def adjoints(root: Expr, seed: Expr, read: Callable[[Expr], bool]) -> Mapping[Expr, Expr]:
     """What each node that `read` names adds, for each unit that it grows, where `root` adds `seed` for each of its own.
 
-    Nodes inside of the places that something is read at count as constants. Raises `AlgorithmError` for what has no
-    derivative here.
+    Nodes inside of the places that something is read at count as constants. An arm that is not chosen adds nothing,
+    though it be no number. Raises `AlgorithmError` for what has no derivative here.
     """
     found: dict[Expr, Expr] = {}
-    waiting: dict[Expr, Expr] = {root: seed}
+    waiting: dict[Expr, _Part] = {root: _Part(seed)}
     for node in reversed(list(walk(root))):
         adjoint = waiting.pop(node, None)
         if adjoint is None or not node.type.is_float:
             continue
         if read(node):
-            found[node] = adjoint
+            found[node] = adjoint.expr()
             continue
         for child, part in zip(node.children, _parts(node, adjoint), strict=True):
-            if child.type.is_float and part != zero(part.type):
+            if child.type.is_float and part.value != zero(part.value.type):
                 known = waiting.get(child)
-                waiting[child] = part if known is None else apply("+", known, part)
+                waiting[child] = part if known is None else known.joined(part)
     return found
 
 
-def _parts(node: Expr, adjoint: Expr) -> tuple[Expr, ...]:
+def _parts(node: Expr, adjoint: _Part) -> tuple[_Part, ...]:
     """What each operand adds."""
+    if isinstance(node, Op) and node.op in _CHOICES:
+        return tuple(_Part(adjoint.value, conjunction(adjoint.where, one)) for one in _CHOICES[node.op](*node.args))
+    return tuple(_Part(value, adjoint.where) for value in _values(node, adjoint.value))
+
+
+def _values(node: Expr, adjoint: Expr) -> tuple[Expr, ...]:
     if isinstance(node, Const | Var):
         return ()
     if isinstance(node, Op) and node.op in _OPERATIONS:
@@ -58,18 +86,12 @@ def _where(condition: Expr, value: Expr) -> Expr:
     return select(condition, value, zero(value.type))
 
 
-def _selected(adjoint: Expr, node: Op, condition: Expr, a: Expr, b: Expr) -> tuple[Expr, ...]:
-    nothing = zero(adjoint.type)
-    return nothing, select(condition, adjoint, nothing), select(condition, nothing, adjoint)
-
-
-def _extreme(relation: str) -> _Rule:
-    return lambda adjoint, node, a, b: (
-        _where(apply(relation, a, b), adjoint),
-        _where(apply(relation, b, a), adjoint),
-    )
-
-
+_CHOICES: dict[str, _Rule] = {
+    "select": lambda condition, a, b: (condition, condition, apply("not", condition)),
+    "min": lambda a, b: (apply("<=", a, b), apply(">", a, b)),
+    "max": lambda a, b: (apply(">=", a, b), apply("<", a, b)),
+}
+"""Where each operand is the one that counts."""
 _OPERATIONS: dict[str, _Rule] = {
     "+": lambda adjoint, node, a, b: (adjoint, adjoint),
     "-": lambda adjoint, node, a, b: (adjoint, apply("neg", adjoint)),
@@ -80,9 +102,6 @@ _OPERATIONS: dict[str, _Rule] = {
     ),
     "neg": lambda adjoint, node, a: (apply("neg", adjoint),),
     "abs": lambda adjoint, node, a: (select(apply(">=", a, zero(a.type)), adjoint, apply("neg", adjoint)),),
-    "min": _extreme("<="),
-    "max": _extreme(">="),
-    "select": _selected,
     "cast": lambda adjoint, node, a: (cast(a.type, adjoint) if a.type.is_float else zero(node.type),),
 }
 
@@ -114,7 +133,7 @@ def _root(a: Expr) -> Expr:
 
 
 def _power(node: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    lower = apply("*", b, intrinsic("pow", a, apply("-", b, _one(b))))
+    lower = _where(apply("!=", b, zero(b.type)), apply("*", b, intrinsic("pow", a, apply("-", b, _one(b)))))
     return lower, _where(apply(">", a, zero(a.type)), apply("*", node, intrinsic("log", a)))
 
 

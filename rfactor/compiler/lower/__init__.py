@@ -8,21 +8,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
+from rfactor.compiler.lower.interval import Scope
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
+from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.together import together
 from rfactor.compiler.lower.unroll import constant_extents, unroll
+from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.lower.vectorize import vectorize
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
@@ -65,8 +69,11 @@ def passes(
 
 def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:
     """The bounded nest after its entry checks, with stages in shared loops: the last that knows points and boxes."""
-    checks = entry_checks(bounded, algorithm, sparse)
     body = together(bounded.body, algorithm, schedule, bounded.definitions)
+    if body is not bounded.body:
+        around = defined(Scope(ranges=data_ranges(algorithm.functions)), dict(bounded.definitions))
+        bounded = replace(bounded, sums=bounded.sums + lengths(bounded.body, body, around))
+    checks = entry_checks(bounded, algorithm, sparse)
     known = promised(algorithm)
     if known:  # holds after the checks, which ask whether it does
         return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded, Box, Covered, hulls
-from rfactor.compiler.lower.overflow import coordinates_fit, in_i64, storage_fits
+from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm
@@ -64,10 +64,10 @@ def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr) -> Iterator
         least, extent = Var(I32, f"{buffer}.min.{d}"), Var(I32, f"{buffer}.extent.{d}")
         last = affine.subtract(affine.add(least, extent), affine.integer(1))
         distance = apply("-", in_i64(high), in_i64(least))
-        inside = apply("and", apply("<=", least, low), apply("<", distance, in_i64(extent)))
+        inside = apply("and", apply("<=", in_i64(least), in_i64(low)), apply("<", distance, in_i64(extent)))
         if not (isinstance(low, Const) and low == high):
-            inside = apply("or", apply("<", high, low), inside)
+            inside = apply("or", apply("<", in_i64(high), in_i64(low)), inside)
         if not (isinstance(live, Const) and live.value is True):
-            inside = Op(BOOL, "or", (Op(BOOL, "not", (live,)), inside))
+            inside = Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), inside))
         message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"
-        yield Assert(inside, message, (low, high, least, last))
+        yield Assert(inside, message, tuple(map(in_i64, (low, high, least, last))))

@@ -198,7 +198,9 @@ class Intervals:
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
             rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
-            return (rebuilt, rebuilt) if not reads(rebuilt) else self._by_type(term)
+            if reads(rebuilt):
+                return self._by_type(term)
+            return self._kept((rebuilt, rebuilt)) if op == "*" else (rebuilt, rebuilt)
         if op in ("min", "max"):
             extreme = affine.minimum if op == "min" else affine.maximum
             (low_a, high_a), (low_b, high_b) = ends

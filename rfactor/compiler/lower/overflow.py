@@ -129,14 +129,14 @@ def in_i64(expr: Expr) -> Expr:
     if isinstance(expr, Const):
         return Const(I64, expr.value) if expr.type == I32 else expr
     if isinstance(expr, Op) and expr.op != "cast":
-        args = tuple(in_i64(arg) if arg.type == I32 else _condition(arg) for arg in expr.args)
+        args = tuple(in_i64(arg) if arg.type == I32 else compared_in_i64(arg) for arg in expr.args)
         return Op(I64 if expr.type == I32 else expr.type, expr.op, args)
     return Op(I64, "cast", (expr,))
 
 
 @lru_cache(maxsize=1 << 12)
-def _condition(expr: Expr) -> Expr:
+def compared_in_i64(expr: Expr) -> Expr:
     """A condition on coordinates, compared in i64."""
     if isinstance(expr, Op) and expr.type == BOOL:
-        return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else _condition(a) for a in expr.args))
+        return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else compared_in_i64(a) for a in expr.args))
     return expr

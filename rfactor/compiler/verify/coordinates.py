@@ -22,7 +22,7 @@ def sums(expr: Expr) -> Iterator[tuple[Expr, Expr]]:
         data[node] = (isinstance(node, Call) and node.kind != "intrinsic") or any(data[c] for c in node.children)
         joins = isinstance(node, Op) and node.type == I32 and not data[node] and _is_sum(node)
         if not joins:
-            wanted.update((child, None) for child in node.children)
+            wanted.update((child, None) for child in node.children if not (_wraps(node) and _is_sum(child)))
     wanted[expr] = None
     uses: dict[Expr, Expr] = {expr: TRUE}
     for node in reversed(nodes):  # what uses a node comes before it
@@ -45,6 +45,13 @@ def _uses(node: Expr) -> Iterator[tuple[Expr, Expr]]:
         yield from ((child, TRUE) for child in node.children)
 
 
-def _is_sum(node: Op) -> bool:
+def _wraps(node: Expr) -> bool:
+    """Whether the bits of a sum are all that matters of it: those of an unbounded one are the same."""
+    return isinstance(node, Op) and node.op == "cast" and node.type.is_int and node.type.bits <= I32.bits
+
+
+def _is_sum(node: Expr) -> bool:
+    if not isinstance(node, Op):
+        return False
     constant = any(isinstance(arg, Const) for arg in node.args)
     return node.op in ("+", "-", "neg") or (node.op == "*" and constant)

@@ -31,6 +31,7 @@ from rfactor.compiler.verify.terms import (
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Expr, Op, Var
 from rfactor.ir.loopnest import For, If, Let, Provide
+from rfactor.ir.several import points
 from rfactor.ir.types import I64
 
 _ZERO = integer(0)
@@ -74,7 +75,7 @@ def covering(
         at = meanings.fresh(variable.name)
         loops[variable.name] = _Loop(reading.of(variable.min), reading.of(variable.extent), at)
         env[variable.name] = at
-    points = {name: loop.at for name, loop in loops.items()}
+    point = {name: loop.at for name, loop in loops.items()}
     for loop in loops.values():
         assert isinstance(loop.at, Var)
         meanings.facts[loop.at.name] = ranged(loop.at, loop.low, loop.extent)
@@ -86,20 +87,21 @@ def covering(
         yield replace(base, problem="nothing writes it")
         return
     where: list[Expr] = []
-    for leaf in leaves:
+    schedules = [*_alternatives(schedule)]
+    for number, leaf in enumerate(leaves):
         outer, inner = _conditions(leaf, meanings)
         where.append(all_of(outer))
         own = [one.stmt.name for one in leaf.path if isinstance(one.stmt, For)]
-        chosen = next((one for one in _all(schedule) if _fits(one, prefix, own)), schedule)
+        chosen = schedules[number] if len(schedules) == len(leaves) else schedule
         iterations, lemmas = _told(chosen, loops)
         told = {f"{prefix}.{name}": at for name, at in iterations.items()}
         steps, end = _steps(leaf, told, scope, meanings, inner)
-        arguments = [
-            compare("==", end.of(written), here.of(asked))
-            for written, asked in zip(leaf.provide.arguments, definition.arguments, strict=True)
-        ]
-        steps.append(("its place", all_of(arguments)))
-        exists = _exists(leaf, points, prefix, chosen, loops, scope, meanings)
+        written = points(leaf.provide.arguments, leaf.provide.values)
+        asked = points(definition.arguments, definition.values)
+        for (one, _), (other, _) in zip(written, asked, strict=True):
+            same = (compare("==", end.of(a), here.of(b)) for a, b in zip(one, other, strict=True))
+            steps.append(("its place", all_of(same)))
+        exists = _exists(leaf, point, prefix, chosen, loops, scope, meanings)
         for what, goal in steps:
             yield replace(
                 base,
@@ -112,15 +114,12 @@ def covering(
                   steps=(Step(any_of(where)),))  # fmt: skip
 
 
-def _all(schedule: StageSchedule) -> Iterator[StageSchedule]:
-    yield schedule
+def _alternatives(schedule: StageSchedule) -> Iterator[StageSchedule]:
+    """The schedules of a stage as the nest has them: each specialization's, then that of all that is left."""
     for one in schedule.specializations:
-        yield from _all(one.schedule)
-
-
-def _fits(schedule: StageSchedule, prefix: str, loops: Sequence[str]) -> bool:
-    own = [name for name in loops if name.startswith(f"{prefix}.")]
-    return {f"{prefix}.{d.name}" for d in schedule.dimensions} >= set(own)
+        yield from _alternatives(one.schedule)
+    if schedule.failure is None or not schedule.specializations:
+        yield schedule
 
 
 def _number(split: Split) -> int:

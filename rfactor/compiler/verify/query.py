@@ -48,6 +48,7 @@ from rfactor.compiler.verify.terms import (
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, Write
+from rfactor.ir.several import points
 from rfactor.ir.types import I32, I64, Type
 
 _ONE, _ZERO = integer(1), integer(0)
@@ -65,16 +66,16 @@ class _Walk:
     def __init__(self, algorithm: Algorithm, schedule: Schedule) -> None:
         self.algorithm, self.schedule = algorithm, schedule
         self.functions = {f.name: f for f in algorithm.functions}
-        self.meanings = Meanings(data_ranges(algorithm.functions), frozenset(self.functions))
+        self.meanings = Meanings(data_ranges(algorithm.functions))
         self.specs: list[Spec] = []
         self.asserted: list[Expr] = []
-        self.epoch = 0
+        self.epoch = 1
         self.checked = False
         """Whether the checks on entry have been met."""
         self.leaves: dict[tuple[str, int], list[Leaf]] = {}
         self.stores: dict[str, list[tuple[Provide, Scope]]] = {}
         self.fitting: dict[Expr, list[tuple[Around, ...]]] = {}
-        self.readings: dict[tuple[int, int, bool], tuple[Scope, Reading]] = {}
+        self.readings: dict[tuple[int, int, frozenset[str], bool], tuple[Scope, Reading]] = {}
 
     # What the caller gives
 
@@ -259,11 +260,12 @@ class _Walk:
             self._reads(expr, scope)
         number = scope.open.get(stmt.name, 0)
         scope = replace(scope, stage=f"{stmt.name}.s{number}")
-        shown = f"{stmt.name}({', '.join(map(str, stmt.arguments))})"
-        for argument in stmt.arguments:
-            self._fits(argument, scope, shown)
         components = range(len(stmt.values))
-        self._inside(stmt.name, components, stmt.arguments, scope, f"{shown} = …", written=True)
+        for point, _ in points(stmt.arguments, stmt.values):
+            shown = f"{stmt.name}({', '.join(map(str, point))})"
+            for argument in point:
+                self._fits(argument, scope, shown)
+            self._inside(stmt.name, components, point, scope, f"{shown} = …", written=True)
         self.leaves.setdefault((stmt.name, number), []).append(Leaf(stmt, scope.path))
         self.stores.setdefault(stmt.name, []).append((stmt, scope))
         self.epoch += 1
@@ -364,15 +366,16 @@ class _Walk:
                 done.add((name, component))
                 low, high = self.meanings.claims[name, component]
                 for stmt, scope in self.stores.get(name, ()):
-                    value = stmt.values[component]
-                    shown = f"{name}({', '.join(map(str, stmt.arguments))})[{component}] = {value}"
-                    place = Place("value", name, scope.stage, shown, "", scope.loops)
-                    term = self._reading(scope, exact=True).of(value)
-                    if value.type.is_bool:
-                        goal = term if low == high == 1 else negation(term)
-                    else:
-                        goal = all_of(between(low, term, high))
-                    self.specs.append(scope.spec(place, Step(goal)))
+                    for point, values in points(stmt.arguments, stmt.values):
+                        value = values[component]
+                        shown = f"{name}({', '.join(map(str, point))})[{component}] = {value}"
+                        place = Place("value", name, scope.stage, shown, "", scope.loops)
+                        term = self._reading(scope, exact=True).of(value)
+                        if value.type.is_bool:
+                            goal = term if low == high == 1 else negation(term)
+                        else:
+                            goal = all_of(between(low, term, high))
+                        self.specs.append(scope.spec(place, Step(goal)))
 
     # Reading
 
@@ -380,9 +383,9 @@ class _Walk:
         return self._reading(scope).of(expr)
 
     def _reading(self, scope: Scope, exact: bool = False) -> Reading:
-        key = id(scope.env), scope.epoch, exact
+        key = id(scope.env), scope.epoch, frozenset(scope.open), exact
         if key not in self.readings:
-            self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, exact)
+            self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, frozenset(scope.open), exact)
         return self.readings[key][1]
 
 

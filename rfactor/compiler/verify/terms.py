@@ -12,7 +12,7 @@ v * 2.0                  ->   an unknown real in the range that interval arithme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -21,6 +21,7 @@ from rfactor.compiler.lower.float_interval import FloatInterval
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, names, substitute, variables, walk
 from rfactor.ir.types import BOOL, F64, I32, I64, Type
+from rfactor.semantics.scalar import intrinsic_of, rule_of
 
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 Range = tuple[int, int]
@@ -130,14 +131,12 @@ class Meanings:
     """The variables of one verification, and what is known of each."""
 
     ranges: Ranges
-    written: frozenset[str]
-    """The functions: what is read of them changes as the nest runs."""
     facts: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
     """By variable, what it is defined by; these may speak of other variables."""
     values: dict[str, Expr] = field(default_factory=dict)
     """Those variables that are names of an expression."""
     loads: dict[str, Call] = field(default_factory=dict)
-    """By variable, the value that it is of: the same variables at the same place give the same value."""
+    """By variable, the value that it is of: what is loaded from one place, or computed from the same, is the same."""
     shown: dict[str, str] = field(default_factory=dict)
     """How variables are told: by the names of the nest, or the value that is loaded."""
     opaque: set[str] = field(default_factory=set)
@@ -231,26 +230,40 @@ class Meanings:
             self._known[key] = made
         return self._known[key]
 
-    def known_by_range(self, key: object, type: Type, low: int, high: int) -> Expr:
-        """A value of which its range alone is known."""
-        whole = ("opaque", key)
+    def known_by_range(self, what: object, parts: Sequence[Meant], type: Type, low: int, high: int) -> Expr:
+        """A value made of `parts` in a way that `what` tells, of which its range alone is known."""
+        whole = ("opaque", type, what, tuple(parts))
         if whole not in self._known:
             made = self.fresh("value", BOOL) if type.is_bool else self.held("value", low, high)
             self.opaque.add(made.name)
-            self.derived.add(made.name)
+            self._made_of(made, f"value {type} {what}", parts)
             self._known[whole] = made
         return self._known[whole]
+
+    def note(self, variable: Expr, fact: Expr) -> None:
+        """Something that is true of a variable."""
+        if isinstance(variable, Var) and fact not in self.facts[variable.name]:
+            self.facts[variable.name] += (fact,)
+
+    def _made_of(self, made: Var, what: str, parts: Sequence[Meant]) -> None:
+        """Note that a variable is the same wherever `what` and `parts` are, and depends on these."""
+        self.derived.add(made.name)
+        own = tuple(e for part in parts for e in ((part.value, part.nan) if isinstance(part, Real) else (part,)))
+        if own:
+            self.loads[made.name] = Call(made.type, what, own, "unknown")
 
     def loaded(self, call: Call, args: tuple[Expr, ...], epoch: int) -> Meant:
         """The value of a function or an image at a point; `epoch` tells apart before and after a write."""
         name = f"{call.name}[{call.index}]" if call.index else call.name
-        place = f"{name}@{epoch if call.name in self.written else 0}"
+        place = f"{name}@{epoch}"
         key = ("load", place, args)
         shown = f"{name}({', '.join(map(str, args))})"
         if call.type.is_float:
             if key not in self._known:
                 value, nan = self._real(shown, self.ranges.of_float(call))
                 self._known[key], self._known["nan", place, args] = value, nan
+                self._made_of(value, place, args)
+                self._made_of(nan, f"{place} is NaN", args)
                 if call.kind == "func":
                     self.opaque |= {value.name, nan.name}
             return Real(self._known[key], self._known["nan", place, args])
@@ -260,9 +273,7 @@ class Meanings:
             else:
                 low, high = self._range(call)
                 made = self.held(shown, low, high)
-            if args:
-                self.loads[made.name] = Call(made.type, place, args, "unknown")
-            self.derived.add(made.name)
+            self._made_of(made, place, args)
             self._known[key] = made
         return self._known[key]
 
@@ -287,13 +298,15 @@ class Meanings:
             self.facts[nan.name] = (negation(nan),)
         return value, nan
 
-    def unknown_real(self, node: Expr, key: object) -> Real:
-        """A float of which its range alone is known."""
-        whole = ("real", key)
+    def unknown_real(self, node: Expr, what: object, parts: Sequence[Meant] = ()) -> Real:
+        """A float made of `parts` in a way that `what` tells, of which its range alone is known."""
+        whole = ("real", what, tuple(parts))
         if whole not in self._known:
             self._range_claims(node)
             value, nan = self._real("float", self.ranges.of_float(node))
             self.opaque |= {value.name, nan.name}
+            self._made_of(value, f"float {what}", parts)
+            self._made_of(nan, f"float {what} is NaN", parts)
             self._known[whole], self._known["nan", whole] = value, nan
         return Real(self._known[whole], self._known["nan", whole])
 
@@ -386,6 +399,8 @@ class Reading:
     env: Mapping[str, Expr]
     """What the variables of the nest stand for there."""
     epoch: int = 0
+    """Tells apart before and after a write, of the functions in `open`: others have one value at each point."""
+    open: frozenset[str] = frozenset()
     exact: bool = False
     """Whether coordinates wrap too, as in what a user computes and in the checks on entry."""
     _memo: dict[Expr, Meant] = field(default_factory=dict)
@@ -425,16 +440,20 @@ class Reading:
         if isinstance(node, Print):
             return parts[0]
         if isinstance(node, Call) and node.kind in ("func", "image"):
-            return self.meanings.loaded(node, tuple(_whole(part) for part in parts), self.epoch)
+            epoch = self.epoch if node.name in self.open else 0
+            return self.meanings.loaded(node, tuple(_whole(part) for part in parts), epoch)
         if node.type.is_float:
             return self._float(node, parts)
         if isinstance(node, Op):
             made = self._bool(node, parts) if node.type.is_bool else self._integer(node, parts)
             if made is not None:
                 return made
-        key = (node.type, node if isinstance(node, Var) else (type(node), node._label()), parts)
-        low, high = (0, 1) if node.type.is_bool else self.meanings._range(node)
-        return self.meanings.known_by_range(key, node.type, low, high)
+        return self._unknown(node, parts)
+
+    def _computed(self, node: Op | Call, values: Sequence[Value]) -> Expr:
+        """What an operation makes of literals."""
+        value = (rule_of(node) if isinstance(node, Op) else intrinsic_of(node))(*values)
+        return Const(BOOL, bool(value)) if node.type.is_bool else integer(int(value))
 
     def _integer(self, node: Op, parts: tuple[Meant, ...]) -> Expr | None:
         op, type_ = node.op, node.type
@@ -459,6 +478,10 @@ class Reading:
             return Op(I64, "//", (a, integer(1 << second)))
         elif op == "&" and second is not None and second >= 0 and second & (second + 1) == 0:
             return Op(I64, "%", (a, integer(second + 1))) if second else _ZERO
+        elif op in ("&", "|", "^"):
+            return self._bits(node, a, b)
+        elif op == ">>":
+            return self._shifted(node, a, b)
         elif op == "~":
             exact = minus(integer(-1 if type_.is_signed else int(type_.max)), a)
         else:
@@ -466,6 +489,35 @@ class Reading:
         if type_ == I32 and not self.exact and not self._data[node]:
             return exact
         return self.meanings.wrapped(type_, exact)
+
+    def _bits(self, node: Op, a: Expr, b: Expr) -> Expr:
+        """Operations on bits, all made of one that is known by its range: a ^ b = a + b - 2*(a & b)."""
+        if a == b:
+            return _ZERO if node.op == "^" else a
+        both = self._unknown(Op(node.type, "&", node.args), (a, b))
+        if node.op == "&":
+            return both
+        made = self._unknown(node, (a, b))
+        twice = both if node.op == "|" else times(both, integer(2))
+        self.meanings.note(made, compare("==", made, minus(plus(a, b), twice)))
+        return made
+
+    def _shifted(self, node: Op, a: Expr, count: Expr) -> Expr:
+        """A quotient by an unknown power of two: no farther from 0, or from -1, than `a`; than its half, by a bit."""
+        made, half = self._unknown(node, (a, count)), Op(I64, "//", (a, integer(2)))
+        for least, most in ((_ZERO, a), (ONE, half)):
+            near = (Op(I64, "min", (most, _ZERO)), Op(I64, "max", (most, integer(-1))))
+            fits = all_of((at_most(near[0], made), at_most(made, near[1])))
+            self.meanings.note(made, any_of((compare("<", count, least), fits)))
+        return made
+
+    def _unknown(self, node: Expr, parts: Sequence[Meant]) -> Expr:
+        """A value that is known by its range, and the same where its operands are."""
+        if isinstance(node, Op | Call) and parts and all(map(_is_literal, parts, (arg.type for arg in node.args))):
+            return self._computed(node, [part.value for part in parts if isinstance(part, Const)])
+        low, high = (0, 1) if node.type.is_bool else self.meanings._range(node)
+        what = (type(node).__name__, *node._label())
+        return self.meanings.known_by_range(what, parts, node.type, low, high)
 
     def _cast(self, node: Op, part: Meant) -> Expr:
         old, new = node.args[0].type, node.type
@@ -530,7 +582,12 @@ class Reading:
                     span = self.meanings.span(a)
                     if span is not None and max(-span[0], span[1]) <= 1 << exact and node.type.bits > 16:
                         return Real(Op(F64, "cast", (a,)), FALSE)
-        return self.meanings.unknown_real(node, ((type(node), node._label()), parts))
+        return self.meanings.unknown_real(node, (type(node).__name__, *node._label()), parts)
+
+
+def _is_literal(part: Meant, type: Type) -> bool:
+    """Whether it is a value of the type, not one that a coordinate has beyond its range."""
+    return isinstance(part, Const) and (type.is_bool or int(type.min) <= int(part.value) <= int(type.max))
 
 
 def _whole(part: Meant) -> Expr:

@@ -32,13 +32,14 @@ class Unit:
         return name
 
     def fresh(self, name: str) -> str:
-        """A name in C after one of the nest, in use nowhere else."""
+        """A name in C after one of the nest, in use nowhere else: as no name of the language or its libraries does, it
+        ends in an underscore."""
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name).strip("_") or "v"
         plain = f"v{plain}" if plain[0].isdigit() else plain
-        found, number = plain, 0
+        found, number = f"{plain}_", 0
         while found in self._taken:
             number += 1
-            found = f"{plain}_{number}"
+            found = f"{plain}_{number}_"
         self._taken.add(found)
         return found
 

@@ -13,19 +13,8 @@ from rfactor.compiler.codegen.c.types import constant, is_half, memory_type, val
 from rfactor.compiler.codegen.entry import Constant, Entry, type_number
 from rfactor.compiler.codegen.header import declared, header
 from rfactor.ir.expr import Const
-from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import BufferArgument, Stmt
 from rfactor.ir.types import Type
-
-_RESERVED = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    bool true false main malloc free memcpy fabs frexp ldexp rint copysign signbit INFINITY NAN
-    j0 j1 jn y0 y1 yn gamma index
-    """.split()  # noqa: SIM905 - a list this long is read as text
-) | {f"{row.libm or row.llvm}{end}" for row in INTRINSICS.values() for end in ("", "f")}
-"""Names of the language and of the libraries."""
 
 _START = """\
 #include <math.h>
@@ -48,9 +37,7 @@ def source(entry: Entry, body: Stmt) -> str:
     Raises `NotImplementedError` for a pipeline that prints or traces.
     """
     messages: list[str] = []
-    unit = Unit(_RESERVED | {entry.name, f"{entry.name}_error"}, messages)
-    for i in range(len(entry.arguments)):
-        unit.fresh(f"a{i}")
+    unit = Unit(frozenset({entry.name, f"{entry.name}_error"}), messages)
     checks, given = list(_checks(entry, messages)), dict(_given(entry, unit))
     declarations = [line for line, _ in given.values() if line]
     known = {name: own for name, (_, own) in given.items()}

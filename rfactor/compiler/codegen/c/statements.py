@@ -7,6 +7,7 @@ from itertools import chain
 
 from rfactor.compiler.codegen.c.expressions import Expressions, Unit
 from rfactor.compiler.codegen.c.types import is_half, memory_type, value_type
+from rfactor.compiler.codegen.header import comment
 from rfactor.ir.expr import Const, Expr
 from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store
 
@@ -34,7 +35,7 @@ class Statements:
             case If():
                 yield from self._branch(stmt)
             case Produce():
-                yield f"/* {stmt.name.replace('*/', '')} */"
+                yield f"/* {comment(stmt.name)} */"
                 yield from self.lines(stmt.body)
             case Allocate():
                 yield from self._allocate(stmt)
