@@ -444,3 +444,30 @@ def test_a_level_may_be_set_after_functions_were_placed_by_it() -> None:
         level.set(f)
     with pytest.raises(ScheduleError, match="or a LoopLevel, not 3"):
         g.compute_at(3, y)
+
+
+# Beyond the end of a loop
+
+
+@pytest.mark.parametrize("kind", ["serial", "unroll", "vectorize", "parallel"])
+@pytest.mark.parametrize("place", ["xi", "xo"])
+def test_iterations_beyond_the_end_of_a_split_loop_ask_a_producer_for_nothing(place: str, kind: str) -> None:
+    numbers = np.arange(19, dtype=np.int32)
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 2)])
+    f[x] = 0
+    f[x] += hl.Buffer(numbers)[x + r]
+    g[x] = f[x] * 3
+    g.split(x, "xo", "xi", 8, hl.TailStrategy.GuardWithIf)
+    getattr(g, kind)("xi")
+    f.compute_at(g, place)
+    assert np.array_equal(np.array(g.realize([18])), (numbers[:-1] + numbers[1:]) * 3)
+
+
+def test_a_window_slides_along_a_split_loop_up_to_its_end() -> None:
+    numbers = np.arange(19 * 5, dtype=np.int32).reshape(19, 5)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.Buffer(numbers)[x, y] * 2
+    g[x, y] = f[x, y] + f[x, y + 2]
+    g.split(y, "yo", "yi", 4, hl.TailStrategy.GuardWithIf)
+    f.compute_at(g, "yi").store_root().fold_storage(y, 4)
+    assert np.array_equal(np.array(g.realize([5, 17])), (numbers[:-2] + numbers[2:]) * 2)

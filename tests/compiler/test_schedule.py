@@ -97,11 +97,11 @@ def test_a_reduction_variable_that_stands_alone_on_the_left_is_free_of_races() -
         g.update(0).vectorize(r.x, 4)
 
 
-p = hl.Param(hl.Int(32), "p", 2)
+ahead = hl.Param(hl.Int(32), "ahead", 2)
 APART = {
     "strided": (lambda r: (r.x * 2, r.y * 2 + 1), None),
     "shifted": (lambda r: (r.x + 3, 7 - r.y), None),
-    "by a parameter": (lambda r: (r.x + p, r.y), None),
+    "by a parameter": (lambda r: (r.x + ahead, r.y), None),
     "skewed": (lambda r: (r.x + r.y, r.y), None),
     "even from odd": (lambda r: (r.x * 2, r.y), lambda r: (r.x * 2 + 1, r.y + 1)),
     "beyond the domain": (lambda r: (r.x, r.y), lambda r: (r.x + 8, r.y)),

@@ -70,7 +70,9 @@ def _apart(mine: Sum, its: Sum, variable: ReductionVariable, moving: frozenset[s
     factor = int(terms.get(own, 0))
     if not factor or factor != other.get(own) or sum(map(bool, steps)) != 2:
         return False
-    return not offset or (isinstance(variable.extent, Const) and abs(offset) >= abs(factor) * int(variable.extent.value))
+    if not offset:
+        return True
+    return isinstance(variable.extent, Const) and abs(offset) >= abs(factor) * int(variable.extent.value)
 
 
 def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
