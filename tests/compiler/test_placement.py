@@ -471,3 +471,24 @@ def test_a_window_slides_along_a_split_loop_up_to_its_end() -> None:
     g.split(y, "yo", "yi", 4, hl.TailStrategy.GuardWithIf)
     f.compute_at(g, "yi").store_root().fold_storage(y, 4)
     assert np.array_equal(np.array(g.realize([5, 17])), (numbers[:-2] + numbers[2:]) * 2)
+
+
+@pytest.mark.parametrize("size", [32, 21])
+def test_as_many_points_as_bound_extent_says_are_enough_for_the_tile_of_a_guarded_loop(size: int) -> None:
+    numbers = np.arange(size * size, dtype=np.int32).reshape(size, size)
+
+    def tiled(extent: int) -> hl.Func:
+        image = hl.ImageParam(hl.Int(32), 2)
+        image.set(hl.Buffer(numbers))
+        f, g = hl.Func("f"), hl.Func("g")
+        f[x, y] += image[hl.clamp(x, 0, size - 1), hl.clamp(y, 0, size - 1)]
+        g[x, y] = f[x, y] * 2
+        g.tile(x, y, "xo", "yo", "x", "y", 16, 8, hl.TailStrategy.GuardWithIf).tile("x", "y", "xi", "yi", 8, 4)
+        f.compute_at(g, "x").bound_extent(x, 8).vectorize(x).bound_extent(y, extent).unroll(y)
+        f.update().vectorize(x).unroll(y)
+        g.bound(x, 0, image.width()).bound(y, 0, image.height())
+        return g
+
+    assert np.array_equal(np.array(tiled(4).realize([size, size])), numbers * 2)
+    with pytest.raises(BufferError, match="do not cover required region"):
+        tiled(3).realize([size, size])
