@@ -492,3 +492,18 @@ def test_as_many_points_as_bound_extent_says_are_enough_for_the_tile_of_a_guarde
     assert np.array_equal(np.array(tiled(4).realize([size, size])), numbers * 2)
     with pytest.raises(BufferError, match="do not cover required region"):
         tiled(3).realize([size, size])
+
+
+@pytest.mark.parametrize(
+    "kind", ["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"]
+)
+def test_a_boundary_of_a_function_has_its_variables(kind: str) -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + 10 * y
+    around = [(0, 8), (0, 4)]
+    outside = getattr(hl.BoundaryConditions, kind)(f, *([3] if kind == "constant_exterior" else []), around)
+    assert [str(variable) for variable in outside.args()] == ["x", "y"]
+    g[x, y] = outside[x - 3, y - 2]
+    before = expected(g, [16, 9])
+    outside.compute_root().vectorize(x, 4).parallel(y)
+    agrees(g, before, [16, 9])
