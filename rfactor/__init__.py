@@ -102,6 +102,11 @@ _HOME = {
 _MODULES = {"BoundaryConditions": _LANGUAGE + "boundary_conditions", "imageio": "rfactor.imageio"}
 """Public names that are modules."""
 
+__all__ = sorted(
+    name for name in {*_HOME, *_MODULES} - {"check", "Error"} | {"install_dir"} if not name.startswith("_")
+)
+"""What `from rfactor import *` brings: the language, as `from halide import *` does."""
+
 _NOT_YET = frozenset(
     """
     active_generator_context alias AutoschedulerParams AutoSchedulerResults create_callable_from_generator

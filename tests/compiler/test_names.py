@@ -57,6 +57,13 @@ def test_a_name_of_the_module_is_there_or_refused(name: str) -> None:
         exec(f"from rfactor import {name}")
 
 
+def test_a_star_brings_the_names_of_the_module() -> None:
+    brought: dict[str, Any] = {}
+    exec("from rfactor import *", brought)
+    assert {*NAMES["functions"], *NAMES["classes"], *NAMES["enumerations"]} - REFUSED <= brought.keys()
+    assert "check" not in brought
+
+
 def test_names_of_nothing_are_none() -> None:
     with pytest.raises(AttributeError):
         importlib.import_module("rfactor").nonsense  # noqa: B018

@@ -444,3 +444,66 @@ def test_a_level_may_be_set_after_functions_were_placed_by_it() -> None:
         level.set(f)
     with pytest.raises(ScheduleError, match="or a LoopLevel, not 3"):
         g.compute_at(3, y)
+
+
+# Beyond the end of a loop
+
+
+@pytest.mark.parametrize("kind", ["serial", "unroll", "vectorize", "parallel"])
+@pytest.mark.parametrize("place", ["xi", "xo"])
+def test_iterations_beyond_the_end_of_a_split_loop_ask_a_producer_for_nothing(place: str, kind: str) -> None:
+    numbers = np.arange(19, dtype=np.int32)
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 2)])
+    f[x] = 0
+    f[x] += hl.Buffer(numbers)[x + r]
+    g[x] = f[x] * 3
+    g.split(x, "xo", "xi", 8, hl.TailStrategy.GuardWithIf)
+    getattr(g, kind)("xi")
+    f.compute_at(g, place)
+    assert np.array_equal(np.array(g.realize([18])), (numbers[:-1] + numbers[1:]) * 3)
+
+
+def test_a_window_slides_along_a_split_loop_up_to_its_end() -> None:
+    numbers = np.arange(19 * 5, dtype=np.int32).reshape(19, 5)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.Buffer(numbers)[x, y] * 2
+    g[x, y] = f[x, y] + f[x, y + 2]
+    g.split(y, "yo", "yi", 4, hl.TailStrategy.GuardWithIf)
+    f.compute_at(g, "yi").store_root().fold_storage(y, 4)
+    assert np.array_equal(np.array(g.realize([5, 17])), (numbers[:-2] + numbers[2:]) * 2)
+
+
+@pytest.mark.parametrize("size", [32, 21])
+def test_as_many_points_as_bound_extent_says_are_enough_for_the_tile_of_a_guarded_loop(size: int) -> None:
+    numbers = np.arange(size * size, dtype=np.int32).reshape(size, size)
+
+    def tiled(extent: int) -> hl.Func:
+        image = hl.ImageParam(hl.Int(32), 2)
+        image.set(hl.Buffer(numbers))
+        f, g = hl.Func("f"), hl.Func("g")
+        f[x, y] += image[hl.clamp(x, 0, size - 1), hl.clamp(y, 0, size - 1)]
+        g[x, y] = f[x, y] * 2
+        g.tile(x, y, "xo", "yo", "x", "y", 16, 8, hl.TailStrategy.GuardWithIf).tile("x", "y", "xi", "yi", 8, 4)
+        f.compute_at(g, "x").bound_extent(x, 8).vectorize(x).bound_extent(y, extent).unroll(y)
+        f.update().vectorize(x).unroll(y)
+        g.bound(x, 0, image.width()).bound(y, 0, image.height())
+        return g
+
+    assert np.array_equal(np.array(tiled(4).realize([size, size])), numbers * 2)
+    with pytest.raises(BufferError, match="do not cover required region"):
+        tiled(3).realize([size, size])
+
+
+@pytest.mark.parametrize(
+    "kind", ["repeat_edge", "repeat_image", "mirror_image", "mirror_interior", "constant_exterior"]
+)
+def test_a_boundary_of_a_function_has_its_variables(kind: str) -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + 10 * y
+    around = [(0, 8), (0, 4)]
+    outside = getattr(hl.BoundaryConditions, kind)(f, *([3] if kind == "constant_exterior" else []), around)
+    assert [str(variable) for variable in outside.args()] == ["x", "y"]
+    g[x, y] = outside[x - 3, y - 2]
+    before = expected(g, [16, 9])
+    outside.compute_root().vectorize(x, 4).parallel(y)
+    agrees(g, before, [16, 9])

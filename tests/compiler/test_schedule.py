@@ -97,6 +97,52 @@ def test_a_reduction_variable_that_stands_alone_on_the_left_is_free_of_races() -
         g.update(0).vectorize(r.x, 4)
 
 
+ahead = hl.Param(hl.Int(32), "ahead", 2)
+APART = {
+    "strided": (lambda r: (r.x * 2, r.y * 2 + 1), None),
+    "shifted": (lambda r: (r.x + 3, 7 - r.y), None),
+    "by a parameter": (lambda r: (r.x + ahead, r.y), None),
+    "skewed": (lambda r: (r.x + r.y, r.y), None),
+    "even from odd": (lambda r: (r.x * 2, r.y), lambda r: (r.x * 2 + 1, r.y + 1)),
+    "beyond the domain": (lambda r: (r.x, r.y), lambda r: (r.x + 8, r.y)),
+    "beyond the domain, of steps": (lambda r: (r.x * 3, r.y), lambda r: (r.x * 3 + 24, r.y)),
+}
+MEET = {
+    "folded": (lambda r: (r.x * 2 + r.y, 0), None),
+    "quotients": (lambda r: (r.x / 2, 0), None),
+    "the same for all": (lambda r: (hl.Expr(3), 0), None),
+    "from another": (lambda r: (r.x * 2, 0), lambda r: (r.x * 2 + 4, 0)),
+    "from half as far": (lambda r: (r.x * 2, 0), lambda r: (r.x, 0)),
+    "one short of the domain": (lambda r: (r.x, 0), lambda r: (r.x + 7, 0)),
+    "by what it holds": (lambda r: (r.x * 0 + 1, 0), lambda r: (r.x, 0)),
+}
+
+
+def scattered(name: str, cases: dict) -> tuple[hl.Func, hl.RDom]:
+    written, read = cases[name]
+    f, r = hl.Func("f"), hl.RDom([(0, 8), (0, 4)], "r")
+    f[x, y] = x + 10 * y
+    f[written(r)] = f[(read or written)(r)] * 2 + r.x + 100 * r.y
+    return f, r
+
+
+@pytest.mark.parametrize("name", APART)
+def test_reduction_variables_whose_iterations_write_points_of_their_own_may_run_at_once(name: str) -> None:
+    serial, _ = scattered(name, APART)
+    f, r = scattered(name, APART)
+    f.update(0).vectorize(r.x, 4).parallel(r.y)
+    assert np.array_equal(np.array(f.realize([48, 12])), np.array(serial.realize([48, 12])))
+
+
+@pytest.mark.parametrize("name", MEET)
+def test_reduction_variables_whose_iterations_may_meet_keep_their_order(name: str) -> None:
+    f, r = scattered(name, MEET)
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).parallel(r.x)
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).vectorize(r.x)
+
+
 def test_what_a_pure_loop_is_split_into_is_pure() -> None:
     f, r = column_sums()
     f.update(0).split(x, "xo", "xi", 4).parallel("xo").vectorize("xi")

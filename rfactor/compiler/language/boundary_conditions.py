@@ -90,7 +90,7 @@ def _shape(f: Any, bounds: Sequence[Any] | None) -> tuple[list[Var], Sequence[Pa
     pairs = [None if _undefined(one) else end_pairs("the bounds", [one])[0] for one in bounds]
     if len(pairs) > count:
         raise AlgorithmError(f"{len(pairs)} bounds are given for {f.name()}, which has {count} dimensions")
-    return [Var(f"_{d}") for d in range(count)], pairs
+    return f.args() if isinstance(f, Func) else [Var(f"_{d}") for d in range(count)], pairs
 
 
 def _undefined(bound: Any) -> bool:

@@ -355,7 +355,11 @@ class _Inference:
                 (outer, _), (_, end) = self._noted((low, high), scope)
                 (begin, _), (_, stop) = self._noted((first, last), scope)
                 if asked.min is None:  # the ends move together
-                    (_, end), (_, stop) = self._noted((_extent(low, high), asked.extent), scope)
+                    extent = _extent(low, high)
+                    (_, end), (_, stop) = self._noted((extent, asked.extent), scope)
+                    most = affine.greatest(_expanded(extent, scope, 0))
+                    if most is not None:
+                        end = affine.integer(most) if end is None else affine.minimum(end, affine.integer(most))
                     outer = begin = affine.integer(1)
                 self.covered.append(Covered(function.name, asked.variable, (begin, stop), (outer, end)))
             elif function.name not in self._outputs:

@@ -256,7 +256,8 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
 
 def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], Stmt]) -> tuple[Stmt, bool, list[str]]:
     """The nest with the bodies of the loops of `level` that use `name` changed; whether there are such loops; and the
-    loops that the level's function has."""
+    loops that the level's function has. What is changed is inside the guards of a loop: iterations beyond its end ask
+    for nothing."""
     suffix = f".{level.variable}"
     stages = f"{level.function}.s"
     seen: list[str] = []
@@ -264,12 +265,17 @@ def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], 
     def is_level(loop: str) -> bool:
         return loop.startswith(stages) and loop.endswith(suffix) and loop[len(stages) : -len(suffix)].isdigit()
 
+    def within(body: Stmt) -> Stmt:
+        if isinstance(body, If) and body.otherwise is None and not affine.reads(body.condition):
+            return replace(body, then=within(body.then))
+        return change(body)
+
     def visit(stmt: Stmt) -> Stmt:
         if isinstance(stmt, For):
             seen.append(stmt.name)
             if not is_level(stmt.name):
                 return replace(stmt, body=visit(stmt.body))
-            return replace(stmt, body=change(stmt.body)) if uses(stmt.body, name) else stmt
+            return replace(stmt, body=within(stmt.body)) if uses(stmt.body, name) else stmt
         if isinstance(stmt, Block):
             return Block(tuple(map(visit, stmt.statements)))
         if isinstance(stmt, If):

@@ -64,12 +64,23 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
 
 
 def _depends(around: Sequence[For | If], name: str) -> bool:
-    """Whether it varies with `name`, or with data, which iterations of the loops inside there are."""
+    """Whether it varies with `name`, or with data, which iterations of the loops inside there are.
+
+    A guard that holds up to some iteration of the loop does no harm: those before one where it holds were there."""
     for one in around:
+        if isinstance(one, If) and _holds_first(one.condition, name):
+            continue
         exprs = (one.min, one.extent) if isinstance(one, For) else (one.condition,)
         if any(name in names(expr) or reads(expr) for expr in exprs):
             return True
     return False
+
+
+def _holds_first(condition: Expr, name: str) -> bool:
+    """Whether a comparison that holds in one iteration holds in all before it."""
+    if not (isinstance(condition, Op) and condition.op in ("<", "<=") and condition.args[0].type == I32):
+        return False
+    return grows(affine.subtract(*condition.args), name) and not reads(condition)
 
 
 def grows(expr: Expr, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Directives on the loops of one stage. Each is a rewrite of the stage's loops, allowed under the condition it states.
 
 Loops are named by the variables of the stage, innermost first in `StageSchedule.dimensions`. A loop is *pure* if it
-comes from a pure variable or from a reduction variable that is free of races (`races.py`); pure loops may run in any
+comes from a pure variable or from a reduction variable that is free of races (`purity.py`); pure loops may run in any
 order and at once, other reduction loops keep their order. After Reinking et al. 2020, section 8.2.
 """
 

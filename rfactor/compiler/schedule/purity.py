@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from rfactor.compiler.schedule.directives import Split, StageSchedule
-from rfactor.ir.algorithm import Definition, Function
-from rfactor.ir.expr import Call, Expr, Var, names, walk
+from rfactor.ir.algorithm import Definition, Function, ReductionVariable
+from rfactor.ir.expr import Call, Const, Expr, Var, names, walk
+from rfactor.ir.linear import Sum, linear
+from rfactor.ir.types import I32
 
 
 def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
@@ -20,22 +24,59 @@ def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
 def race_free(function: Function, stage: Definition) -> frozenset[str]:
     """The reduction variables of a stage whose iterations touch points of their own.
 
-    As a pure variable's by the syntactic separation rule (Reinking et al. 2020, definition 4.2): the variable stands
-    alone as an argument on the left, and every access of the function in the stage has it in the same place.
+    Two iterations that differ in such a variable never touch one point that either writes: every access of the function
+    is apart from the point that is written, in some dimension (`_apart`). Pure variables are so by the syntactic
+    separation rule (Reinking et al. 2020, definition 4.2). Iterations that differ in a variable known to be so are
+    apart already, so that it may be taken as fixed for the next.
     """
     if stage.domain is None:
         return frozenset()
-    accesses = [stage.arguments, *_self_accesses(function, stage)]
-    free: set[str] = set()
-    for variable in stage.domain.variables:
-        places = [d for d in range(len(stage.arguments)) if _is(stage.arguments[d], variable.name)]
-        if any(all(_is(arguments[d], variable.name) for arguments in accesses) for d in places):
-            free.add(variable.name)
-    return frozenset(free)
+    written = tuple(map(linear, stage.arguments))
+    accesses = [tuple(map(linear, arguments)) for arguments in (stage.arguments, *_self_accesses(function, stage))]
+    moving = {variable.name: variable for variable in stage.domain.variables}
+
+    def is_free(variable: ReductionVariable) -> bool:
+        return all(
+            any(
+                _apart(mine, its, variable, frozenset(moving), function.name)
+                for mine, its in zip(written, other, strict=True)
+            )
+            for other in accesses
+        )
+
+    while found := next(filter(is_free, moving.values()), None):
+        del moving[found.name]
+    return frozenset(variable.name for variable in stage.domain.variables if variable.name not in moving)
 
 
-def _is(expr: Expr, name: str) -> bool:
-    return isinstance(expr, Var) and expr.name == name
+def _apart(mine: Sum, its: Sum, variable: ReductionVariable, moving: frozenset[str], owner: str) -> bool:
+    """Whether two coordinates, in two iterations that differ in `variable`, are never the same.
+
+    What is `moving` may differ between the two iterations, and so may values of the function `owner`; all else is the
+    same in both. Coordinates leave i32 in no pipeline that runs, so that they are sums over the integers: they differ
+    where their difference is no multiple of what moves, as 2r + 1 and 2r; or, as r and r + 9, where it is of `variable`
+    alone, none of whose two values are that far apart.
+    """
+    (terms, constant), (other, its_constant) = mine, its
+    steps: list[int] = []
+    for term in {**terms, **other}:
+        pair = int(terms.get(term, 0)), int(other.get(term, 0))
+        steps += pair if _moves(term, moving, owner) else (pair[0] - pair[1],)
+    offset = int(constant - its_constant)
+    period = gcd(*steps)
+    if offset % period if period else offset:
+        return True
+    own = Var(I32, variable.name)
+    factor = int(terms.get(own, 0))
+    if not factor or factor != other.get(own) or sum(map(bool, steps)) != 2:
+        return False
+    if not offset:
+        return True
+    return isinstance(variable.extent, Const) and abs(offset) >= abs(factor) * int(variable.extent.value)
+
+
+def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
+    return bool(names(term) & moving) or any(isinstance(node, Call) and node.name == owner for node in walk(term))
 
 
 def _self_accesses(function: Function, stage: Definition) -> list[tuple[Expr, ...]]:
