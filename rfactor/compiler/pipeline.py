@@ -177,7 +177,7 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     for tell in told_of:
         tell(algorithm, schedule)
     given = arguments(algorithm, sparse)
-    told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
+    told = (*schedule.traces.items(), *algorithm.outputs) if schedule.traces else ()  # names that are written
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
     same = _compiled.get(key)
     if same is None:

@@ -7,6 +7,7 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
@@ -19,7 +20,7 @@ from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.region import Region
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
-from rfactor.compiler.schedule.directives import SILENT, Trace
+from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
@@ -277,7 +278,7 @@ class ImageParam(Named, OutputImageParam, Wrapped):
 
     def trace_loads(self) -> Self:
         """Write a line `Load im.0(3) = 7` for each value that is read from it."""
-        self.trace = Trace(loads=True)
+        self.trace = replace(self.trace, loads=True)
         return self
 
     def set(self, array: Buffer | NDArray[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
@@ -144,7 +145,9 @@ class FunctionHints:
         return self
 
     def add_trace_tag(self, trace_tag: str) -> Self:
-        """A line of its own in the trace, which has no such lines."""
+        """A line `Tag f.0() tag = "…"` near the start of the trace, where loads or realizations are traced."""
+        own = self._owner()
+        own.trace = replace(own.trace, tags=(*own.trace.tags, str(trace_tag)))
         return self
 
     def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:

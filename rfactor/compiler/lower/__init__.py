@@ -20,6 +20,7 @@ from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.storage import buffer_name, flatten
+from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.together import together
 from rfactor.compiler.lower.unroll import constant_extents, unroll
@@ -67,6 +68,8 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
     """The bounded nest after its entry checks, with stages in shared loops: the last that knows points and boxes."""
     checks = entry_checks(bounded, algorithm, sparse)
     body = together(bounded.body, algorithm, schedule, bounded.definitions)
+    if schedule.traces:
+        body = whole(body, bounded, algorithm, schedule.traces)
     known = promised(algorithm)
     if known:  # holds after the checks, which ask whether it does
         return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))

@@ -209,6 +209,13 @@ class Trace:
     loads: bool = False
     stores: bool = False
     realizations: bool = False
+    tags: tuple[str, ...] = ()
+    """Lines of the program's own."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing of it is told."""
+        return not (self.loads or self.stores or self.realizations)
 
 
 SILENT = Trace()
