@@ -66,7 +66,7 @@ class Callable:
             self._run(self._prepared, placed, places)
 
     def _by_name(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-        count, told = len(self._names), f"the arguments are {', '.join(self._names)}"
+        count, told = len(self._names), f"The arguments are {', '.join(self._names)}."
         if len(given) > count:
             raise BufferError(f"Expected at most {count} positional arguments, but saw {len(given)}. {told}")
         if len(given) < count and not named:
