@@ -18,6 +18,7 @@ from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
+from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
@@ -43,10 +44,12 @@ def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
 
 @deep
 def loop_nest(outputs: Sequence[Func]) -> str:
-    """The loops as text, without bounds."""
+    """The loops as text, as `print_loop_nest` writes them."""
     pipeline = frozen(outputs)
-    _, nest = next(passes(pipeline.algorithm, replace(pipeline.schedule, traces={})))
-    return show_loops(nest)
+    warn(pipeline.functions, outputs)
+    schedule = replace(pipeline.schedule, traces={})
+    bounds = next(nest for name, nest in passes(pipeline.algorithm, schedule) if name == "bounds")
+    return show_loops(bounds, schedule)
 
 
 class Owner(Protocol):
@@ -114,6 +117,7 @@ def prepare(owner: Owner) -> Prepared:
 def _frozen(owner: Owner) -> Prepared:
     """`owner`, frozen."""
     pipeline = frozen(owner.results())
+    warn(pipeline.functions, owner.results())
     producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
     return Prepared(
         pipeline.algorithm,

@@ -206,7 +206,9 @@ def test_a_callable_takes_arguments_in_order_or_by_name() -> None:
     placed.set_min(1, 0)
     call(placed, 1.0, hl.Buffer(out))
     assert np.array_equal(out, source[:4, :4])
-    with pytest.raises(BufferError, match="Expected exactly 3 positional arguments, but saw 2. The arguments are image, factor, f.0"):
+    with pytest.raises(
+        BufferError, match=r"Expected exactly 3 positional arguments, but saw 2\. .* image, factor, f\.0"
+    ):
         call(source, 2.0)
     with pytest.raises(BufferError, match="image must be an array of uint8 of 2 dimensions, not one of uint16"):
         call(source.astype(np.uint16), 2.0, out)

@@ -304,6 +304,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         self.wrappers = {}
         self.trace = SILENT
 
+    def _stem(self) -> str:
+        return f"{self.name()}_im"
+
     def trace_loads(self) -> Self:
         """Write a line `Load im.0(3) = 7` for each value that is read from it."""
         self.trace = replace(self.trace, loads=True)

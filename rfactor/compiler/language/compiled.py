@@ -99,7 +99,7 @@ class Compiled:
         return show_pipeline(lowered(self.results()))
 
     def print_loop_nest(self) -> None:
-        """Write the loops to the standard error, without bounds."""
+        """Write the loops to the standard error, with a range where it is constant."""
         from rfactor.compiler.pipeline import loop_nest
 
         print(loop_nest(self.results()), end="", file=sys.stderr)

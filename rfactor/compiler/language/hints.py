@@ -85,7 +85,7 @@ class Hints:
         self._checked("prefetch", from_)
         if name not in self._owner().references:
             raise ScheduleError(f"{self._owner().name()}: prefetch({name}): {self._owner().name()} does not use {name}")
-        return self
+        return self.unscheduled()
 
     def partition(self, var: Any, partition_policy: Partition) -> Self:
         """Whether guards are taken out of a loop: where a guard can go, it goes."""
@@ -113,7 +113,7 @@ class Hints:
 
     def unscheduled(self) -> Self:
         """Says that a stage is left as it is on purpose."""
-        return self
+        raise NotImplementedError
 
     def _checked(self, directive: str, variable: Any) -> Self:
         """Itself. Raises `ScheduleError` where the stage has no such loop."""

@@ -55,6 +55,11 @@ class Split:
     """A number, 1 or more; or an i32 that is known before anything runs, and counts as 1 where it is less."""
     tail: TailStrategy = TailStrategy.Auto
 
+    @property
+    def renames(self) -> bool:
+        """Whether it only gives the loop another name: see `Stage.rename`."""
+        return self.inner.startswith(f"{self.old}.rename")
+
 
 @dataclass(frozen=True, slots=True)
 class Fuse:
