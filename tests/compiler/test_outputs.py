@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -215,8 +216,42 @@ def test_objects_for_other_systems(tmp_path: Path) -> None:
     assert struct.unpack("<H", (tmp_path / "f.o").read_bytes()[:2]) == (0x8664,)
     with pytest.raises(NotImplementedError, match="compile_to_static_library for arm-64-osx"):
         f.compile_to_static_library(str(tmp_path / "f"), arguments, "f", hl.Target("arm-64-osx"))
-    with pytest.raises(TargetError, match="no code is generated for x86-32-linux"):
-        f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target("x86-32-linux"))
+    with pytest.raises(TargetError, match="no code is generated for powerpc-32-linux"):
+        f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target("powerpc-32-linux"))
+    f.compile_to_file(str(tmp_path / "g"), arguments, "f", hl.Target("x86-64-windows"))
+    assert sorted(path.name for path in tmp_path.glob("g.*")) == ["g.h", "g.obj"]
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "where"),
+    [
+        ("x86-32-linux", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 3)),
+        ("arm-32-android", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 40)),
+        ("riscv-32-noos", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 243)),
+        ("arm-32-ios-armv7s", struct.pack("<IIII", 0xFEEDFACE, 12, 11, 1), b""),
+        ("x86-32-windows", struct.pack("<H", 0x14C), b""),
+    ],
+)
+def test_objects_for_machines_of_32_bits(tmp_path: Path, name: str, start: bytes, where: bytes) -> None:
+    f, arguments = scaled()
+    f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target(name))
+    content = (tmp_path / "f.o").read_bytes()
+    assert content.startswith(start)
+    assert content[16 : 16 + len(where)] == where
+
+
+def test_memory_of_32_bits_is_asked_for_with_sizes_of_32_bits(tmp_path: Path) -> None:
+    x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    g[x] = hl.f32(x) * 2.5
+    f[x] = g[x] + g[x * 7]
+    g.compute_root().vectorize(x, 4)
+    f.compile_to_llvm_assembly(str(tmp_path / "f.ll"), [], "f", hl.Target("arm-32-linux"))
+    text = (tmp_path / "f.ll").read_text()
+    assert "@malloc(i32" in text
+    assert "@malloc(i64" not in text
+    assert re.search(r"icmp \w+ i32 %[.\w]+, 1073741792", text)  # 4*n + 128 bytes are fewer than 2^32
+    f.compile_to_assembly(str(tmp_path / "f.s"), [], "f", hl.Target("arm-32-linux"))
+    assert not re.search(r"\b(vadd|vmul)\.f32\s+[qd]\d", (tmp_path / "f.s").read_text())  # not IEEE 754's
 
 
 def test_half_floats_need_a_machine_that_converts_them(tmp_path: Path) -> None:
