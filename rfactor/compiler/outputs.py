@@ -128,6 +128,13 @@ class Made:
         compiled = self.compiled()
         return header(compiled.entry, compiled.messages)
 
+    def extension(self) -> str:
+        """The source of a Python module around the object."""
+        from rfactor.compiler.codegen.extension import extension
+
+        compiled = self.compiled()
+        return extension(compiled.entry, compiled.messages)
+
     def source(self) -> str:
         """The pipeline in C, every loop one iteration after the other."""
         from rfactor.compiler.codegen.c.source import source
@@ -229,6 +236,7 @@ _KINDS: dict[OutputFileType, Callable[[Made], str | bytes]] = {
     OutputFileType.c_source: Made.source,
     OutputFileType.llvm_assembly: lambda made: made.compiled().code.llvm_ir(),
     OutputFileType.object: lambda made: made.compiled().code.object(),
+    OutputFileType.python_extension: Made.extension,
     OutputFileType.static_library: Made.library,
     OutputFileType.stmt: Made.statement,
     OutputFileType.stmt_html: lambda made: made.html(made.statement()),

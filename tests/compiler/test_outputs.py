@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import struct
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -327,3 +329,56 @@ def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
     f.compile_to_header(str(tmp_path / "f.h"), [unused])
     assert "int32_t f(const rfactor_buffer *a0, rfactor_buffer *a1);" in (tmp_path / "f.h").read_text()
     f.compile_to_object(str(tmp_path / "f.o"), [unused])
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+def test_a_python_extension_takes_arrays_and_numbers(tmp_path: Path) -> None:
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    image, offset, scale = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(16), "offset"), hl.Param(hl.Float(32))
+    flip = hl.Param(hl.Bool(), "flip")
+    f = hl.Func("f")
+    many = hl.Param(hl.UInt(64), "many")
+    value = hl.select(flip, hl.i32(image[y, x]), hl.i32(image[x, y])) + offset
+    f[x, y, c] = hl.f32(value) * scale + hl.f32(c) + hl.f32(many >> 60)
+    f.parallel(c)
+    source, thing = tmp_path / "brighter.c", tmp_path / "brighter.o"
+    files = {hl.OutputFileType.object: str(thing), hl.OutputFileType.python_extension: str(source)}
+    f.compile_to(files, [image, offset, scale, flip, many], "brighter")
+    include = sysconfig.get_paths()["include"]
+    if not (Path(include) / "Python.h").exists():
+        pytest.skip("no headers of Python")
+    library = tmp_path / f"brighter{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command = [CC, "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([*command, str(source), str(thing), "-lm", "-o", str(library)], check=True)
+    if shutil.which("c++"):
+        subprocess.run(["c++", "-x", "c++", "-fsyntax-only", f"-I{include}", str(source)], check=True)
+    spec = importlib.util.spec_from_file_location("brighter", library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    given = np.arange(25, dtype=np.uint8).reshape(5, 5)
+    planes = np.arange(2)[:, None, None]
+    out = np.zeros((2, 5, 5), np.float32)
+    assert module.brighter(given, -3, 0.5, False, 0, out) is None
+    assert np.array_equal(out, (given.astype(np.int32) - 3) * np.float32(0.5) + planes)
+    module.brighter(given, np.int16(0), np.float64(1), 0, np.uint64(1 << 63), out)
+    assert np.array_equal(out, given + planes + 8.0)
+    other = np.zeros((5, 5, 2), np.float32, order="F")  # the first axis is x
+    module.brighter(np.asfortranarray(given), offset=7, flip=True, many=0, f=other, **{scale.name(): 1.0})
+    assert np.array_equal(other, (given.T.astype(np.int32) + 7)[..., None] + np.arange(2))
+    for wrong, error, said in [
+        ((given, 1 << 15, 0.5, False, 0, out), OverflowError, "offset: i16 holds -32768 to 32767"),
+        ((given, 1, 0.5, False, -1, out), OverflowError, "negative"),
+        ((given, "a", 0.5, False, 0, out), TypeError, "int"),
+        ((given[0], 1, 0.5, False, 0, out), ValueError, "image: Expected 2 dimensions, got 1"),
+        ((given[:, ::2], 1, 0.5, False, 0, out), ValueError, "neither C's nor Fortran's"),
+        ((given.astype(np.int8), 1, 0.5, False, 0, out), RuntimeError, "image must hold u8"),
+        ((given[:4], 1, 0.5, False, 0, out), RuntimeError, "image is read"),
+        ((given, 1, 0.5, False, 0), TypeError, "argument"),
+    ]:
+        with pytest.raises(error, match=said):
+            module.brighter(*wrong)
+    out.flags.writeable = False
+    with pytest.raises((ValueError, BufferError), match=r"writ|read-only"):
+        module.brighter(given, 1, 0.5, False, 0, out)
