@@ -1,7 +1,7 @@
 """Values of functions in files: `Func.debug_to_file`.
 
 `.npy` has the elements as they lie, dimension 0 innermost, and for its shape the extents, that of dimension 0 first, as
-Halide writes it: `np.load(file).ravel().reshape(shape[::-1])` is the array. `.mat` is a file of MATLAB 5 with one array,
+Halide writes it: `np.load(file).ravel().reshape(shape[::-1])` is the array. `.mat` is a MATLAB 5 file with one array,
 called by the file's name; `.tiff` or `.tif` an image with a strip a channel, the last of three dimensions or four. Any
 other ending has five i32 (four extents, the number of the type), then the elements.
 """
