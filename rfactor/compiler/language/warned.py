@@ -11,14 +11,10 @@ from rfactor.compiler.language.expr import Expr
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.schedule.directives import Alignment, Fuse, Split
 from rfactor.compiler.schedule.spelled import spelled_loops
-from rfactor.errors import ScheduleError
 
 
 def warn(functions: Sequence[Func], outputs: Sequence[Func]) -> None:
-    """Write what there is to say of the schedules of a pipeline's functions, the outputs among them.
-
-    Raises `ScheduleError` for loops of an inlined function that are to run otherwise than serially: it has none.
-    """
+    """Write what there is to say of the schedules of a pipeline's functions, the outputs among them."""
     shown = {output.name() for output in outputs}
     for func in functions:
         inlined = func.level.kind == "inlined" and len(func.stages) == 1 and func.name() not in shown
@@ -38,23 +34,8 @@ def _of_updates(func: Func) -> Iterator[str]:
             )
 
 
-_KINDS = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
-
-
 def _of_inlined(func: Func) -> Iterator[str]:
     name, schedule = func.name(), func.stages[0].schedule
-    names = spelled_loops(schedule).names
-    for dimension in schedule.dimensions:
-        if dimension.kind in _KINDS:
-            raise ScheduleError(
-                f"Error: Cannot {_KINDS[dimension.kind]} dimension {names[dimension.name]} of function {name} because "
-                f"the function is scheduled inline. Write {name}.compute_root(), or compute_at"
-            )
-    if schedule.specializations:
-        raise ScheduleError(
-            f"Error: Function {name} is scheduled inline, so it must not have any specializations. Specialize on the "
-            "scheduled function instead."
-        )
     for relation, text in spelled_loops(schedule).relations:
         old = text.get("old", "")
         if isinstance(relation, Fuse):
