@@ -1,12 +1,14 @@
 """Values of functions in files: `Func.debug_to_file`.
 
 `.npy` has the elements as they lie, dimension 0 innermost, and for its shape the extents, that of dimension 0 first, as
-Halide writes it: `np.load(file).ravel().reshape(shape[::-1])` is the array. Any other ending has five i32 (four
-extents, the number of the type), then the elements.
+Halide writes it: `np.load(file).ravel().reshape(shape[::-1])` is the array. `.mat` is a MATLAB 5 file with one array,
+called by the file's name; `.tiff` or `.tif` an image with a strip a channel, the last of three dimensions or four. Any
+other ending has five i32 (four extents, the number of the type), then the elements.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -47,10 +49,8 @@ def write(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
 
 
 def save(file: str, array: NDArray[Any]) -> None:
-    """Write elements. Raises `NotImplementedError` for `.tiff` and `.mat`, `TypeMismatch` where a format has none."""
+    """Write elements. Raises `TypeMismatch` for elements or dimensions that a format does not have."""
     ending = Path(file).suffix
-    if ending in (".tiff", ".tif", ".mat"):
-        raise NotImplementedError(f"debug_to_file of {ending} is not there: .npy is")
     flat = np.ascontiguousarray(array)
     extents = flat.shape[::-1]
     if ending == ".npy":
@@ -60,5 +60,59 @@ def save(file: str, array: NDArray[Any]) -> None:
     plain = flat.astype(np.uint8) if flat.dtype == np.bool_ else flat
     if plain.dtype.name not in _NUMBERS or len(extents) > 4:
         raise TypeMismatch(f"{file}: {plain.dtype} in {len(extents)} dimensions; write .npy")
-    head = np.array([*extents, *[1] * (4 - len(extents)), _NUMBERS.index(plain.dtype.name)], np.int32)
-    Path(file).write_bytes(head.tobytes() + plain.tobytes())
+    if ending == ".mat":
+        content = _matlab(Path(file).stem, plain, extents)
+    elif ending in (".tiff", ".tif"):
+        content = _tiff(plain, extents)
+    else:
+        head = np.array([*extents, *[1] * (4 - len(extents)), _NUMBERS.index(plain.dtype.name)], np.int32)
+        content = head.tobytes() + plain.tobytes()
+    Path(file).write_bytes(content)
+
+
+_CLASSES = {
+    "float64": (6, 9), "float32": (7, 7), "int8": (8, 1), "uint8": (9, 2), "int16": (10, 3), "uint16": (11, 4),
+    "int32": (12, 5), "uint32": (13, 6), "int64": (14, 12), "uint64": (15, 13),
+}  # fmt: skip
+"""What MATLAB calls the class of an array, and its elements."""
+
+
+def _matlab(name: str, array: NDArray[Any], extents: tuple[int, ...]) -> bytes:
+    kind, elements = _CLASSES[array.dtype.name]
+    shape = extents + (1,) * (2 - len(extents))
+    held = shape + (1,) * (len(shape) % 2)  # Halide fills up with a 1
+    parts = (
+        (6, struct.pack("<II", kind, 1), 8),
+        (5, struct.pack(f"<{len(held)}i", *held), 4 * len(shape)),
+        (1, name.encode(), len(name.encode())),
+        (elements, array.tobytes(), array.nbytes),
+    )
+    body = b"".join(struct.pack("<II", tag, size) + part + b"\0" * (-len(part) % 8) for tag, part, size in parts)
+    head = b"MATLAB 5.0 MAT-file, produced by Halide".ljust(124) + struct.pack("<H2s", 0x100, b"IM")
+    return head + struct.pack("<II", 14, len(body)) + body
+
+
+_SHORT, _LONG, _RATIONAL = 3, 4, 5
+_TIFF_DATA = 8 + 2 + 15 * 12 + 4 + 16
+"""Where what does not fit into a TIFF's list of 15 tags begins: after it, and two resolutions."""
+
+
+def _tiff(array: NDArray[Any], extents: tuple[int, ...]) -> bytes:
+    width, height, depth, channels = (*extents, *(1,) * (4 - len(extents)))
+    if channels == 1:
+        depth, channels = 1, depth
+    size = width * height * depth * array.itemsize
+    first = _TIFF_DATA + (8 * channels if channels > 1 else 0)
+    starts = [first + size * channel for channel in range(channels)]
+    form = {"f": 3, "u": 1, "i": 2}[array.dtype.kind]
+    tags = (
+        (256, _LONG, 1, width), (257, _LONG, 1, height), (258, _SHORT, 1, 8 * array.itemsize), (259, _SHORT, 1, 1),
+        (262, _SHORT, 1, 2 if channels >= 3 else 1),
+        (273, _LONG, channels, _TIFF_DATA), (277, _SHORT, 1, channels), (278, _LONG, 1, height),
+        (279, _LONG, channels, size if channels == 1 else _TIFF_DATA + 4 * channels),
+        (282, _RATIONAL, 1, _TIFF_DATA - 16), (283, _RATIONAL, 1, _TIFF_DATA - 8),
+        (284, _SHORT, 1, 2), (296, _SHORT, 1, 1), (339, _SHORT, 1, form), (32997, _LONG, 1, depth),
+    )  # fmt: skip
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    table = struct.pack(f"<{2 * channels}I", *starts, *[size] * channels) if channels > 1 else b""
+    return head + struct.pack("<IIIII", 0, 1, 1, 1, 1) + table + array.tobytes()

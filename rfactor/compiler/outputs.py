@@ -12,6 +12,7 @@ from rfactor.compiler.language.arguments import Argument, OutputFileType
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import Frozen, frozen
 from rfactor.compiler.language.target import Target, machine
+from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.storage import buffer_name
@@ -71,6 +72,7 @@ class Made:
         if not isinstance(fn_name, str):
             raise TypeMismatch(f"the name of a function in C is text, not {fn_name!r}")
         self._frozen = frozen(outputs)
+        warn(self._frozen.functions, outputs)
         self._given = [Argument(one) for one in given]
         self.name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
         if not _WORD.fullmatch(self.name):
@@ -125,6 +127,13 @@ class Made:
 
         compiled = self.compiled()
         return header(compiled.entry, compiled.messages)
+
+    def extension(self) -> str:
+        """The source of a Python module around the object."""
+        from rfactor.compiler.codegen.extension import extension
+
+        compiled = self.compiled()
+        return extension(compiled.entry, compiled.messages)
 
     def source(self) -> str:
         """The pipeline in C, every loop one iteration after the other."""
@@ -227,6 +236,7 @@ _KINDS: dict[OutputFileType, Callable[[Made], str | bytes]] = {
     OutputFileType.c_source: Made.source,
     OutputFileType.llvm_assembly: lambda made: made.compiled().code.llvm_ir(),
     OutputFileType.object: lambda made: made.compiled().code.object(),
+    OutputFileType.python_extension: Made.extension,
     OutputFileType.static_library: Made.library,
     OutputFileType.stmt: Made.statement,
     OutputFileType.stmt_html: lambda made: made.html(made.statement()),

@@ -15,8 +15,10 @@ from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
+from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import affine, arguments, lower, passes
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
@@ -42,10 +44,12 @@ def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
 
 @deep
 def loop_nest(outputs: Sequence[Func]) -> str:
-    """The loops as text, without bounds."""
+    """The loops as text, as `print_loop_nest` writes them."""
     pipeline = frozen(outputs)
-    _, nest = next(passes(pipeline.algorithm, replace(pipeline.schedule, traces={})))
-    return show_loops(nest)
+    warn(pipeline.functions, outputs)
+    schedule = replace(pipeline.schedule, traces={})
+    bounds = next(nest for name, nest in passes(pipeline.algorithm, schedule) if name == "bounds")
+    return show_loops(bounds, schedule)
 
 
 class Owner(Protocol):
@@ -90,6 +94,8 @@ class Prepared:
     images_by_name: tuple[tuple[str, Any], ...]
     numbers_by_name: tuple[tuple[str, Any], ...]
     """The images and parameters with their names."""
+    output_images: tuple[OutputImageParam, ...] = ()
+    """What is promised of the arrays of outputs."""
     files: tuple[Func, ...] = ()
     """Those of its functions whose values are written to files."""
     recent: dict[Hashable, tuple[Executable, ctypes.Array[ctypes.c_int64]]] = field(default_factory=dict)
@@ -111,6 +117,7 @@ def prepare(owner: Owner) -> Prepared:
 def _frozen(owner: Owner) -> Prepared:
     """`owner`, frozen."""
     pipeline = frozen(owner.results())
+    warn(pipeline.functions, owner.results())
     producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
     return Prepared(
         pipeline.algorithm,
@@ -125,6 +132,7 @@ def _frozen(owner: Owner) -> Prepared:
         {},
         tuple((image.name(), image) for image in pipeline.images),
         tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
+        tuple(image for func in owner.results() for image in func.output_images),
         tuple(func for func in pipeline.functions if func.debug_file is not None),
     )
 
@@ -177,7 +185,7 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     for tell in told_of:
         tell(algorithm, schedule)
     given = arguments(algorithm, sparse)
-    told = (*schedule.traces, *algorithm.outputs) if schedule.traces else ()  # names that are written
+    told = (*schedule.traces.items(), *algorithm.outputs) if schedule.traces else ()  # names that are written
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
     same = _compiled.get(key)
     if same is None:
@@ -203,6 +211,9 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
             _write_files(prepared, outputs_for(prepared, given)[0])
         return None
     outputs, fresh = outputs_for(prepared, given)
+    if any(one.asks for one in outputs):
+        _answer(prepared, outputs)
+        return None
     held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
     run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     if prepared.files:
@@ -216,6 +227,12 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         for large, asked in zip(held, outputs, strict=True)
     ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _answer(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
+    from rfactor.compiler.input_bounds import answer
+
+    answer(prepared, outputs, {})
 
 
 def _write_files(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
@@ -320,7 +337,7 @@ def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:
     for given_, output in zip(arrays, prepared.outputs, strict=True):
         if type(given_) is np.ndarray:
             array, mins = given_, (0,) * given_.ndim
-        elif type(given_) is Buffer:
+        elif type(given_) is Buffer and not given_.asks:
             array, mins = given_.array, given_.mins
         else:
             return None

@@ -40,6 +40,13 @@ class Print(Expr):
         return type(self)(self.template, children[0], children[1], children[2:])
 
 
+class Told(Print):
+    """A line about all lanes of a vector: where `condition` is one for all of them, it is written once, and shows what
+    differs between lanes as `<1, 2, 3, 4>`."""
+
+    __slots__ = ()
+
+
 class Refuse(Print):
     """The value of `value`; where `condition` holds, the pipeline fails, and says the line instead of writing it.
 

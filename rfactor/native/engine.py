@@ -36,6 +36,8 @@ class Target:
     loop_unroller: bool = True
     abi: str = ""
     """How functions are called, where a target has several ways."""
+    bits: int = 64
+    """Width of an address."""
 
     def lanes(self, bits: int) -> int:
         """How many values of `bits` bits one vector register holds."""
@@ -168,7 +170,8 @@ class Linkable:
         """
         _check_f16(text, target)
         self._machine = _machine(target, in_memory=False)
-        self._module = _optimized(_calling_libm(text), target, self._machine)
+        text = _calling_libm(text)
+        self._module = _optimized(text if target.bits == 64 else _narrow(text), target, self._machine)
 
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""
@@ -199,6 +202,27 @@ def _calling_libm(text: str) -> str:
     if left:
         raise NotImplementedError(f"{left[1]}, a function of this process, in code for files is not there yet")
     return text
+
+
+_NARROW_MALLOC = """
+declare noalias ptr @malloc(i32)
+define internal noalias ptr @"rfactor.malloc"(i64 %size) {
+    %fits = icmp ult i64 %size, 4294967296
+    br i1 %fits, label %some, label %none
+some:
+    %narrow = trunc i64 %size to i32
+    %room = call ptr @malloc(i32 %narrow)
+    ret ptr %room
+none:
+    ret ptr null
+}
+"""
+
+
+def _narrow(text: str) -> str:
+    """LLVM IR for addresses of 32 bits: `malloc` takes as many, and there is no memory for sizes that need more."""
+    narrow, found = re.subn(r'(?m)^declare .*@"malloc"\(i64.*$', "", text)
+    return narrow.replace('@"malloc"', '@"rfactor.malloc"') + _NARROW_MALLOC if found else text
 
 
 def _check_f16(text: str, target: Target) -> None:

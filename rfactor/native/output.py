@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Told
 from rfactor.ir.types import Type
 from rfactor.native.literal import Builder, LLVMValue
 
@@ -18,16 +18,20 @@ PUTS = "rfactor.puts"
 
 
 def write(builder: Builder, line: Print, condition: LLVMValue, arguments: list[LLVMValue]) -> None:
-    """Write `line` where `condition` holds, once a lane of it and of what it prints."""
-    lanes = max(child.type.lanes for child in line.children)
-    shown = [_form(argument.type) for argument in line.arguments]
+    """Write `line` where `condition` holds, once a lane of it and of what it prints; see `Told` for what is not so."""
+    once = isinstance(line, Told) and line.condition.type.lanes == 1
+    lanes = 1 if once else max(child.type.lanes for child in line.children)
+    shown = [_form(argument.type, once) for argument in line.arguments]
     text = line.template.replace("%", "%%").format(*shown)
     room = _room(builder)
     for lane in range(lanes):
         holds = lane_of(builder, condition, lane)
-        values = [lane_of(builder, value, lane) for value in arguments]
         with builder.if_then(holds):
-            wide = [_wide(builder, a.type, v) for a, v in zip(line.arguments, values, strict=True)]
+            wide = [
+                _wide(builder, argument.type, lane_of(builder, value, own))
+                for argument, value in zip(line.arguments, arguments, strict=True)
+                for own in (range(argument.type.lanes) if once else (lane,))
+            ]
             builder.call(_snprintf(builder), [room, I64(LONGEST), _text(builder, text), *wide])
             builder.call(_function(builder, PUTS, ir.FunctionType(I32, [POINTER])), [room])
 
@@ -37,7 +41,10 @@ def lane_of(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
     return builder.extract_element(value, I32(lane)) if isinstance(value.type, ir.VectorType) else value
 
 
-def _form(type: Type) -> str:
+def _form(type: Type, whole: bool = False) -> str:
+    """How C writes a value; of a vector one lane, or the whole."""
+    if whole and type.lanes > 1:
+        return f"<{', '.join([_form(type)] * type.lanes)}>"
     if type.is_bool:
         return "%s"
     if type.is_float:

@@ -206,11 +206,13 @@ def test_a_callable_takes_arguments_in_order_or_by_name() -> None:
     placed.set_min(1, 0)
     call(placed, 1.0, hl.Buffer(out))
     assert np.array_equal(out, source[:4, :4])
-    with pytest.raises(BufferError, match=r"3 arguments are expected \(image, factor, f.0\), not 2"):
+    with pytest.raises(
+        BufferError, match=r"Expected exactly 3 positional arguments, but saw 2\. .* image, factor, f\.0"
+    ):
         call(source, 2.0)
     with pytest.raises(BufferError, match="image must be an array of uint8 of 2 dimensions, not one of uint16"):
         call(source.astype(np.uint16), 2.0, out)
-    with pytest.raises(BufferError, match="given twice"):
+    with pytest.raises(BufferError, match="Argument image specified multiple times"):
         call(source, 2.0, image=source)
     with pytest.raises(BufferError, match="image is read from 1 to 4"):
         call(source[:, :4], 2.0, out)

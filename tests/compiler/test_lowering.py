@@ -246,8 +246,8 @@ def test_the_loops_print_as_halide_prints_them(capsys: pytest.CaptureFixture[str
               for x:
                 g(...) = ...
             consume g:
-              for x:
-                vectorized x.vectorize:
+              for x.x:
+                vectorized x.v0 in [0, 3]:
                   f(...) = ...
         """)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import shutil
 import struct
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -215,8 +218,42 @@ def test_objects_for_other_systems(tmp_path: Path) -> None:
     assert struct.unpack("<H", (tmp_path / "f.o").read_bytes()[:2]) == (0x8664,)
     with pytest.raises(NotImplementedError, match="compile_to_static_library for arm-64-osx"):
         f.compile_to_static_library(str(tmp_path / "f"), arguments, "f", hl.Target("arm-64-osx"))
-    with pytest.raises(TargetError, match="no code is generated for x86-32-linux"):
-        f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target("x86-32-linux"))
+    with pytest.raises(TargetError, match="no code is generated for powerpc-32-linux"):
+        f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target("powerpc-32-linux"))
+    f.compile_to_file(str(tmp_path / "g"), arguments, "f", hl.Target("x86-64-windows"))
+    assert sorted(path.name for path in tmp_path.glob("g.*")) == ["g.h", "g.obj"]
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "where"),
+    [
+        ("x86-32-linux", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 3)),
+        ("arm-32-android", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 40)),
+        ("riscv-32-noos", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 243)),
+        ("arm-32-ios-armv7s", struct.pack("<IIII", 0xFEEDFACE, 12, 11, 1), b""),
+        ("x86-32-windows", struct.pack("<H", 0x14C), b""),
+    ],
+)
+def test_objects_for_machines_of_32_bits(tmp_path: Path, name: str, start: bytes, where: bytes) -> None:
+    f, arguments = scaled()
+    f.compile_to_object(str(tmp_path / "f.o"), arguments, "f", hl.Target(name))
+    content = (tmp_path / "f.o").read_bytes()
+    assert content.startswith(start)
+    assert content[16 : 16 + len(where)] == where
+
+
+def test_memory_of_32_bits_is_asked_for_with_sizes_of_32_bits(tmp_path: Path) -> None:
+    x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    g[x] = hl.f32(x) * 2.5
+    f[x] = g[x] + g[x * 7]
+    g.compute_root().vectorize(x, 4)
+    f.compile_to_llvm_assembly(str(tmp_path / "f.ll"), [], "f", hl.Target("arm-32-linux"))
+    text = (tmp_path / "f.ll").read_text()
+    assert "@malloc(i32" in text
+    assert "@malloc(i64" not in text
+    assert re.search(r"icmp \w+ i32 %[.\w]+, 1073741792", text)  # 4*n + 128 bytes are fewer than 2^32
+    f.compile_to_assembly(str(tmp_path / "f.s"), [], "f", hl.Target("arm-32-linux"))
+    assert not re.search(r"\b(vadd|vmul)\.f32\s+[qd]\d", (tmp_path / "f.s").read_text())  # not IEEE 754's
 
 
 def test_half_floats_need_a_machine_that_converts_them(tmp_path: Path) -> None:
@@ -292,3 +329,56 @@ def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
     f.compile_to_header(str(tmp_path / "f.h"), [unused])
     assert "int32_t f(const rfactor_buffer *a0, rfactor_buffer *a1);" in (tmp_path / "f.h").read_text()
     f.compile_to_object(str(tmp_path / "f.o"), [unused])
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+def test_a_python_extension_takes_arrays_and_numbers(tmp_path: Path) -> None:
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    image, offset, scale = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Param(hl.Int(16), "offset"), hl.Param(hl.Float(32))
+    flip = hl.Param(hl.Bool(), "flip")
+    f = hl.Func("f")
+    many = hl.Param(hl.UInt(64), "many")
+    value = hl.select(flip, hl.i32(image[y, x]), hl.i32(image[x, y])) + offset
+    f[x, y, c] = hl.f32(value) * scale + hl.f32(c) + hl.f32(many >> 60)
+    f.parallel(c)
+    source, thing = tmp_path / "brighter.c", tmp_path / "brighter.o"
+    files = {hl.OutputFileType.object: str(thing), hl.OutputFileType.python_extension: str(source)}
+    f.compile_to(files, [image, offset, scale, flip, many], "brighter")
+    include = sysconfig.get_paths()["include"]
+    if not (Path(include) / "Python.h").exists():
+        pytest.skip("no headers of Python")
+    library = tmp_path / f"brighter{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command = [CC, "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([*command, str(source), str(thing), "-lm", "-o", str(library)], check=True)
+    if shutil.which("c++"):
+        subprocess.run(["c++", "-x", "c++", "-fsyntax-only", f"-I{include}", str(source)], check=True)
+    spec = importlib.util.spec_from_file_location("brighter", library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    given = np.arange(25, dtype=np.uint8).reshape(5, 5)
+    planes = np.arange(2)[:, None, None]
+    out = np.zeros((2, 5, 5), np.float32)
+    assert module.brighter(given, -3, 0.5, False, 0, out) is None
+    assert np.array_equal(out, (given.astype(np.int32) - 3) * np.float32(0.5) + planes)
+    module.brighter(given, np.int16(0), np.float64(1), 0, np.uint64(1 << 63), out)
+    assert np.array_equal(out, given + planes + 8.0)
+    other = np.zeros((5, 5, 2), np.float32, order="F")  # the first axis is x
+    module.brighter(np.asfortranarray(given), offset=7, flip=True, many=0, f=other, **{scale.name(): 1.0})
+    assert np.array_equal(other, (given.T.astype(np.int32) + 7)[..., None] + np.arange(2))
+    for wrong, error, said in [
+        ((given, 1 << 15, 0.5, False, 0, out), OverflowError, "offset: i16 holds -32768 to 32767"),
+        ((given, 1, 0.5, False, -1, out), OverflowError, "negative"),
+        ((given, "a", 0.5, False, 0, out), TypeError, "int"),
+        ((given[0], 1, 0.5, False, 0, out), ValueError, "image: Expected 2 dimensions, got 1"),
+        ((given[:, ::2], 1, 0.5, False, 0, out), ValueError, "neither C's nor Fortran's"),
+        ((given.astype(np.int8), 1, 0.5, False, 0, out), RuntimeError, "image must hold u8"),
+        ((given[:4], 1, 0.5, False, 0, out), RuntimeError, "image is read"),
+        ((given, 1, 0.5, False, 0), TypeError, "argument"),
+    ]:
+        with pytest.raises(error, match=said):
+            module.brighter(*wrong)
+    out.flags.writeable = False
+    with pytest.raises((ValueError, BufferError), match=r"writ|read-only"):
+        module.brighter(given, 1, 0.5, False, 0, out)

@@ -289,18 +289,14 @@ def test_loops_of_their_own_for_runs_in_which_a_condition_holds() -> None:
     f.specialize(p > 3).parallel("x")
     assert loop_nest([f]) == dedent("""\
         produce f:
-          if p > 3:
-            parallel x:
-              vectorized x.vectorize:
-                f(...) = ...
-          else:
-            if a.extent.0 >= 8:
-              for x:
-                unrolled x.unroll:
-                  f(...) = ...
-            else:
-              for x:
-                f(...) = ...
+          parallel x.x:
+            vectorized x.v0 in [0, 3]:
+              f(...) = ...
+          for x.x:
+            unrolled x.v1 in [0, 1]:
+              f(...) = ...
+          for x:
+            f(...) = ...
         """)
     assert "a(f.s0.x * 4 + f.s0.x.vectorize + f.s0.x.min)" in printed(f, "nest")
     assert printed(f, "nest").count("select(p > 3") == 2  # where p > 3 is known, nothing asks for it

@@ -94,38 +94,38 @@ def test_every_prefix_has_the_serial_bits(seed: int) -> None:
         assert same(a, b), f"{f.function}\n{a}\n{b}\n{f.lowered()}"
 
 
-def running_sum() -> tuple[Any, Any]:
-    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
+def running_sum(count: int = 99) -> tuple[Any, Any]:
+    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, count)], "r")
     f[x] = a[0]
     f[r.x] = f[r.x - 1] + a[r.x]
     return f, r
 
 
 def test_blocks_are_reduced_in_lanes_then_scanned_then_run_at_once() -> None:
-    f, r = running_sum()
+    f, r = running_sum(64 * 64 * 5 + 3)
     f.update(0).parallel_scan(r.x, 64)
     assert loop_nest([f]) == dedent("""\
         produce f.scan0:
-          parallel r.x.block:
-            vectorized r.x.lane:
+          parallel r.x.block in [0, 319]:
+            vectorized r.x.lane in [0, 63]:
               f.scan0(...) = ...
-          parallel r.x.block:
-            for r.x.step:
-              vectorized r.x.lane:
+          parallel r.x.block in [0, 319]:
+            for r.x.step in [1, 0]:
+              vectorized r.x.lane in [0, 63]:
                 f.scan0(...) = ...
-          for r.x.block:
-            for r.x.other:
+          for r.x.block in [0, 319]:
+            for r.x.other in [1, 63]:
               f.scan0(...) = ...
-          for r.x.end:
+          for r.x.end in [1, 319]:
             f.scan0(...) = ...
         consume f.scan0:
           produce f:
             for x:
               f(...) = ...
-            for r.x.end:
+            for r.x.end in [1, 320]:
               f(...) = ...
-            parallel r.x.block:
-              for r.x.step:
+            parallel r.x.block in [0, 320]:
+              for r.x.step in [0, 62]:
                 f(...) = ...
         """)
 

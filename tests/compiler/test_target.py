@@ -47,14 +47,16 @@ def test_what_is_no_target_is_refused(name: str, said: str) -> None:
     assert not hl.Target.validate_target_string(name)
 
 
-def test_no_code_for_targets_of_32_bits_nor_for_gpus() -> None:
-    with pytest.raises(TargetError, match=r"no code is generated for arm-32-linux.*bits 64"):
-        machine(hl.Target("arm-32-linux"))
+def test_no_code_for_some_targets_of_32_bits_nor_for_gpus() -> None:
+    for name in ("powerpc-32-linux", "arm-32-windows"):
+        with pytest.raises(TargetError, match=rf"no code is generated for {name}.*bits 64"):
+            machine(hl.Target(name))
+        assert not hl.Target(name).supported()
+    assert hl.Target("arm-32-linux").supported()
     with pytest.raises(NotImplementedError, match="the feature cuda of target x86-64-linux-cuda"):
         machine(hl.Target("x86-64-linux-cuda"))
     with pytest.raises(NotImplementedError, match="the feature sve of target x86-64-linux-sve"):
         machine(hl.Target("x86-64-linux-sve"))
-    assert not hl.Target("arm-32-linux").supported()
     assert not hl.Target("x86-64-linux-cuda").supported()
     assert hl.Target("x86-64-linux-cuda").has_gpu_feature()
 

@@ -7,6 +7,8 @@ is `array[y, x]` and dimension 0 is the innermost in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any, Self, SupportsIndex
 
 import numpy as np
@@ -16,10 +18,10 @@ from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.language.region import Region
+from rfactor.compiler.language.region import BufferDimension, Region
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
-from rfactor.compiler.schedule.directives import SILENT, Trace
+from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
@@ -55,6 +57,9 @@ class Buffer(Named, Region):
     without elements, which is not `defined()`.
     """
 
+    asks: bool
+    """Whether it is a bounds query."""
+
     def __init__(
         self,
         *given: Any,
@@ -77,12 +82,31 @@ class Buffer(Named, Region):
                 array = array.transpose()
         self._array, self._mins = array, mins
         self._called = False
+        self.asks = bool(given) and isinstance(given[0], Buffer) and given[0].asks
 
     @classmethod
     def make_bounds_query(cls, type: Type, sizes: Sequence[int], name: str = "") -> Buffer:
-        """A box without memory of its own, to be asked what is read for it. All its elements are one, which is 0."""
-        array: NDArray[Any] = np.broadcast_to(np.zeros((), dtype_of(type.ir)), tuple(int(n) for n in reversed(sizes)))
-        return cls(array, name)
+        """A box without memory of its own, to be asked what is read for it, or to become what is needed of it: see
+        `Callable`. All its elements are one, which is 0."""
+        made = cls(_no_memory(type, [int(size) for size in sizes]), name)
+        made.asks = True
+        return made
+
+    def dim(self, dimension: int) -> BufferDimension:
+        """Dimension `dimension`; 0 is the innermost. Raises `BufferError` if there is none.
+
+        The stride of a bounds query is that of an array of its box.
+        """
+        told = super().dim(dimension)
+        if not self.asks:
+            return told
+        inner = self.array.shape[self.array.ndim - self._dimension(dimension) :]
+        return BufferDimension(told.min(), told.extent(), prod(inner))
+
+    def become(self, shape: Sequence[tuple[int, int]]) -> None:
+        """Give a bounds query another box: the least coordinate and the extent of each dimension."""
+        self._array = _no_memory(self.type(), [extent for _, extent in shape])
+        self._mins = tuple(low for low, _ in shape)
 
     @classmethod
     def make_scalar(cls, type: Type, name: str = "") -> Buffer:
@@ -248,6 +272,11 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
     )
 
 
+def _no_memory(type: Type, sizes: Sequence[int]) -> NDArray[Any]:
+    array: NDArray[Any] = np.broadcast_to(np.zeros((), dtype_of(type.ir)), tuple(reversed(sizes)))
+    return array
+
+
 def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
     extents = [int(size) for size in sizes]
     if extents and min(extents) < 0:
@@ -275,9 +304,12 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         self.wrappers = {}
         self.trace = SILENT
 
+    def _stem(self) -> str:
+        return f"{self.name()}_im"
+
     def trace_loads(self) -> Self:
         """Write a line `Load im.0(3) = 7` for each value that is read from it."""
-        self.trace = Trace(loads=True)
+        self.trace = replace(self.trace, loads=True)
         return self
 
     def set(self, array: Buffer | NDArray[Any]) -> None:

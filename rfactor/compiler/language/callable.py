@@ -44,26 +44,55 @@ class Callable:
         }
 
     def __call__(self, *given: Any, **named: Any) -> None:
-        """Compute. Raises `BufferError` for a wrong number of arguments, a wrong type, rank or size."""
-        if len(given) + len(named) != len(self._names):
-            raise BufferError(
-                f"{len(self._names)} arguments are expected ({', '.join(self._names)}), not {len(given) + len(named)}"
-            )
-        values = dict(zip(self._names, given, strict=False))
-        for name, value in named.items():
-            name = self._aliases.get(name, name)
-            if name not in self._names or name in values:
-                raise BufferError(f"{name} is given twice or is none of the arguments: {', '.join(self._names)}")
-            values[name] = value
+        """Compute; where an array is a bounds query (`Buffer.make_bounds_query`), give all such the box that is needed
+        of them instead. Raises `BufferError` for a wrong number of arguments, a wrong type, rank or size."""
+        values = self._by_name(given, named)
+        places, asks = dict(values), False
         for name, dtype, dimensions in self._images:
-            values[name] = _placed(name, values[name], dtype, dimensions)
+            value = values[name]
+            asks = asks or (type(value) is Buffer and value.asks)
+            places[name] = _placed(name, value, dtype, dimensions)
         placed: list[Placed] = []
         for output in self._prepared.outputs:
-            place = _placed(output.name, values[output.name], output.dtype, len(output.box))
+            value = values[output.name]
+            asks = asks or (type(value) is Buffer and value.asks)
+            place = _placed(output.name, value, output.dtype, len(output.box))
             if output.component and (place.array.shape != placed[-1].array.shape or place.mins != placed[-1].mins):
                 raise BufferError(f"the arrays given for {output.function.name} have different boxes")
             placed.append(place)
-        self._run(self._prepared, placed, values)
+        if asks:
+            self._answer(values)
+        else:
+            self._run(self._prepared, placed, places)
+
+    def _by_name(self, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        count, told = len(self._names), f"The arguments are {', '.join(self._names)}."
+        if len(given) > count:
+            raise BufferError(f"Expected at most {count} positional arguments, but saw {len(given)}. {told}")
+        if len(given) < count and not named:
+            raise BufferError(f"Expected exactly {count} positional arguments, but saw {len(given)}. {told}")
+        values = dict(zip(self._names, given, strict=False))
+        for name, value in named.items():
+            own = self._aliases.get(name, name)
+            if own not in self._names:
+                raise BufferError(f"Unknown argument '{name}' specified via keyword. {told}")
+            if own in values:
+                raise BufferError(f"Argument {name} specified multiple times. {told}")
+            values[own] = value
+        for name in self._names:
+            if name not in values:
+                raise BufferError(f"Argument {name} was not specified by either positional or keyword argument. {told}")
+        return values
+
+    def _answer(self, values: dict[str, Any]) -> None:
+        from rfactor.compiler.input_bounds import answer
+
+        outputs = [values[output.name] for output in self._prepared.outputs]
+        held = [one if isinstance(one, Buffer) else Buffer(one) for one in outputs]
+        given = {name: values[name] for name, _ in self._prepared.numbers_by_name}
+        for name, *_ in self._images:
+            given[name] = values[name] if isinstance(values[name], Buffer) else Buffer(values[name])
+        answer(self._prepared, held, given)
 
 
 def _placed(name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
@@ -72,7 +101,7 @@ def _placed(name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Pla
     elif isinstance(value, Buffer):
         place = Placed(value.array, value.mins)
     else:
-        raise BufferError(f"{name} must be an array of {dtype}, not {value!r}")
+        raise BufferError(f"{name} must be an array of {dtype}: {value!r} is not an instance of Buffer")
     if place.array.dtype != dtype or place.array.ndim != dimensions:
         raise BufferError(
             f"{name} must be an array of {dtype} of {dimensions} dimensions, "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
 from rfactor.compiler.language.target import Target, is_host
+from rfactor.compiler.language.target_features import TargetOS
 from rfactor.errors import TargetError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Compiled:
         return show_pipeline(lowered(self.results()))
 
     def print_loop_nest(self) -> None:
-        """Write the loops to the standard error, without bounds."""
+        """Write the loops to the standard error, with a range where it is constant."""
         from rfactor.compiler.pipeline import loop_nest
 
         print(loop_nest(self.results()), end="", file=sys.stderr)
@@ -183,7 +184,7 @@ class Compiled:
     def compile_to_file(
         self, filename_prefix: str, arguments: Sequence[Any], fn_name: Any = "", target: Any = None
     ) -> None:
-        """Write `prefix.o` and `prefix.h`."""
+        """Write `prefix.o`, for Windows `prefix.obj`, and `prefix.h`."""
         self._with_header(OutputFileType.object, ".o", filename_prefix, arguments, fn_name, target)
 
     def compile_to_static_library(
@@ -226,6 +227,9 @@ class Compiled:
     ) -> None:
         if isinstance(fn_name, Target):
             fn_name, target = "", fn_name
+        system = target.os if isinstance(target, Target) else Target(target).os if target else None
+        if system == TargetOS.Windows:
+            ending = _OF_WINDOWS[ending]
         files = {kind: prefix + ending, OutputFileType.c_header: f"{prefix}.h"}
         self.compile_to(files, arguments, fn_name, target)
 
@@ -236,6 +240,9 @@ class Compiled:
         if isinstance(fn_name, Target):
             fn_name, target = "", fn_name
         self.compile_to({kind: filename}, self.infer_arguments() if arguments is None else arguments, fn_name, target)
+
+
+_OF_WINDOWS = {".o": ".obj", ".a": ".lib"}
 
 
 def _check_here(target: Target | None) -> None:

@@ -11,7 +11,7 @@ from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.target_queries import TargetQuery
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import rewired
-from rfactor.compiler.schedule.directives import SILENT, FunctionSchedule, Schedule, StageSchedule
+from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.expr import Var
@@ -138,6 +138,6 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     }
     traced = {name: func.trace for name, func in done.items()}
     traced |= {name: image.trace for name, image in images.items() if isinstance(image, ImageParam)}
-    traces = {name: trace for name, trace in traced.items() if trace != SILENT}
+    traces = {name: trace for name, trace in traced.items() if not trace.silent}
     inputs = tuple(images.values()), tuple(parameters.values())
     return Frozen(algorithm, Schedule(schedules, traces), *inputs, tuple(done.values()), tuple(queries.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
@@ -84,7 +85,7 @@ class Hints:
         self._checked("prefetch", from_)
         if name not in self._owner().references:
             raise ScheduleError(f"{self._owner().name()}: prefetch({name}): {self._owner().name()} does not use {name}")
-        return self
+        return self.unscheduled()
 
     def partition(self, var: Any, partition_policy: Partition) -> Self:
         """Whether guards are taken out of a loop: where a guard can go, it goes."""
@@ -112,7 +113,7 @@ class Hints:
 
     def unscheduled(self) -> Self:
         """Says that a stage is left as it is on purpose."""
-        return self
+        raise NotImplementedError
 
     def _checked(self, directive: str, variable: Any) -> Self:
         """Itself. Raises `ScheduleError` where the stage has no such loop."""
@@ -144,7 +145,9 @@ class FunctionHints:
         return self
 
     def add_trace_tag(self, trace_tag: str) -> Self:
-        """A line of its own in the trace, which has no such lines."""
+        """A line `Tag f.0() tag = "…"` near the start of the trace, where loads or realizations are traced."""
+        own = self._owner()
+        own.trace = replace(own.trace, tags=(*own.trace.tags, str(trace_tag)))
         return self
 
     def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:

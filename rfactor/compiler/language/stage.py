@@ -49,6 +49,8 @@ class StageState:
 
     definition: Definition
     schedule: StageSchedule
+    touched: bool = False
+    """Whether a directive was given, `unscheduled` among them."""
 
 
 def variable_name(variable: Any) -> str:
@@ -115,6 +117,11 @@ class Directives(Hints):
     def _become(self, schedule: StageSchedule) -> Self:
         state = self._state()
         state.schedule = _put(state.schedule, self._path(), schedule)
+        return self.unscheduled()
+
+    def unscheduled(self) -> Self:
+        """Says that a stage is left as it is on purpose: there is no warning of it."""
+        self._state().touched = True
         return self
 
     @contextmanager
@@ -471,6 +478,7 @@ class Stage(Directives):
         changed.schedule = carried(factored.intermediate, changed.definition, moved, fresh=True)
         state.definition = factored.merged.updates[self._number - 1]
         state.schedule = carried(factored.merged, state.definition, before)
+        state.touched = changed.touched = True
         self._func.references[name] = intermediate
         return intermediate
 

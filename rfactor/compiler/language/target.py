@@ -57,6 +57,18 @@ _ARCHES = {
     TargetArch.POWERPC: ("powerpc64le", "ppc64le", _POWER),
 }
 """The first word of LLVM's triple, a processor that all have at least, and the features that it may have."""
+_ARCHES_32 = {
+    TargetArch.X86: ("i686", "pentium4", _X86),
+    TargetArch.ARM: ("armv7a", "generic", {"armv7s": ""}),
+    TargetArch.RISCV: ("riscv32", "generic-rv32", {}),
+}
+"""The same for 32 bits. x86 has SSE2, so that floats are not kept in more bits than they have."""
+_ARM_32_TRIPLES = {
+    TargetOS.Linux: "unknown-linux-gnueabihf",
+    TargetOS.Android: "unknown-linux-androideabi",
+    TargetOS.IOS: "apple-ios",
+    TargetOS.NoOS: "unknown-none-eabihf",
+}
 
 
 class Target:
@@ -233,8 +245,9 @@ _FEATURE_WORDS = {feature.word: feature for feature in TargetFeature if feature.
 _FEATURE_WORDS["hvx"] = TargetFeature.HVX
 _GPUS = frozenset(["cuda", "opencl", "metal", "d3d12compute", "vulkan", "webgpu"])
 _SAYS = (
-    f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.word for arch in _ARCHES)}, bits 64, os one of "
-    f"{', '.join(os.word for os in _OS_TRIPLES)}, as in x86-64-linux-avx2 or arm-64-linux; or host"
+    f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.word for arch in _ARCHES)}, "
+    f"bits 64, or 32 but for powerpc, os one of {', '.join(os.word for os in _OS_TRIPLES)}, "
+    "as in x86-64-linux-avx2 or arm-64-linux; or host"
 )
 
 
@@ -298,9 +311,12 @@ def machine(target: Target | str | None) -> engine.Target:
         target = Target(target)
     if target is None or target == Target() or is_host(target):
         return engine.host()
-    if target.arch not in _ARCHES or target.bits != 64 or target.os not in _OS_TRIPLES:
+    arches = _ARCHES if target.bits == 64 else _ARCHES_32 if target.bits == 32 else {}
+    arm_32 = target.bits == 32 and target.arch == TargetArch.ARM
+    systems = _ARM_32_TRIPLES if arm_32 else _OS_TRIPLES
+    if target.arch not in arches or target.os not in systems:
         raise TargetError(f"no code is generated for {target}. {_SAYS}")
-    name, cpu, known = _ARCHES[target.arch]
+    name, cpu, known = arches[target.arch]
     flags: list[str] = []
     for word in sorted(feature.word for feature in target.features):
         if word in known:
@@ -309,14 +325,18 @@ def machine(target: Target | str | None) -> engine.Target:
             raise NotImplementedError(f"the feature {word} of target {target} is not there yet")
     abi = ""
     if target.arch == TargetArch.RISCV:
-        flags, abi = ["m", "a", "f", "d", "c", *flags], "lp64d"
+        flags, abi = ["m", "a", "f", "d", "c", *flags], "lp64d" if target.bits == 64 else "ilp32d"
+    if arm_32:  # without neon, whose vectors of floats take the smallest numbers for 0
+        flags.append("vfp3")
+        name = "armv7s" if any(feature.word == "armv7s" for feature in target.features) else name
     wide = _vector_bits(target)
     if wide == 512:
         flags.append("avx512f")
-    features = ",".join([*(f"+{flag}" for flag in dict.fromkeys(flags)), *(["-prefer-256-bit"] if wide == 512 else [])])
-    converts = target.arch != TargetArch.X86 or "f16c" in flags or "avx512f" in flags
-    made = engine.Target(f"{name}-{_OS_TRIPLES[target.os]}", cpu, features, wide, converts)
-    return replace(made, abi=abi)
+    without = ["-prefer-256-bit"] if wide == 512 else ["-neon"] if arm_32 else []
+    features = ",".join([*(f"+{flag}" for flag in dict.fromkeys(flags)), *without])
+    converts = (target.arch != TargetArch.X86 and not arm_32) or "f16c" in flags or "avx512f" in flags
+    made = engine.Target(f"{name}-{systems[target.os]}", cpu, features, wide, converts)
+    return replace(made, abi=abi, bits=target.bits)
 
 
 def host_supports_target_device(target: Target) -> bool:

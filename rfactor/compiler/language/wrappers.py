@@ -8,7 +8,7 @@ They take the place of `f` when the pipeline is compiled, so that definitions th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,10 @@ class Wrapped:
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError
 
+    def _stem(self) -> str:
+        """What the names of its wrappers begin with."""
+        return self.name()
+
     @also_named(fs="f")
     def in_(self, f: Any = None) -> Func:
         """A function with the same values that `f`, one or several, call instead; without any, that all do.
@@ -55,7 +59,7 @@ class Wrapped:
         known = self._known(names)
         if known is not None:
             return known
-        made = Func(f"{self.name()}_in_{names[0]}" if len(names) == 1 and names[0] else f"{self.name()}_wrapper")
+        made = Func(f"{self._stem()}{_ending(names)}")
         variables = self.variables()
         made[tuple(variables)] = self[tuple(variables)]
         self.wrappers = {**self.wrappers, **dict.fromkeys(names, made)}
@@ -152,3 +156,9 @@ def calling(function: Function, names: Mapping[str, str]) -> Function:
         return replace(stage, arguments=arguments, values=values, domain=domain)
 
     return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))
+
+
+def _ending(names: Sequence[str]) -> str:
+    if len(names) > 1:
+        return "_wrapper"
+    return f"_in_{names[0]}" if names[0] else "_global_wrapper"

@@ -23,6 +23,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.storage import buffer_name, flatten
+from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.together import together
 from rfactor.compiler.lower.unroll import constant_extents, unroll
@@ -74,6 +75,8 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
         around = defined(Scope(ranges=data_ranges(algorithm.functions)), dict(bounded.definitions))
         bounded = replace(bounded, sums=bounded.sums + lengths(bounded.body, body, around))
     checks = entry_checks(bounded, algorithm, sparse)
+    if schedule.traces:
+        body = whole(body, bounded, algorithm, schedule.traces)
     known = promised(algorithm)
     if known:  # holds after the checks, which ask whether it does
         return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))

@@ -86,6 +86,8 @@ class Bounded:
     """What directives promise of what is needed of functions."""
     required: tuple[Assert, ...] = ()
     """See `Nest.required`."""
+    computed: Mapping[str, Sequence[tuple[Interval, ...]]] = field(default_factory=dict)
+    """What is computed of functions that are traced, one place after the other, over all loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
         tuple(inference.sizes),
         tuple(inference.covered),
         nest.required,
+        inference.computed,
     )
 
 
@@ -158,6 +161,7 @@ class _Inference:
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
         """The greatest extents of the storage of each function."""
         self.covered: list[Covered] = []
+        self.computed: dict[str, list[tuple[Interval, ...]]] = {name: [] for name in schedule.traces}
         self._homes: dict[str, _Home] = {}
         self._path: list[For | If] = []
         """The loops and conditions around this place, outermost first."""
@@ -308,6 +312,9 @@ class _Inference:
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
             box = _joined(box, islice(self.touched[function.name], before, None), fixed)
         produced = Produce(stmt.name, block(*reversed(stages)))
+        if function.name in self.computed:
+            whole_of = Intervals(scope, 0).of
+            self.computed[function.name].append(tuple((whole_of(low)[0], whole_of(high)[1]) for low, high in box))
         if home is None:
             self.outputs[function.name] = box
         elif home.scope.depth == scope.depth:

@@ -89,8 +89,6 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     for name in algorithm.outputs:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
-    if schedule.traces:
-        nest = around("pipeline", "_".join(algorithm.outputs), (), nest)
     return Nest(nest, facts, tuple(required))
 
 

@@ -171,14 +171,13 @@ class _Flattening:
         """All values are read before any is written."""
         if any(isinstance(argument, Several) for argument in stmt.arguments):
             return self._scattered(stmt)
-        values = [self.flat(value) for value in stmt.values]
+        values = [self._told(stmt, component, self.flat(value)) for component, value in enumerate(stmt.values)]
         buffers = [buffer_name(stmt.name, component) for component in range(len(values))]
         indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
         if len(values) == 1:
-            return Store(buffers[0], indices[0], self._told(stmt, 0, values[0]), ALWAYS)
+            return Store(buffers[0], indices[0], values[0], ALWAYS)
         names = [Var(value.type, value_name(buffer)) for buffer, value in zip(buffers, values, strict=True)]
-        told = (self._told(stmt, component, name) for component, name in zip(range(len(names)), names, strict=True))
-        body = block(*(Store(b, i, value, ALWAYS) for b, i, value in zip(buffers, indices, told, strict=True)))
+        body = block(*(Store(b, i, value, ALWAYS) for b, i, value in zip(buffers, indices, names, strict=True)))
         for name, value in reversed(list(zip(names, values, strict=True))):
             body = Let(name.name, value, body)
         return body

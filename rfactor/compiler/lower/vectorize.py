@@ -22,7 +22,7 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.errors import ScheduleError
-from rfactor.ir.effects import Print
+from rfactor.ir.effects import Print, Told
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
 from rfactor.ir.loopnest import (
     Allocate,
@@ -192,6 +192,11 @@ class Lanes:
                 base, stride = (Op(I64, "cast", (part,)) for part in loop.children)
                 return Ramp(affine.tidy(base), _constant(stride), self.lanes)
         children = tuple(map(self.value, expr.children))
+        if isinstance(expr, Told) and self.mask == ALWAYS and children[1].type.lanes == 1:
+            if all(child.type.lanes == 1 for child in children):
+                return rebuild(expr, children)
+            value, condition, *arguments = children
+            return Told(expr.template, self.wide(value), condition, tuple(map(self.wide, arguments)))
         if isinstance(expr, Print):
             value, condition, *arguments = map(self.wide, children)
             return type(expr)(expr.template, value, self._and(condition), tuple(arguments))

@@ -55,6 +55,11 @@ class Split:
     """A number, 1 or more; or an i32 that is known before anything runs, and counts as 1 where it is less."""
     tail: TailStrategy = TailStrategy.Auto
 
+    @property
+    def renames(self) -> bool:
+        """Whether it only gives the loop another name: see `Stage.rename`."""
+        return self.inner.startswith(f"{self.old}.rename")
+
 
 @dataclass(frozen=True, slots=True)
 class Fuse:
@@ -209,6 +214,13 @@ class Trace:
     loads: bool = False
     stores: bool = False
     realizations: bool = False
+    tags: tuple[str, ...] = ()
+    """Lines of the program's own."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing of it is told."""
+        return not (self.loads or self.stores or self.realizations)
 
 
 SILENT = Trace()

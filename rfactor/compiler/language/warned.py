@@ -1,0 +1,71 @@
+"""Halide's warnings of schedules: directives that are without effect, and updates that may have been forgotten.
+
+They are written to the standard output each time that a pipeline is frozen for code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rfactor.compiler.language.expr import Expr
+from rfactor.compiler.language.func import Func
+from rfactor.compiler.schedule.directives import Alignment, Fuse, Split
+from rfactor.compiler.schedule.spelled import spelled_loops
+
+
+def warn(functions: Sequence[Func], outputs: Sequence[Func]) -> None:
+    """Write what there is to say of the schedules of a pipeline's functions, the outputs among them."""
+    shown = {output.name() for output in outputs}
+    for func in functions:
+        inlined = func.level.kind == "inlined" and len(func.stages) == 1 and func.name() not in shown
+        for warning in _of_inlined(func) if inlined else _of_updates(func):
+            print(f"Warning: {warning}")
+
+
+def _of_updates(func: Func) -> Iterator[str]:
+    if not any(stage.touched for stage in func.stages):
+        return
+    for index, stage in enumerate(func.stages[1:]):
+        if not stage.touched:
+            yield (
+                f"Update definition {index} of function {func.name()} has not been scheduled, even though some other "
+                "definitions have been. You may have forgotten to schedule it. If this was intentional, call "
+                f"{func.name()}.update({index}).unscheduled() to suppress this warning."
+            )
+
+
+def _of_inlined(func: Func) -> Iterator[str]:
+    name, schedule = func.name(), func.stages[0].schedule
+    for relation, text in spelled_loops(schedule).relations:
+        old = text.get("old", "")
+        if isinstance(relation, Fuse):
+            yield (
+                f"It is meaningless to fuse variables {text['inner']} and {text['outer']} because {name} is scheduled "
+                "inline."
+            )
+        elif relation.renames:
+            yield (
+                f"It is meaningless to rename variable {old} of function {name} to {text['outer']} because {name} is "
+                "scheduled inline."
+            )
+        else:
+            yield (
+                f"It is meaningless to split variable {old} of function {name} into {text['outer']} * "
+                f"{_shown(relation)} + {text['inner']} because {name} is scheduled inline."
+            )
+    for asked in func.bounds:
+        if isinstance(asked, Alignment):
+            rest = "(undefined)" if asked.remainder is None else f"({asked.remainder} % {asked.modulus})"
+            yield (
+                f"It is meaningless to align the bounds of dimension {asked.variable} of function {name} to have "
+                f"modulus/remainder [{asked.modulus}, {rest}] because the function is scheduled inline."
+            )
+        elif asked.min is not None:
+            yield (
+                f"It is meaningless to bound dimension {asked.variable} of function {name} to be within "
+                f"[{Expr(asked.min)}, {Expr(asked.extent)}] because the function is scheduled inline."
+            )
+
+
+def _shown(split: Split) -> str:
+    return str(split.factor if isinstance(split.factor, int) else Expr(split.factor))

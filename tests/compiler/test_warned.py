@@ -1,0 +1,151 @@
+"""Warnings of schedules are Halide's, and loops are shown as it shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import rfactor as hl
+
+_FORGOTTEN = "Warning: Update definition {} of function {} has not been scheduled, even though some other definitions"
+
+
+def _inlined(api: Any, given: Callable[[Any, Any], object]) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    f[x, y] = 0
+    given(f, api)
+    g[x] = f[x, x]
+    return g
+
+
+_OF_INLINED: list[Callable[[Any, Any], object]] = [
+    lambda f, api: f.bound(api.Var("x"), 0, 127),
+    lambda f, api: f.align_bounds(api.Var("y"), 4, 1),
+    lambda f, api: f.split(api.Var("x"), api.Var("xo"), api.Var("xi"), 4),
+    lambda f, api: f.split(api.Var("x"), api.Var("o"), api.Var("i"), 4).fuse(api.Var("i"), api.Var("y"), api.Var("t")),
+    lambda f, api: f.rename(api.Var("x"), api.Var("u")),
+    lambda f, api: f.reorder(api.Var("y"), api.Var("x")),
+]
+
+
+@pytest.mark.parametrize("given", _OF_INLINED)
+def test_what_an_inlined_function_cannot_have_is_told_as_halide_does(
+    given: Callable[[Any, Any], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    halide = pytest.importorskip("halide")
+    told = []
+    for api in (hl, halide):
+        error = ""
+        try:
+            _inlined(api, given).realize([4])
+        except api.HalideError as raised:
+            error = str(raised).strip()
+        lines = dict.fromkeys(re.sub(r"\$\d+", "", capsys.readouterr().out).splitlines())  # Halide says all twice
+        told.append((list(lines), re.sub(r"\$\d+", "", error)))
+    (lines, error), (theirs, raised) = told
+    assert lines == theirs
+    assert error.startswith(raised)
+    assert bool(error) == bool(raised)
+
+
+def test_updates_that_may_have_been_forgotten_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    f[x] = 0
+    f[x] += 1
+    f[x] += 2
+    f.vectorize(x, 4)
+    f.update(0).unscheduled()
+    f.realize([8])
+    f.realize([9])
+    out = capsys.readouterr().out
+    assert out.startswith(_FORGOTTEN.format(1, f.name()))
+    assert out.count("Warning") == 1
+    f.update(1).parallel(x)
+    f.realize([8])
+    assert capsys.readouterr().out == ""
+
+
+def test_directives_on_the_function_are_none_on_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    f[x] = 0
+    f[x] += 1
+    f.compute_root().bound(x, 0, 8)
+    g[x] = f[x]
+    g.realize([8])
+    assert capsys.readouterr().out == ""
+    f.unroll(x, 2)
+    g.realize([8])
+    assert _FORGOTTEN.format(0, f.name()) in capsys.readouterr().out
+
+
+def test_factored_updates_are_scheduled(capsys: pytest.CaptureFixture[str]) -> None:
+    x, u, f, r = hl.Var("x"), hl.Var("u"), hl.Func("f"), hl.RDom([(0, 8)], "r")
+    f[x] = 0
+    f[x] += r.x
+    inner = f.update().rfactor(r.x, u)
+    inner.compute_root().vectorize(x, 4)
+    f.parallel(x)
+    f.realize([8])
+    assert capsys.readouterr().out == ""
+
+
+def _tiles(api: Any) -> Any:
+    x, y, xo, yo, xi, yi, t = (api.Var(name) for name in ("x", "y", "xo", "yo", "xi", "yi", "t"))
+    f = api.Func("f")
+    f[x, y] = x + y
+    return f.tile(x, y, xo, yo, xi, yi, 4, 8).fuse(xo, yo, t).parallel(t).vectorize(xi, 2).unroll(yi)
+
+
+def _bounded(api: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f$3")
+    f[x, y] = x + y
+    return f.bound(x, 0, 16).bound(y, 2, 1).vectorize(x, 8)
+
+
+def _renamed(api: Any) -> Any:
+    x, y, u, yo, f = api.Var("x"), api.Var("y"), api.Var("u"), api.Var("yo"), api.Func("f")
+    f[x, y] = x + y
+    return f.rename(x, u).split(u, yo, u, 3).unroll(y, 2)
+
+
+def _reductions(api: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 10), (2, 20)], "r")
+    r.where(r.x > r.y)
+    f[x, y] = x + y
+    f[x, y] += r.x * r.y
+    f.update().split(r.x, api.RVar("ro"), api.RVar("ri"), 3).reorder(x, r.y).vectorize(x, 4)
+    f[x, 0] = 1
+    return f
+
+
+def _placed(api: Any) -> Any:
+    x, y, yo, yi = (api.Var(name) for name in ("x", "y", "yo", "yi"))
+    f, g, h = api.Func("f"), api.Func("g"), api.Func("h")
+    h[x, y] = x
+    g[x, y] = x + y
+    f[x, y] = g[x, y] + g[x + 1, y] + h[x, y]
+    h.store_root().compute_at(f, yo)
+    g.compute_at(f, yi)
+    f.split(y, yo, yi, 4)
+    return f
+
+
+def _specialized(api: Any) -> Any:
+    x, f, p = api.Var("x"), api.Func("f"), api.Param(api.Int(32), "p", 1)
+    f[x] = x
+    f.specialize(p > 3).vectorize(x, 4)
+    f.specialize(p == 1).parallel(x)
+    return f
+
+
+@pytest.mark.parametrize("make", [_tiles, _bounded, _renamed, _reductions, _placed, _specialized])
+def test_loops_are_shown_as_halide_does(make: Callable[[Any], Any], capfd: pytest.CaptureFixture[str]) -> None:
+    halide = pytest.importorskip("halide")
+    shown = []
+    for api in (hl, halide):
+        make(api).print_loop_nest()
+        shown.append(re.sub(r"(?<=\.)[vr]\d+\b", "unnamed", capfd.readouterr().err))
+    assert shown[0] == shown[1]
