@@ -15,13 +15,18 @@ import numpy as np
 
 import rfactor
 from rfactor.bench.compare import scheduled
-from rfactor.bench.table1 import KEYS, case
+from rfactor.bench.contender import Absent
+from rfactor.bench.peers import of_halide
+from rfactor.bench.program import Program
+from rfactor.bench.table1 import KEYS, Case, case
 from rfactor.errors import FactorError
 
 SIZE = 1 << 12
 """Elements a reduction; nothing here depends on it."""
 _AGAIN = 5
 """How often it is asked again, of which the least time counts: a collection of garbage takes a millisecond."""
+_TURNS = 3
+"""How often each compiles, in turn with the other."""
 PAPER = {
     "maximum": (0.08, 127.5),
     "dot": (0.12, 131.2),
@@ -45,6 +50,8 @@ class Search:
     again: float
     compile: float | None
     """The whole: both factorings of the schedule, lowering, LLVM; None where it is refused."""
+    halide: float | None = None
+    """The same of Halide under the same schedule; None where it is not installed."""
 
 
 def search() -> tuple[Search, ...]:
@@ -77,13 +84,37 @@ def _here() -> list[Search]:
         program = made.program()
         first, *later = (_factor(program.algorithm) for _ in range(1 + _AGAIN))
         again = min(later)
-        _, compiled = scheduled(program)
-        found.append(Search(key, program.title, first, again, min(compiled)))
+        found.append(Search(key, program.title, first, again, *_compiled(made)))
     for text, update in refused().items():
         first, *later = (_factor(partial(_update, source, update), False) for _ in range(1 + _AGAIN))
         again = min(later)
         found.append(Search(text, text, first, again, None))
     return found
+
+
+def _compiled(case: Case) -> tuple[float, float | None]:
+    """Ours and Halide's, the least of a few in turn."""
+    program, peer = case.program(), _in_halide(case)
+    ours, theirs = [], []
+    for _ in range(_TURNS):
+        ours += scheduled(program)[1]
+        if peer is not None:
+            function, domain = peer.algorithm()
+            start = time.process_time()
+            peer.schedule(function, domain)
+            function.compile_jit()
+            theirs.append((time.process_time() - start) * 1e3)
+    return min(ours), min(theirs, default=None)
+
+
+def _in_halide(case: Case) -> Program | None:
+    try:
+        of_halide.version()
+    except Absent:
+        return None
+    import halide
+
+    return case.program(halide, last=True)
 
 
 def _update(source: Any, update: Callable[[Any, Any], Any]) -> tuple[Any, Any]:

@@ -30,7 +30,7 @@ class Target:
     converts_f16: bool = True
     """Whether it has instructions between f16 and f32."""
     level: int = 3
-    """Strength of the passes over a module: 0 runs none, 3 is what `-O3` runs."""
+    """Strength of the passes: 0 runs none, 1 those that simplify each function by itself, 3 what `-O3` runs."""
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
@@ -250,7 +250,17 @@ def _optimized(text: str, target: Target, machine: Any) -> Any:
     options.loop_interleaving = target.loop_vectorizer
     options.loop_unrolling = target.loop_unroller
     builder = llvm.create_pass_builder(machine, options)
-    manager = builder.getModulePassManager()
-    manager.run(module, builder)
+    if target.level > 1:
+        manager = builder.getModulePassManager()
+        manager.run(module, builder)
+    else:
+        manager = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not (function.is_declaration or _left_alone(function)):
+                manager.run(function, builder)
     NewPassManager._dispose(manager)  # which llvmlite forgets: its `close` finds a method that does nothing
     return module
+
+
+def _left_alone(function: Any) -> bool:
+    return any(b"optnone" in group for group in function.attributes)

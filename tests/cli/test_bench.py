@@ -176,11 +176,11 @@ def test_table_2_counts_fewer_lines_than_by_hand():
 
 
 def test_table_3_says_how_long_the_search_takes_and_what_was_refused(monkeypatch):
-    found = (Search("dot", "dot product, f32", 3.0, 0.5, 40.0), Search("x*x + a", "x*x + a", 30.0, 0.2, None))
+    found = (Search("dot", "dot product, f32", 3.0, 0.5, 40.0, 50.0), Search("x*x + a", "x*x + a", 30.0, 0.2, None))
     monkeypatch.setattr(search_module, "search", lambda: found)
     lines = run("--table", "3").stdout.splitlines()
-    assert lines[1].split() == ["dot", "product,", "f32", "3.0", "0.50", "40", "0.12", "131"]
-    assert lines[2].split() == ["refused:", "x*x", "+", "a", "30.0", "0.20", "-", "1.20", "-"]
+    assert lines[1].split() == ["dot", "product,", "f32", "3.0", "0.50", "40", "50", "0.12", "131"]
+    assert lines[2].split() == ["refused:", "x*x", "+", "a", "30.0", "0.20", "-", "-", "1.20", "-"]
     assert json.loads(run("--table", "3", "--json").stdout)["table3"][1]["compile"] is None
 
 

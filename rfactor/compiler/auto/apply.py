@@ -12,7 +12,10 @@ from rfactor.compiler.auto.facts import facts
 from rfactor.compiler.auto.machine import Machine, this_machine
 from rfactor.compiler.auto.plan import INTERMEDIATES, choose
 from rfactor.compiler.schedule.defaults import default_stage
+from rfactor.compiler.schedule.directives import Bound
 from rfactor.errors import ScheduleError
+from rfactor.ir.expr import Const
+from rfactor.ir.simplify import simplify
 from rfactor.matcher.recognize import recognize
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> Aut
             f"auto_rfactor of {func.name()}.update({number}) chooses all of its loops, and some directives were given "
             "already: leave them out, or paste what it prints for the update without them and edit that"
         )
-    known = facts(func.function, number, func.references, recognize, machine)
+    known = facts(func.function, number, func.references, recognize, machine, _expected(func))
     called = _called(func.name())
     first: ScheduleError | None = None
     for vectors in (True, False):
@@ -45,6 +48,15 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None) -> Aut
         return chosen if first is None else replace(chosen, why=f"{chosen.why} ({first})")
     assert first is not None
     raise first
+
+
+def _expected(func: Func) -> dict[str, int]:
+    """How many points it is said to be computed over, by its variables: by `bound`, or else by `set_estimate`."""
+    bounds = {bound.variable: simplify(bound.extent) for bound in func.bounds if isinstance(bound, Bound)}
+    return {
+        **func.estimates,
+        **{name: int(extent.value) for name, extent in bounds.items() if isinstance(extent, Const)},
+    }
 
 
 def _called(name: str) -> str:

@@ -18,18 +18,16 @@ from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import I32, Type
+from rfactor.ir.types import Type
 
 MOST_BINS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A reduction variable whose iterations meet."""
+    """A loop of an update."""
 
     name: str
-    place: int
-    """Which of the domain's it is: 0 is innermost."""
     extent: int | None
     """None where it is known only when the pipeline runs."""
 
@@ -44,11 +42,15 @@ class Facts:
     """Of one update."""
 
     loops: tuple[Loop, ...]
-    """Innermost first."""
+    """Those whose iterations meet, of reduction variables; innermost first."""
     pure: tuple[str, ...]
     """Loops whose iterations write points of their own, innermost first."""
     within: str
     """What the innermost of them is called once the reduction is factored: a variable of the function; or nothing."""
+    own: tuple[Loop, ...]
+    """The same loops as `pure`, with how many points each is over as far as that is known or expected."""
+    called: Mapping[str, str]
+    """What they are called once the reduction is factored: variables of the function."""
     points: tuple[str, ...]
     """The function's own variables."""
     variables: tuple[str, ...]
@@ -93,17 +95,18 @@ def facts(
     references: Mapping[str, Any],
     recognize: Recognize,
     machine: Machine,
+    expected: Mapping[str, int],
 ) -> Facts:
-    """Of update `number` of `function`. Raises `FactorError` where no operator is found and proved behind it."""
+    """Of update `number` of `function`, of which so many points are `expected` by its variables.
+
+    Raises `FactorError` where no operator is found and proved behind it.
+    """
     definition = function.updates[number]
     domain = definition.domain
     own = race_free(function, definition)
     variables = () if domain is None else domain.variables
-    loops = tuple(
-        Loop(rv.name, place, _extent(rv.extent))
-        for place, rv in zip(range(len(variables)), variables, strict=True)
-        if rv.name not in own
-    )
+    every = {**expected, **{rv.name: _extent(rv.extent) for rv in variables}}
+    loops = tuple(Loop(rv.name, every[rv.name]) for rv in variables if rv.name not in own)
     pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
     done = work(function.name, definition, references, machine)
     types, any_order, lifted, slice_ns = function.types, True, False, done.serial_ns
@@ -117,13 +120,17 @@ def facts(
         if answer.lift is not None and lifted:
             types, slice_ns = answer.lift.types, step_ns(answer.lift.operator, done)
         any_order = bool(answer.commutative) or ties(answer) is not None
+    arguments = zip(function.variables, definition.arguments, strict=True)
+    called = {argument.name: x for x, argument in arguments if isinstance(argument, Var) and argument.name in pure}
     moving = tuple(a for a in definition.arguments if not (isinstance(a, Var) and a.name in pure))
     scattered = any(not isinstance(simplify(argument), Const) for argument in moving)
     taken = frozenset((*function.variables, *(rv.name for rv in variables), *references, function.name))
     return Facts(
         loops=loops,
         pure=pure,
-        within=_within(function, number, pure),
+        within=called.get(pure[0], "") if pure else "",
+        own=tuple(Loop(name, every.get(name)) for name in pure),
+        called=called,
         points=function.variables,
         variables=tuple(rv.name for rv in variables),
         vector_bits=machine.vector_bits,
@@ -136,11 +143,6 @@ def facts(
         lifted=lifted,
         slice_ns=slice_ns,
     )
-
-
-def _within(function: Function, number: int, pure: tuple[str, ...]) -> str:
-    arguments = zip(function.variables, function.updates[number].arguments, strict=True)
-    return next((x for x, argument in arguments if pure and argument == Var(I32, pure[0])), "")
 
 
 def _extent(extent: Expr) -> int | None:

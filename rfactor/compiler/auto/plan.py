@@ -18,6 +18,7 @@ from typing import Any
 from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import COPY_BYTES, COPY_NS, FLIGHT, MERGE_NS, Machine
+from rfactor.compiler.auto.own import Own, own
 from rfactor.compiler.auto.work import neighbours, state_octets
 
 INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
@@ -73,9 +74,13 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         why = "nothing is reduced: its loops may be parallel and vectorized as they are"
         return AutoSchedule(function, number, why=why)
     refused = (None, "they are refused")
-    pace = _pace(facts, machine, lanes(facts, machine, None)[0] if vectors else None)
-    cut, alone = chunks(facts, machine, pace)
-    wide, narrow = lanes(facts, machine, cut) if vectors else refused
+    wide, narrow = lanes(facts, machine, None) if vectors else refused
+    pace = _pace(facts, machine, wide)
+    along = wide if isinstance(wide, str) else None
+    shared = own(facts, machine, pace, along, _abreast(facts, machine, along))
+    cut, alone = chunks(facts, machine, pace) if shared is None else (None, "")
+    if cut is not None and vectors:
+        wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     writer = _Writer(Word(function), number, facts)
@@ -84,16 +89,26 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
-        native = machine.vector_bits // max(max(type_.bits, 8) for type_ in facts.types)
-        writer.say("vectorize", writer.term(wide), native, reason=f"neighbours in memory, {native} to a vector")
-    if cut is not None:
-        writer.run(cut, machine)
+        writer.abreast(wide, _abreast(facts, machine, wide), shared)
+    if shared is not None:
+        writer.share(shared, machine)
+    elif cut is not None:
+        writer.run(Word(CHUNKS), 0, writer.tasks, cut.where, machine)
     what = COPIED if facts.scattered else LANES
     said = (
-        "chunks for threads" if cut is not None else f"no threads, because {alone}",
+        "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
         f"no {what}, because {narrow}" if wide is None else what,
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
+
+
+def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
+    """How many own points, neighbours in memory, are computed at once: several vectors where so many are known of."""
+    if name is None:
+        return 1
+    extent = next(loop.extent for loop in facts.own if loop.name == name)
+    known = 1 << max((extent or 0).bit_length() - 1, 0)
+    return max(machine.vector_bits // facts.widest, min(_lane_count(facts, machine), known))
 
 
 def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
@@ -211,6 +226,7 @@ class _Writer:
     def __init__(self, function: Word, update: int, facts: Facts) -> None:
         self.facts = facts
         self.of, self.update = function, update
+        self.function, self.number = function, update
         self.directives: list[Directive] = []
         self.words = {name: Word(f"r{name.rsplit('.', 1)[-1]}") for name in facts.variables}
         self.now: dict[str, Word | str] = dict(self.words)
@@ -218,6 +234,8 @@ class _Writer:
         self.taken = set(facts.taken)
         self.tasks = ""
         """The loop over chunks."""
+        self.outer: dict[str, str] = {}
+        """Of loops over own points that are split, the outer ones."""
 
     def term(self, name: str) -> Word | str:
         """A loop of the update as an argument."""
@@ -268,12 +286,36 @@ class _Writer:
         tasks = [u for _, u in reversed(pairs)]
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
-        inner, *outers = tasks
+        self.tasks = str(self.joined(self.of, self.update, *tasks))
+
+    def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
+        """Loops as one, innermost first."""
         for around in outers:
-            joined = self.name("t")
-            self.say("fuse", inner, around, joined)
-            inner = joined
-        self.tasks = inner
+            made = self.name("t")
+            self.directives.append(Directive(of, update, "fuse", (inner, around, made)))
+            inner = made
+        return inner
+
+    def abreast(self, name: str, lanes: int, shared: Own | None) -> None:
+        """Neighbouring points at once."""
+        reason = f"{lanes} neighbours in memory at once"
+        if shared is None or name not in [loop.name for loop in shared.loops]:
+            self.say("vectorize", self.term(name), lanes, reason=reason)
+            return
+        loop = next(loop for loop in shared.loops if loop.name == name)
+        self.now.setdefault(name, name)
+        self.outer[name], inner = self.split(loop, lanes, reason)
+        self.say("vectorize", inner)
+
+    def share(self, shared: Own, machine: Machine) -> None:
+        """Threads over own points: of the function, whose loops have other names once it is factored."""
+        factored = self.of != self.function
+        tasks = [
+            self.outer.get(loop.name, self.facts.called[loop.name] if factored else self.term(loop.name))
+            for loop in reversed(shared.loops)
+        ]
+        inner = self.joined(self.function, self.number, *tasks)
+        self.run(self.function, self.number, inner, shared.where, machine)
 
     def lanes(self, wide: Lanes) -> None:
         """Neighbours combined in lanes, or in copies."""
@@ -300,16 +342,14 @@ class _Writer:
             self.say("vectorize", v, whole=True)
             self.say("vectorize", v)
 
-    def run(self, cut: Chunks, machine: Machine) -> None:
-        """The loop over chunks in parallel."""
-        chunk = Word(CHUNKS)
-        if not cut.where:
-            self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), f"{machine.threads} threads"))
+    def run(self, of: Word, update: int, loop: Word | str, where: int, machine: Machine) -> None:
+        """A loop in parallel, in runs of `where` iterations or more."""
+        if not where:
+            self.directives.append(Directive(of, update, "parallel", (loop,), f"{machine.threads} threads"))
             return
-        least, loops = cut.where, self.facts.loops
-        for loop in loops:
-            least = -(-least // max(loop.extent or 1, 1))
-        unknown = tuple(self.words[loop.name] for loop in reversed(loops) if loop.extent is None)
-        reason = f"{machine.threads} threads, from {cut.where} iterations on"
-        where = Iterations(unknown, least)
-        self.directives.append(Directive(chunk, 0, "parallel", (self.tasks,), reason, where=where))
+        least, loops = where, self.facts.loops
+        for one in loops:
+            least = -(-least // max(one.extent or 1, 1))
+        unknown = tuple(self.words[one.name] for one in reversed(loops) if one.extent is None)
+        reason = f"{machine.threads} threads, from {where} iterations on"
+        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=Iterations(unknown, least)))

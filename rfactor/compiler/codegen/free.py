@@ -47,7 +47,7 @@ def free(stmt: Stmt) -> Free:
             expression(expr, bound)
         if isinstance(stmt, Store) and _tag(stmt.buffer) not in bound:
             buffers.setdefault(stmt.buffer)
-        for child, name in _bodies(stmt):
+        for child, name in bodies(stmt):
             statement(child, bound if name is None else bound | {name})
 
     statement(stmt, frozenset())
@@ -59,7 +59,7 @@ def uses_vectors(stmt: Stmt) -> bool:
     if is_prefixes(stmt):
         return False
     return any(node.type.lanes > 1 for expr in _expressions(stmt) for node in walk(expr)) or any(
-        uses_vectors(child) for child, _ in _bodies(stmt)
+        uses_vectors(child) for child, _ in bodies(stmt)
     )
 
 
@@ -67,7 +67,7 @@ def uses_threads(stmt: Stmt) -> bool:
     """Whether any loop in `stmt` is parallel."""
     if isinstance(stmt, For) and stmt.kind == "parallel":
         return True
-    return any(uses_threads(child) for child, _ in _bodies(stmt))
+    return any(uses_threads(child) for child, _ in bodies(stmt))
 
 
 def _tag(buffer: str) -> str:
@@ -94,7 +94,7 @@ def _expressions(stmt: Stmt) -> tuple[Expr, ...]:
     return ()
 
 
-def _bodies(stmt: Stmt) -> tuple[tuple[Stmt, str | None], ...]:
+def bodies(stmt: Stmt) -> tuple[tuple[Stmt, str | None], ...]:
     """The statements directly inside, each with the name that is bound in it."""
     match stmt:
         case Block():

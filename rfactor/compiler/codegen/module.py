@@ -23,6 +23,7 @@ from rfactor.compiler.codegen.statements import (
     arguments,
     new_function,
 )
+from rfactor.compiler.codegen.vectorizable import vectorizable
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell
 from rfactor.errors import BufferError
@@ -135,12 +136,16 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     """`target`, by default this machine, with the passes that help `lowered`.
 
     A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
-    with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose.
+    with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
+    nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code.
     """
-    vectors = uses_vectors(lowered.body)
-    scheduled = vectors or uses_threads(lowered.body)
     machine = host() if target is None else target
-    return replace(machine, loop_vectorizer=not vectors, slp_vectorizer=not vectors, loop_unroller=not scheduled)
+    vectors = uses_vectors(lowered.body)
+    if not (vectors or uses_threads(lowered.body)):
+        return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
+    lanes = not vectors and vectorizable(lowered.body)
+    level = machine.level if lanes else min(machine.level, 1)
+    return replace(machine, level=level, loop_vectorizer=lanes, slp_vectorizer=lanes, loop_unroller=False)
 
 
 def generate(lowered: LoweredPipeline, target: Target) -> tuple[str, tuple[Assert, ...]]:

@@ -17,7 +17,7 @@ from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.places import Places
 from rfactor.ir.effects import Refuse
-from rfactor.ir.expr import Const, Expr, Var
+from rfactor.ir.expr import Const, Expr, Var, cast
 from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
@@ -34,6 +34,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.types import F64, I64, Type
+from rfactor.ir.types import I32 as COORDINATE
 from rfactor.native.emit import Emitter, Known, convert, declare
 from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
@@ -197,7 +198,10 @@ class Statements:
         self.count(loop.name, first, self.builder.add(first, emitter.emit(loop.extent)), loop.body)
 
     def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt, some: bool = False) -> None:
-        """`body` for `first <= name < end` (signed), of which there are `some` for certain."""
+        """`body` for `first <= name < end` (signed), of which there are `some` for certain.
+
+        It is counted in 64 bits, as addresses are, so that LLVM need not find out that a sum in 32 does not overflow.
+        """
         builder = self.builder
         before = builder.append_basic_block(f"{name}.before")
         inside = builder.append_basic_block(f"{name}.loop")
@@ -207,17 +211,19 @@ class Statements:
         else:
             builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
-        counter = builder.phi(first.type, name=name)
-        counter.add_incoming(first, before)
+        wide = builder.phi(I64_, name=f"{name}.wide")
+        counter = builder.trunc(wide, first.type, name=name)
         self._read = {}  # the body may store, and comes again
         with self.places.loop(before, self._known), self._bound(name, counter):
+            self._known[cast(I64, Var(COORDINATE, name))] = wide
             self.emit(body)
         with builder.goto_block(before):
+            low, high = (_wide(builder, limit) for limit in (first, end))
             builder.branch(inside)
-        # The counter is below `end`, so that one more does not overflow.
-        following = builder.add(counter, first.type(1), flags=("nsw",))
-        counter.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("<", following, end), inside, after)
+        following = builder.add(wide, I64_(1), flags=("nsw",))
+        wide.add_incoming(low, before)
+        wide.add_incoming(following, builder.block)
+        builder.cbranch(builder.icmp_signed("!=", following, high), inside, after)
         builder.position_at_end(after)
 
     def _branch(self, branch: If) -> None:
@@ -373,6 +379,10 @@ class Statements:
         if name == "malloc":
             function.return_value.add_attribute("noalias")
         return self.builder.call(function, list(arguments))
+
+
+def _wide(builder: ir.IRBuilder, value: LLVMValue) -> LLVMValue:
+    return I64_(value.constant) if isinstance(value, ir.Constant) else builder.sext(value, I64_)
 
 
 def _first(stmt: Stmt) -> Store:

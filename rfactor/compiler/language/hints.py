@@ -150,18 +150,6 @@ class FunctionHints:
         own.trace = replace(own.trace, tags=(*own.trace.tags, str(trace_tag)))
         return self
 
-    def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:
-        """What the box will be like: for schedulers, none of which is there."""
-        self._dimension("set_estimate", var)
-        return self
-
-    def set_estimates(self, estimates: Any) -> Self:
-        """`set_estimate` of every dimension: a (min, extent) each."""
-        given = list(estimates)
-        if len(given) != len(self._owner().function.variables):
-            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
-        return self
-
     def _owner(self) -> Func:
         raise NotImplementedError
 

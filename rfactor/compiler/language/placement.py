@@ -42,6 +42,8 @@ class Placement(FunctionHints, Directives):
         self.storage: Storage = PLAIN
         self.trace: Trace = SILENT
         self.debug_file: str | None = None
+        self.estimates: dict[str, int] = {}
+        """Extents that are expected, by variable; they change nothing but what `auto_rfactor` chooses."""
 
     @property
     def level(self) -> LoopLevel:
@@ -145,6 +147,23 @@ class Placement(FunctionHints, Directives):
         """Let the extent that is computed of it be a multiple of `modulus`. See `align_bounds`."""
         name, count = self._dimension("align_extent", var), self._count("align_extent", modulus)
         return self._bounded(Alignment(name, count, None))
+
+    def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:
+        """What the box will be like: `auto_rfactor` chooses by an extent that is a number."""
+        name, count = self._dimension("set_estimate", var), whole(extent)
+        if isinstance(count, int):
+            self.estimates = {**self.estimates, name: count}
+        return self
+
+    def set_estimates(self, estimates: Any) -> Self:
+        """`set_estimate` of every dimension: a (min, extent) each."""
+        given = [(one.min, one.extent) if hasattr(one, "extent") else tuple(one) for one in estimates]
+        variables = self._owner().function.variables
+        if len(given) != len(variables):
+            raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")
+        for name, (low, extent) in zip(variables, given, strict=True):
+            self.set_estimate(name, low, extent)
+        return self
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         self.bounds = (*self.bounds, bound)

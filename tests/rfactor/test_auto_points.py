@@ -1,0 +1,179 @@
+"""`auto_rfactor` of functions with points of their own: threads over those where there are enough, and lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.auto.apply import auto_rfactor
+from rfactor.compiler.auto.machine import Machine
+from rfactor.errors import ScheduleError
+
+EAGER = Machine(2, 256, threads_ns=60, chunk_ns=15, function_ns=0)
+"""On which everything pays soon, so that small arrays have threads and lanes."""
+THREADS, ALONE = Machine(2, 256), Machine(1, 256)
+Made = tuple[hl.Func, hl.ImageParam]
+x, y, c, i = (hl.Var(name) for name in ("x", "y", "c", "i"))
+
+
+def source(type_: Any = None, dimensions: int = 2) -> hl.ImageParam:
+    return hl.ImageParam(type_ or hl.Int(32), dimensions, "image")
+
+
+def columns() -> Made:
+    image, f = source(), hl.Func("f")
+    r = hl.RDom([(0, image.height())], "r")
+    f[x] = hl.i32(0)
+    f[x] += image[x, r.x]
+    return f, image
+
+
+def rows() -> Made:
+    image, f = source(), hl.Func("f")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = hl.i32(0)
+    f[y] = hl.max(f[y], image[r.x, y])
+    return f, image
+
+
+def counted_by_row() -> Made:
+    image, f = source(), hl.Func("f")
+    r = hl.RDom([(0, image.width())], "r")
+    f[i, y] = hl.i32(0)
+    f[image[r.x, y] & 7, y] += 1
+    return f, image
+
+
+def product() -> Made:
+    image, f = source(), hl.Func("f")
+    r = hl.RDom([(0, image.height())], "r")
+    f[x, y] = hl.i32(0)
+    f[x, y] += image[x, r.x] * image[y, r.x]
+    return f, image
+
+
+def first_of_row() -> Made:
+    image, f = source(), hl.Func("f")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = (hl.i32(2**31 - 1), hl.i32(-1))
+    better = image[r.x, y] < f[y][0]
+    f[y] = (hl.select(better, image[r.x, y], f[y][0]), hl.select(better, r.x, f[y][1]))
+    return f, image
+
+
+def of_three() -> Made:
+    """Sums over the middle of three dimensions."""
+    image, f = source(dimensions=3), hl.Func("f")
+    r = hl.RDom([(0, image.height())], "r")
+    f[x, y, c] = hl.i32(0)
+    f[x, y, c] += image[x, r.x, c] * (y + 1)
+    return f, image
+
+
+PROGRAMS = [columns, rows, counted_by_row, product, first_of_row, of_three]
+
+
+def estimated(program: Callable[[], Made], extent: int = 200) -> Made:
+    f, image = program()
+    f.set_estimates([(0, extent)] * f.dimensions())
+    return f, image
+
+
+def answers(f: hl.Func, image: hl.ImageParam, data: Any, sizes: list[int]) -> list[Any]:
+    image.set(data)
+    found = f.realize(sizes)
+    return [np.asarray(one) for one in (found if isinstance(found, tuple) else (found,))]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_bits_are_those_of_the_serial_loop(program):
+    """Whatever is estimated: boxes of no point, of one, of less than a vector, and of more than was said."""
+    serial, (scheduled, given) = program(), estimated(program)
+    chosen = auto_rfactor(scheduled, 0, EAGER)
+    assert "own points for threads" in chosen.why
+    random = np.random.default_rng(5)
+    for extent in (0, 1, 5, 37, 130):
+        sizes = {counted_by_row: [8, extent], of_three: [extent, 3, min(extent, 2)]}.get(program)
+        for steps in (0, 1, 70):
+            # Rows that are reduced are `steps` long, columns so many.
+            shape = (steps, extent) if program in (columns, product) else (extent, steps)
+            shape = (2, steps, extent) if program is of_three else shape
+            data = random.integers(-(2**31), 2**31, shape, np.int32)
+            asked = sizes or [extent] * scheduled.dimensions()
+            for a, b in zip(answers(*serial, data, asked), answers(scheduled, given, data, asked), strict=True):
+                np.testing.assert_array_equal(a, b, f"{extent} points, {steps} steps")
+
+
+def text(program: Callable[[], Made], machine: Machine, *extents: int, by: str = "set_estimate") -> str:
+    f, _ = program()
+    for variable, extent in zip(f.args(), extents, strict=False):
+        getattr(f, by)(variable, 0, extent)
+    return str(auto_rfactor(f, 0, machine))
+
+
+@pytest.mark.parametrize("by", ["set_estimate", "bound"])
+def test_threads_share_points_that_are_known_of(by):
+    found = text(columns, THREADS, 4096, by=by)
+    assert "rfactor" not in found
+    assert 'f.update(0).split("x", "xo", "xi", 32)' in found  # four vectors of 256 bits
+    assert "f.update(0).specialize(rx.extent() > " in found
+    assert '.parallel("xo")' in found
+
+
+def test_points_that_nothing_is_known_of_are_not_shared():
+    found = text(columns, THREADS)
+    assert "own points" not in found
+    assert 'vectorize("x", 8)' in found
+    assert 'parallel("x' not in found
+
+
+def test_few_points_are_not_shared():
+    assert "own points" in text(rows, EAGER, 4)
+    few = text(rows, EAGER, 3)
+    assert "own points" not in few
+    assert "chunks" in few
+
+
+def test_points_of_little_work_are_not_shared():
+    f, r = hl.Func("f"), hl.RDom([(0, 8)], "r")
+    f[y] = hl.i32(0)
+    f[y] += source()[r.x, y]
+    f.set_estimate(y, 0, 64)
+    assert "parallel" not in str(auto_rfactor(f, 0, THREADS))
+    g = hl.Func("g")
+    g[y] = hl.i32(0)
+    g[y] += source()[r.x, y]
+    g.set_estimate(y, 0, 1 << 20)
+    assert 'g.update(0).parallel("y")  # 2 threads' in str(auto_rfactor(g, 0, THREADS))
+
+
+def test_one_thread_gets_several_vectors():
+    found = text(product, ALONE, 512, 512)
+    assert 'vectorize("x", 32)' in found
+    assert "parallel" not in found
+
+
+def test_rows_shared_by_threads_are_in_lanes_of_the_reduction():
+    found = text(rows, THREADS, 4096)
+    assert 'lanes.compute_at(f, "y")' in found
+    assert '.parallel("y")' in found
+
+
+def test_loops_of_few_points_are_joined():
+    found = text(of_three, EAGER, 64, 3, 2)
+    assert 'fuse("y", "c", "t")' in found
+    assert '.parallel("t")' in found
+
+
+def test_estimates_are_numbers_or_nothing():
+    f, image = columns()
+    f.set_estimate(x, 0, image.width())
+    assert f.estimates == {}
+    with pytest.raises(ScheduleError, match="no such pure variable"):
+        f.set_estimate(y, 0, 3)
+    with pytest.raises(ScheduleError, match="one \\(min, extent\\) a dimension"):
+        f.set_estimates([])
