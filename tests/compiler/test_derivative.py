@@ -111,7 +111,7 @@ def arms_that_are_no_numbers(c: Any) -> Any:
 def equals(c: Any) -> Any:
     f, g = hl.Func("f"), hl.Func("g")
     g[x] = c[x] * 2
-    f[x] = hl.max(g[x], c[x] + c[x]) + hl.min(g[x], c[x] + c[x]) * 3
+    f[x] = hl.max(g[x], g[x]) + hl.min(g[x], g[x]) * 3
     return squares(f)
 
 
@@ -119,6 +119,24 @@ PROGRAMS = [
     pure, choices, clamped, overwritten, scanned, gathered, tuples,
     conditions_on_what_is_overwritten, places_that_are_overwritten, arms_that_are_no_numbers, equals,
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("corner", "slope"),
+    [
+        (lambda v: hl.max(v, 1.0), 1.0),
+        (lambda v: hl.max(1.0, v), 1.0),
+        (lambda v: hl.min(1.0, v), 1.0),
+        (lambda v: hl.clamp(v, 1.0, 2.0), 1.0),
+        (lambda v: hl.max(v, v * v), 3.0),
+        (lambda v: hl.abs(v - 1.0), -1.0),
+    ],
+)
+def test_corners_have_the_slope_that_halide_gives_them(corner: Callable[[Any], Any], slope: float) -> None:
+    c, f = hl.Func("c"), hl.Func("f")
+    c[x] = hl.f64(1.0)
+    f[()] = corner(c[0])
+    assert np.array(hl.propagate_adjoints(f)[c].realize([1])).tolist() == [slope]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)

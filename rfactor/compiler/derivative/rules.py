@@ -1,7 +1,7 @@
 """Derivatives of expressions: from what a value adds to a result to what each thing that it reads adds.
 
-Only floats have derivatives: integers and conditions are constants. Where a function has a corner (`max` of equals),
-the first operand counts.
+Only floats have derivatives: integers and conditions are constants. At a corner they are those of Halide: of
+equals both operands of `max` count, and `abs` falls at 0.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def _where(condition: Expr, value: Expr) -> Expr:
 
 _CHOICES: dict[str, _Rule] = {
     "select": lambda condition, a, b: (condition, condition, apply("not", condition)),
-    "min": lambda a, b: (apply("<=", a, b), apply(">", a, b)),
-    "max": lambda a, b: (apply(">=", a, b), apply("<", a, b)),
+    "min": lambda a, b: (apply("<=", a, b), apply("<" if a == b else "<=", b, a)),
+    "max": lambda a, b: (apply(">=", a, b), apply(">" if a == b else ">=", b, a)),
 }
-"""Where each operand is the one that counts."""
+"""Where each operand counts; where two are equal both do, as in Halide, but of one written twice the first."""
 _OPERATIONS: dict[str, _Rule] = {
     "+": lambda adjoint, node, a, b: (adjoint, adjoint),
     "-": lambda adjoint, node, a, b: (adjoint, apply("neg", adjoint)),
@@ -101,7 +101,7 @@ _OPERATIONS: dict[str, _Rule] = {
         apply("neg", apply("/", _times(adjoint, a), apply("*", b, b))),
     ),
     "neg": lambda adjoint, node, a: (apply("neg", adjoint),),
-    "abs": lambda adjoint, node, a: (select(apply(">=", a, zero(a.type)), adjoint, apply("neg", adjoint)),),
+    "abs": lambda adjoint, node, a: (select(apply(">", a, zero(a.type)), adjoint, apply("neg", adjoint)),),
     "cast": lambda adjoint, node, a: (cast(a.type, adjoint) if a.type.is_float else zero(node.type),),
 }
 
