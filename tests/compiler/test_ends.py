@@ -198,3 +198,30 @@ def test_whether_an_input_is_read_at_all_is_asked_without_wrapping() -> None:
         out.set_min([least, 0])
         with pytest.raises(BufferError, match=r"beyond the range of i32|input b is read from 214748\d+ to 214748\d+ "):
             h.realize(out)
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "verdict"),
+    [
+        (lambda v, w: hl.halving_add(v, w), lambda v, w: (v + w) >> 1, "proven"),
+        (lambda v, w: hl.rounding_halving_add(v, w) * 3 + 1, lambda v, w: ((v + w + 1) >> 1) * 3 + 1, "proven"),
+        (lambda v, w: hl.halving_add(w, v) // 4, lambda v, w: ((v + w) >> 1) // 4, "proven"),
+        (lambda v, w: hl.clamp((v & w) + (v >> w), -1, 3), lambda v, w: np.clip((v & w) + (v >> w), -1, 3), "unknown"),
+    ],
+)
+def test_means_lie_between_and_what_is_clamped_may_be_anything(index: Any, value: Any, verdict: str) -> None:
+    f, g, p = hl.Func("f"), hl.Func("g"), hl.Param(hl.Int(32), "p", 3)
+    f[x] = x * 7 + 1
+    f.compute_root()
+    g[x] = f[index(x, p)]
+    assert _from(g, -9, 20) == (value(np.arange(-9, 11), 3) * 7 + 1).tolist()
+    assert g.verify().verdict == verdict
+
+
+def test_a_quotient_of_what_nothing_bounds_is_refused() -> None:
+    f, g, p = hl.Func("f"), hl.Func("g"), hl.Param(hl.Int(32), "p", 3)
+    f[x] = x * 7 + 1
+    f.compute_root()
+    g[x] = f[hl.clamp(((x & p) + (x >> p)) // 3, 0, 7)]
+    with pytest.raises(AlgorithmError, match="nothing keeps it within the range of i32"):
+        g.realize([4])

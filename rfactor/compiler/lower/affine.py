@@ -297,22 +297,27 @@ def _tidy(expr: Expr) -> Expr:
 
 
 @lru_cache(maxsize=1 << 14)
-def operands(expr: Expr) -> tuple[Expr, ...]:
-    """The sums that quotients, extremes, choices and comparisons inside `expr` are made of, as they are written.
-
-    `tidy` computes others in their place: `(x - 1)//3` as `(x + 2)//3 - 1`. Both are the same where neither wraps.
-    """
-    found = {
-        arg: None
-        for node in walk(expr)
-        if isinstance(node, Op) and node.op not in _LINEAR and not reads(node)
-        for arg in node.args
-        if arg.type == I32 and isinstance(arg, Op) and arg.op in (*_LINEAR, "*")
-    }
-    return tuple(found)
+def operands(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
+    """The sums that quotients, extremes, choices and comparisons inside `expr` are made of, as they are written, and
+    whether other sums are computed in their place: `(x + 2)//3 - 1` for `(x - 1)//3`. Both are the same where neither
+    wraps."""
+    found: dict[Expr, bool] = {}
+    for node in walk(expr):
+        if isinstance(node, Op) and node.op not in _LINEAR and not reads(node):
+            for arg in node.args:
+                if arg.type == I32 and isinstance(arg, Op) and arg.op in (*_LINEAR, "*"):
+                    found[arg] = found.get(arg, False) or _moves(node)
+    return tuple(found.items())
 
 
 _LINEAR = frozenset({"+", "-", "neg"})
+
+
+def _moves(node: Op) -> bool:
+    """Whether `tidy`, or a solver of guards, may move what is added in an operand out of `node`, or drop an operand."""
+    if node.op in ("min", "max"):
+        return tidy(node) != rebuild(node, tuple(map(tidy, node.args)))
+    return node.op in ("//", "%") or node.type.is_bool
 
 
 @lru_cache(maxsize=1 << 14)

@@ -172,7 +172,7 @@ class _Inference:
             for stage in function.stages:
                 for variable in () if stage.domain is None else stage.domain.variables:
                     for end in (variable.min, variable.extent):
-                        self._computed(affine.operands(end), scope)
+                        self._computed(end, scope)
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
@@ -223,7 +223,7 @@ class _Inference:
         below = tuple(nonpositive(stmt.condition))
         self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
         if not affine.reads(stmt.condition):
-            self._computed(affine.operands(stmt.condition), scope)
+            self._computed(stmt.condition, scope)
         inside = replace(
             scope,
             conditions=scope.conditions + below,
@@ -407,7 +407,7 @@ class _Inference:
 
     def _touch(self, name: str, written: tuple[Expr, ...], scope: Scope, what: str) -> None:
         for argument in written:
-            self._computed(affine.operands(argument), scope)
+            self._computed(argument, scope)
         level, arguments = self._level[name], tuple(map(affine.tidy, written))
         intervals = self._intervals(scope, level)
         box: Box = ()
@@ -429,10 +429,11 @@ class _Inference:
         outermost = self._intervals(scope, 0)
         return [outermost.of(expr) for expr in exprs]
 
-    def _computed(self, sums: Sequence[Expr], scope: Scope) -> None:
-        """Keep sums for the entry checks that are part of coordinates as they are written."""
-        for expr, interval in zip(sums, self._noted(sums, scope), strict=True):
-            if None in interval:
+    def _computed(self, written: Expr, scope: Scope) -> None:
+        """Keep the sums in a coordinate as it is written for the entry checks."""
+        for expr, moves in affine.operands(written):
+            ((low, high),) = self._noted((expr,), scope)
+            if moves and (low is None or high is None):
                 raise AlgorithmError(f"{expr} is part of a coordinate, and nothing keeps it within the range of i32")
 
     def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:

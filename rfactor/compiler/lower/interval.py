@@ -144,6 +144,12 @@ class Intervals:
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)
         ends: list[tuple[int, End, End]] = []
+        means, terms = _means(terms)
+        for a, b, factor in means:
+            (low_a, high_a), (low_b, high_b) = self._plain(a), self._plain(b)
+            least = _only_both(affine.minimum, low_a, low_b)
+            greatest = _only_both(affine.maximum, high_a, high_b)
+            ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
         for term, factor in terms:
             least, greatest = self._term(term)
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
@@ -450,6 +456,24 @@ def _joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
             gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
             return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))
     return expr
+
+
+def _means(terms: affine.Terms) -> tuple[list[tuple[Expr, Expr, int]], affine.Terms]:
+    """Means of two, each with its factor, among the terms of a sum, and the other terms.
+
+    `(a & b) + ((a ^ b) >> 1)` and `(a | b) - ((a ^ b) >> 1)` lie between a and b, and leave their type nowhere.
+    """
+    left = dict(terms)
+    means: list[tuple[Expr, Expr, int]] = []
+    for term, factor in terms:
+        if isinstance(term, Op) and term.op in ("&", "|") and term in left:
+            apart = Op(term.type, "^", term.args)
+            half = Op(term.type, ">>", (apart, Const(term.type, 1)))
+            if left.get(half) == (factor if term.op == "&" else -factor):
+                a, b = term.args
+                means.append((a, b, factor))
+                del left[term], left[half]
+    return means, tuple(left.items())
 
 
 def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
