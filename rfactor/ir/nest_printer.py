@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rfactor.ir.expr import Call, Const, Expr, Var, transform
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, transform
 from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
@@ -41,6 +41,7 @@ from rfactor.ir.loopnest import (
     Write,
 )
 from rfactor.ir.printer import show
+from rfactor.ir.types import I32, I64
 
 
 def show_nest(stmt: Stmt) -> str:
@@ -59,6 +60,17 @@ def show_pipeline(pipeline: LoweredPipeline) -> str:
             arguments.append(f"{mark}{argument.name}: {argument.type}[{argument.dimensions}]")
     body = "".join(f"{line}\n" for line in _lines(pipeline.body, "  "))
     return f"pipeline {pipeline.name}({', '.join(arguments)}):\n{body}"
+
+
+def show_told(expr: Expr) -> str:
+    """What a message tells: a coordinate that is computed in i64 as the i32 that it is."""
+
+    def narrow(node: Expr) -> Expr | None:
+        if isinstance(node, Op) and node.op == "cast" and node.type == I64 and node.args[0].type == I32:
+            return Var(I64, show_value(node.args[0]))
+        return None
+
+    return show_value(transform(expr, narrow))
 
 
 def show_value(expr: Expr) -> str:

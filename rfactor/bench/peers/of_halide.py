@@ -11,6 +11,7 @@ from importlib.metadata import version as installed
 from typing import Any
 
 from rfactor.bench.contender import Absent, Contender
+from rfactor.bench.program import Program
 from rfactor.bench.table1 import Case
 
 NAMES = ("Halide", "Halide alike", "Halide serial")
@@ -24,18 +25,25 @@ def version() -> str:
     return f"Halide {installed('halide')}"
 
 
-def contenders(case: Case) -> list[Contender]:
+def program(case: Case) -> Program:
+    """The program of a case in Halide. Raises `Absent`."""
     version()
     import halide
 
-    program = case.program(halide, last=True)
+    return case.program(halide, last=True)
+
+
+def contenders(case: Case) -> list[Contender]:
+    own = program(case)
+    import halide
+
     made = []
-    for name, schedule in zip(NAMES, (program.published, program.schedule, None), strict=True):
-        function, domain = program.algorithm()
+    for name, schedule in zip(NAMES, (own.published, own.schedule, None), strict=True):
+        function, domain = own.algorithm()
         if schedule is not None:
             schedule(function, domain)
         function.compile_jit()
-        arrays = program.outputs()
+        arrays = own.outputs()
         buffers: Any = [halide.Buffer(array) for array in arrays]
         run = partial(function.realize, buffers[0] if len(buffers) == 1 else buffers)
         made.append(Contender(name, run, partial(tuple, arrays), any_tie=True))

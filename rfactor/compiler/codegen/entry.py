@@ -19,7 +19,7 @@ from rfactor.compiler.codegen.module import build, passes_for
 from rfactor.compiler.codegen.parallel import Indirect
 from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument
-from rfactor.ir.nest_printer import show_value
+from rfactor.ir.nest_printer import show_told
 from rfactor.ir.types import Type
 from rfactor.native.engine import Target
 from rfactor.native.literal import LLVMValue
@@ -93,7 +93,7 @@ def emit_entry(entry: Entry, target: Target) -> tuple[str, tuple[str, ...], Targ
         else:
             values.append(_slot(emitted.builder, argument.type, given[argument.name]))
     emitted.call(pipeline, values, max([len(check.arguments) for check in checks], default=0), _cell(module, entry))
-    texts = [check.message.format(*map(show_value, check.arguments)) for check in checks]
+    texts = [check.message.format(*map(show_told, check.arguments)) for check in checks]
     messages = (*emitted.messages, *texts)
     _messages(module, f"{entry.name}_error", messages)
     return str(module), messages, tuned

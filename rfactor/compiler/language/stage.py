@@ -478,7 +478,9 @@ class Stage(Directives):
         changed.schedule = carried(factored.intermediate, changed.definition, moved, fresh=True)
         state.definition = factored.merged.updates[self._number - 1]
         state.schedule = carried(factored.merged, state.definition, before)
-        state.touched = changed.touched = True
+        state.touched = True
+        for stage in intermediate.stages[1:]:
+            stage.touched = True
         self._func.references[name] = intermediate
         return intermediate
 

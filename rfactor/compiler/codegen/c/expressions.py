@@ -10,6 +10,7 @@ from rfactor.compiler.codegen.c.types import constant, is_half, value_type
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Load
+from rfactor.ir.nest_printer import show_told
 
 _LONG = 160
 """Characters of an expression that is not put into another one."""
@@ -46,7 +47,7 @@ class Unit:
     def told(self, check: Assert | Refuse) -> int:
         """The number of a failure. Values that are only known then are not told."""
         template = check.message if isinstance(check, Assert) else check.template
-        self.messages.append(template.format(*(f"({argument})" for argument in check.arguments)))
+        self.messages.append(template.format(*(f"({show_told(argument)})" for argument in check.arguments)))
         return len(self.messages)
 
 
