@@ -159,8 +159,7 @@ class _Reader:
         interval = _literal_ends(expr)
         if interval is None:
             raise _MayOverflow
-        var = Var(expr.type, f"within {len(self.met)}")
-        self.met[expr] = var
+        var = self.met.setdefault(expr, Var(expr.type, f"within {len(self.met)}"))  # met in another branch too
         self.intervals[var] = interval
         return var
 

@@ -11,7 +11,7 @@ from rfactor.ir.expr import Const, Expr, Var, apply, names, select, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, F32, I8, I16
+from rfactor.ir.types import BOOL, F32, I8, I16, I64
 from rfactor.prover.bounded import with_amounts, without_overflow
 from rfactor.prover.equality import prove_equal
 from rfactor.prover.verdict import Proven, Refuted
@@ -91,6 +91,17 @@ def test_a_branch_is_read_where_it_is_chosen() -> None:
     one, other = (parse_expr(t, types) for t in ("select(v > 0, v - 1, 0)", "max(v, 1) - 1"))
     assert isinstance(prove_equal((one,), (other,)), Proven)
     assert isinstance(prove_equal((parse_expr("select(v >= 0, v - 1, -1)", types),), (other,)), Refuted)
+
+
+def test_what_overflows_in_both_branches_is_one_variable_and_another_part_another() -> None:
+    product, rare = "(v*w) % 8", "(v*w + select(v*v*v - w*w*w*w == 9876*w + 1235, 1, 0)) % 8"
+    text = f"select(v > 0, (v - 1)//2 + ({product} - {product}), {product} - {rare})"
+    found = without_overflow([parse_expr(text, TYPES)], ())
+    assert found is not None
+    assert str(found.exprs[0]).endswith("(within 0 - within 0), within 0 - within 1)")
+    wide = {"v": I64, "w": I64}
+    one, other = parse_expr(text, wide), parse_expr("select(v > 0, (v - 1)//2, 0)", wide)
+    assert not isinstance(prove_equal((one,), (other,)), Proven)
 
 
 def test_a_sum_with_what_was_left_room_for_does_not_overflow() -> None:
