@@ -119,7 +119,7 @@ def _read(expr: Expr, free: Callable[[Expr], bool]) -> Polynomial:
         if expr.type.is_bool:
             chosen = _read(condition, free)
         elif free(condition):
-            chosen = frozenset((frozenset((select(condition, const(expr.type, -1), const(expr.type, 0)),)),))
+            chosen = frozenset((frozenset((select(condition, _ones(expr.type), const(expr.type, 0)),)),))
         else:
             raise _Unread
         return false ^ _times(chosen, true ^ false)
@@ -138,8 +138,12 @@ def _read(expr: Expr, free: Callable[[Expr], bool]) -> Polynomial:
 def _constant(expr: Const) -> Polynomial:
     if not expr.value:
         return _ZERO
-    ones = expr.value is True or expr.value == expr.type.wrap(-1)
-    return _ONE if ones else frozenset((frozenset((expr,)),))
+    return _ONE if expr == _ones(expr.type) else frozenset((frozenset((expr,)),))
+
+
+def _ones(type_: Type) -> Const:
+    """All bits set, of which an unsigned type has the largest number."""
+    return const(type_, True if type_.is_bool else type_.wrap(-1))
 
 
 def _times(a: Polynomial, b: Polynomial) -> Polynomial:
@@ -153,10 +157,9 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial:
 
 def _expression(poly: Polynomial, type_: Type) -> Expr:
     times, plus = ("and", "!=") if type_.is_bool else ("&", "^")
-    ones = const(type_, True if type_.is_bool else type_.wrap(-1))
 
     def joined(op: str, parts: Iterable[Expr], unit: Expr) -> Expr:
         ordered = sorted(parts, key=str)
         return reduce(lambda a, b: apply(op, a, b), ordered) if ordered else unit
 
-    return tidy(joined(plus, (joined(times, monomial, ones) for monomial in poly), const(type_, 0)))
+    return tidy(joined(plus, (joined(times, monomial, _ones(type_)) for monomial in poly), const(type_, 0)))
