@@ -13,6 +13,7 @@ from rfactor.matcher.lifting import (
     bits,
     clamp,
     clock,
+    combined,
     control,
     counter,
     decay,
@@ -95,6 +96,7 @@ _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (clock.claims, _PLAIN),
     (phase.claims, _OF_PARTS),
     (difference.claims, _OF_PARTS),
+    (combined.claims, _OF_PARTS),
 )
 """Each with whether it lifts parts of the update first."""
 
