@@ -415,9 +415,16 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
     """A function of floats, exact for sqrt and the roundings, else as NumPy rounds it; or of bits.
 
-    Raises `KeyError` for a function of bits of unbounded integers: those have none.
+    Where integers are unbounded their bits are counted as a value of their type holds them; an infinity has none, so
+    NaN is its count. Raises `KeyError` for other functions of bits of unbounded numbers.
     """
     row, type = INTRINSICS[expr.name], expr.type
+    if row.takes == "integer" and args[0].dtype == object:
+        values = args[0].tolist()
+        finite = [not isinstance(v, float) or math.isfinite(v) for v in values]
+        held = np.array([type.wrap(int(v)) if f else 0 for v, f in zip(values, finite, strict=True)], dtype_of(type))
+        counts = _FUNCTIONS[row.name](held).tolist()
+        return _objects([int(c) if f else math.nan for c, f in zip(counts, finite, strict=True)])
     if row.takes != "real":
         if any(arg.dtype == object for arg in args):
             raise KeyError(f"{expr} is about bits, and has no meaning over unbounded numbers")

@@ -74,5 +74,5 @@ INTRINSICS: dict[str, Intrinsic] = {
 }
 """Every function. Of zero, all bits are leading and trailing zeros; `round` takes ties to even."""
 
-REAL_FUNCTIONS = tuple(row.name for row in INTRINSICS.values() if row.takes == "real")
+FUNCTIONS = tuple(row.name for row in INTRINSICS.values() if row.takes != "bits")
 """Those that an update may compute with: the matcher and the provers know them, or take them as they stand."""

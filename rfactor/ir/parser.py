@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from rfactor.errors import ParseError, TypeMismatch, excerpt
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
-from rfactor.ir.intrinsics import INTRINSICS, REAL_FUNCTIONS
+from rfactor.ir.intrinsics import FUNCTIONS, INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
 from rfactor.ir.unknown import Functions
@@ -46,6 +46,13 @@ _MEANT = {
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
 """What functions of other libraries are called here."""
+_SPELT: dict[str, Callable[[Expr], Expr]] = {
+    "exp2": lambda v: Call(v.type, "pow", (const(v.type, 2), v)),
+    "expm1": lambda v: apply("-", Call(v.type, "exp", (v,)), const(v.type, 1)),
+    "log1p": lambda v: Call(v.type, "log", (apply("+", const(v.type, 1), v),)),
+    "log2": lambda v: apply("/", Call(v.type, "log", (v,)), Call(v.type, "log", (const(v.type, 2),))),
+}
+"""Functions of reals that are others'."""
 _FOREIGN = (
     (re.compile(r"&&"), "&& is written and"),
     (re.compile(r"\|\|"), "|| is written or"),
@@ -321,13 +328,15 @@ class _Parser:
         if name in BY_NAME:
             need(1)
             return self.cast(BY_NAME[name], args[0])
-        if name in REAL_FUNCTIONS:
+        if name in FUNCTIONS:
             need(INTRINSICS[name].arity)
-            cell, build = self.same_call(node, name, args)
-            return cell, build
+            return self.same_call(node, name, args)
+        if name in _SPELT:
+            need(1)
+            return self.spelt(node, name, args)
         if name in _MEANT:
             raise self.error(f"unknown function {name!r}; write {_MEANT[name]}(…)", node)
-        known = ["min", "max", "abs", "clamp", "select", *REAL_FUNCTIONS, *BY_NAME]
+        known = ["min", "max", "abs", "clamp", "select", *FUNCTIONS, *_SPELT, *BY_NAME]
         if name not in self.functions:
             if _has_a_meaning(name):
                 raise self.error(f"unknown function {name!r}; functions are {', '.join(known)}", node)
@@ -369,9 +378,22 @@ class _Parser:
 
         def build() -> Expr:
             values = tuple(part() for part in builds)
-            if not values[0].type.is_float:
-                raise self.error(f"{name} takes floats, not {values[0].type}; cast, or let names be f32", node)
+            if not INTRINSICS[name].accepts(values[0].type):
+                takes, such = ("integers", "i32") if INTRINSICS[name].takes == "integer" else ("floats", "f32")
+                raise self.error(f"{name} takes {takes}, not {values[0].type}; cast, or let names be {such}", node)
             return Call(values[0].type, name, values)
+
+        return cell, build
+
+    def spelt(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
+        """A function that others say."""
+        cell, (value,) = self.alike(node, args)
+
+        def build() -> Expr:
+            argument = value()
+            if not argument.type.is_float:
+                raise self.error(f"{name} takes floats, not {argument.type}; cast, or let names be f32", node)
+            return _SPELT[name](argument)
 
         return cell, build
 

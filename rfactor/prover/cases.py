@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 
 from rfactor.ir.expr import Const, Expr, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type
+from rfactor.ir.types import F64, Type
 from rfactor.prover import functions
 from rfactor.prover.comparisons import Split, State, Unsupported
-from rfactor.prover.contradiction import contradict
+from rfactor.prover.contradiction import Fact, contradict
 from rfactor.prover.limits import SPLIT, Limits
 from rfactor.prover.polynomial import Polynomial, Ring, TooLarge, single_atom
 from rfactor.prover.values import Values
@@ -141,8 +141,22 @@ class Cases(Values):
         if not self.limits.cases or len(facts) > _MOST_FACTS or self.asked >= _MOST_ASKED:
             return False
         self.asked += 1
+        facts += [found for fact in facts if (found := self.by_equal_exponents(fact, state)) is not None]
         facts += functions.signs_of_logarithms(self)
         return contradict(facts, self.infinite)
+
+    def by_equal_exponents(self, fact: Fact, state: State) -> Fact | None:
+        """A comparison of exponentials whose exponents are equal in this case to others; None of anything else."""
+        low, high, strict = fact
+        if not functions.speaks_of_exponentials(self, low) and not functions.speaks_of_exponentials(self, high):
+            return None
+        difference, changed = functions.REALS.add(high, low, -1), False
+        for _ in range(8):
+            smaller = self.by_equalities(difference, functions.REALS, F64, state)
+            if smaller is None:
+                break
+            difference, changed = smaller, True
+        return ({}, difference, strict) if changed else None
 
     def branches(self, split: Split, state: State) -> list[State]:
         """What there is of the state in each way of deciding; the state itself is used up."""

@@ -113,6 +113,11 @@ def _is_exponential(session: Session, atom: int) -> bool:
     return isinstance(description, tuple) and description[0] == "exp"
 
 
+def speaks_of_exponentials(session: Session, value: Polynomial) -> bool:
+    """Whether a factor of a term is one."""
+    return any(_is_exponential(session, f) for monomial in value for f, _ in monomial)
+
+
 def logarithm(session: Session, value: Polynomial) -> Polynomial:
     """log, with the least exponential among the terms taken out: log(E * P) = log E + log P, as E is positive."""
     if not value:

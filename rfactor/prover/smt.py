@@ -265,7 +265,8 @@ class Terms:
                 self.ranges.append(variable >= 0)
             return variable
         if isinstance(expr, Call) and expr.kind == "intrinsic":
-            return self.uninterpreted(expr.type, ("call", expr.name), expr.args)
+            kind = expr.type if expr.type.is_int else None  # -1 has more bits in a wider type, and one sqrt in all
+            return self.uninterpreted(expr.type, ("call", expr.name, kind), expr.args)
         if isinstance(expr, Call) and expr.kind == "unknown":
             signature = (expr.type, *(arg.type for arg in expr.args))
             return self.uninterpreted(expr.type, ("unknown", expr.name, signature), expr.args)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover import functions
@@ -289,6 +290,8 @@ class Values(Comparisons):
         args = [self.number(arg, state) for arg in expr.args]
         if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
             raise Unsupported
+        if INTRINSICS[expr.name].takes == "integer":
+            return self.opaque("call", expr.name, expr.type, *map(key, args))
         return functions.call(self, expr.name, expr.type, args, state)
 
     def cast(self, expr: Op, state: State) -> SymbolicValue:

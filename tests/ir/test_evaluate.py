@@ -153,3 +153,11 @@ def test_a_function_call_has_no_value_by_itself():
 
     with pytest.raises(KeyError):
         evaluate(Call(BY_NAME["i32"], "f", (), "func"), {})
+
+
+def test_bits_of_unbounded_integers_are_those_of_their_type():
+    values = np.empty(4, dtype=object)
+    values[:] = [-1, 255, 1 << 40, float("inf")]
+    counted = evaluate(parse_expr("popcount(x)", {"x": I8}, I8), {"x": values}, Meaning.MATH).tolist()
+    assert counted[:3] == [8, 8, 0]
+    assert counted[3] != counted[3]

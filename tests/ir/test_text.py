@@ -13,7 +13,7 @@ from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Op, Var, apply, variables
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show, show_tuple
-from rfactor.ir.types import BOOL, BY_NAME, F32, I8, I32, SCALARS, U8
+from rfactor.ir.types import BOOL, BY_NAME, F32, F64, I8, I32, SCALARS, U8
 from tests.strategies import expressions
 
 
@@ -153,3 +153,13 @@ def test_the_truth_values_of_other_languages_are_no_data_unless_they_are_declare
 def test_floats_print_shortest_and_infinities_by_name():
     assert show_tuple(parse_tuple("0.1, -inf, inf", {}, [F32] * 3)) == "0.1, -inf, inf"
     assert parse_expr("max(x, -inf)", {"x": BY_NAME["f64"]}).args[1] == Const(BY_NAME["f64"], float("-inf"))
+
+
+def test_functions_of_others_are_read_by_what_they_mean():
+    x = np.linspace(0.25, 3.0, 12)
+    for name, meant in (("exp2", np.exp2), ("expm1", np.expm1), ("log1p", np.log1p), ("log2", np.log2)):
+        assert np.allclose(evaluate(parse_expr(f"{name}(x)", {"x": F64}, F64), {"x": x}), meant(x), rtol=1e-14)
+        with pytest.raises(ParseError, match=f"{name} takes floats"):
+            parse_expr(f"{name}(i)", {"i": I32}, I32)
+        with pytest.raises(ParseError, match=f"{name} takes 1 argument"):
+            parse_expr(f"{name}(x, x)", {"x": F64}, F64)

@@ -231,3 +231,28 @@ def test_unbounded_unsigned_integers_have_bits_beyond_the_width(left: str, right
 def test_bits_of_unbounded_integers_are_compared() -> None:
     for type_, left, right in ((I32, "~(x & y)", "~x | ~y"), (U32, "x & (x | y)", "x ^ (y & 0)")):
         assert isinstance(prove_equal(*exprs(left, right, type_), meaning=Meaning.MATH), Proven)
+
+
+@pytest.mark.parametrize("meaning", list(Meaning))
+def test_bits_are_counted_by_type(meaning: Meaning) -> None:
+    narrow: dict[str, Type] = {"x": I8, "y": I8}
+
+    def verdict(left: str, right: str, type_: Type) -> type:
+        sides = ((parse_expr(text, narrow, type_),) for text in (left, right))
+        return type(prove_equal(*sides, meaning=meaning))
+
+    assert verdict("popcount(x + y) - popcount(y + x)", "i8(0)", I8) is Proven
+    assert verdict("popcount(i32(x))", "i32(popcount(x))", I32) is Refuted
+    assert verdict("popcount(i32(x) - i32(x) - 1)", "i32(popcount(x - x - i8(1)))", I32) is not Proven
+    assert verdict("popcount(x)", "count_leading_zeros(x)", I8) is not Proven
+
+
+def test_exponentials_of_equal_exponents_exclude_a_case() -> None:
+    types: dict[str, Type] = dict.fromkeys(("x", "l", "a"), F64)
+    weight = "l*exp(x - max(x, a)) + exp(a - max(x, a))"
+    chosen = "select(x < a, l*exp(x - a) + 1.0, select(a < x, l + exp(a - x), l + {}))"
+    given_ = (parse_expr(f"{weight} != 0.0", types, BOOL),)
+    for one, proved in (("1.0", True), ("2.0", False)):
+        claim = (parse_expr(f"{chosen.format(one)} != 0.0", types, BOOL),)
+        found = prove_equal(claim, (Const(BOOL, True),), assumptions=given_)
+        assert isinstance(found, Proven) is proved

@@ -13,10 +13,12 @@ from rfactor.matcher.lifting import (
     bits,
     clamp,
     clock,
+    combined,
     control,
     counter,
     decay,
     difference,
+    divided,
     ends,
     factor,
     floor,
@@ -67,6 +69,7 @@ _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (factor.claims, _PLAIN),
     (rescaled.claims, _PLAIN),
     (average.claims, _PLAIN),
+    (divided.claims, _OF_PARTS),
     (floor.claims, _PLAIN),
     (counter.claims, _PLAIN),
     (moved.claims, _PLAIN),
@@ -93,6 +96,7 @@ _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (clock.claims, _PLAIN),
     (phase.claims, _OF_PARTS),
     (difference.claims, _OF_PARTS),
+    (combined.claims, _OF_PARTS),
 )
 """Each with whether it lifts parts of the update first."""
 
