@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
@@ -25,6 +25,7 @@ from rfactor.ir.nest_printer import show_nest, show_pipeline
 if TYPE_CHECKING:
     from rfactor.compiler.codegen.entry import Entry
     from rfactor.compiler.language.func import Func
+    from rfactor.native import engine
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE_OF_HEADER = 60
@@ -78,11 +79,14 @@ class Made:
         if not _WORD.fullmatch(self.name):
             raise AlgorithmError(f"{self.name!r} is no name for a function in C: letters, digits and _ are")
         self._target = Target() if target is None else target
-        asked = Target(self._target) if isinstance(self._target, str) else self._target
-        for query in self._frozen.queries if asked != Target() else ():
-            query.check(asked)
+        self.check(Target(self._target) if isinstance(self._target, str) else self._target)
         self._lowered: LoweredPipeline | None = None
         self._linkable: _Compiled | None = None
+
+    def check(self, target: Target) -> None:
+        """Raise `TargetError` where the pipeline asked for something that is otherwise on `target`."""
+        for query in self._frozen.queries if target != Target() else ():
+            query.check(target)
 
     def content(self, kind: OutputFileType) -> str | bytes:
         """What the file of that kind holds. Raises `NotImplementedError` for a kind that is not there."""
@@ -113,13 +117,17 @@ class Made:
     def compiled(self) -> _Compiled:
         """The code."""
         if self._linkable is None:
-            from rfactor.compiler.codegen.entry import emit_entry
-            from rfactor.native.engine import Linkable
-
-            entry = self._entry()
-            text, messages, tuned = emit_entry(entry, machine(self._target))
-            self._linkable = _Compiled(entry, messages, Linkable(text, tuned))
+            self._linkable = self.compiled_as(self.name, machine(self._target))
         return self._linkable
+
+    def compiled_as(self, name: str, on: engine.Target) -> _Compiled:
+        """The code of a function called `name` for another machine."""
+        from rfactor.compiler.codegen.entry import emit_entry
+        from rfactor.native.engine import Linkable
+
+        entry = replace(self._entry(), name=name)
+        text, messages, tuned = emit_entry(entry, on)
+        return _Compiled(entry, messages, Linkable(text, tuned))
 
     def header(self) -> str:
         """The C header."""

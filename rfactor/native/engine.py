@@ -93,6 +93,7 @@ def _initialize_all() -> None:
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
 
 
 def _machine(target: Target, in_memory: bool = True) -> Any:

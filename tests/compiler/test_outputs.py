@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler.codegen.chooser import chooser
+from rfactor.compiler.language.target import named_machine
 from rfactor.errors import AlgorithmError, TargetError
+from rfactor.native.engine import Linkable
 
 x, y = hl.Var("x"), hl.Var("y")
 CC = shutil.which("cc") or ""
@@ -382,3 +385,80 @@ def test_a_python_extension_takes_arrays_and_numbers(tmp_path: Path) -> None:
     out.flags.writeable = False
     with pytest.raises((ValueError, BufferError), match=r"writ|read-only"):
         module.brighter(given, 1, 0.5, False, 0, out)
+
+
+HERE = str(hl.get_host_target()).split("-")[0]
+needs_x86 = pytest.mark.skipif(HERE != "x86", reason="code for x86 runs here")
+WIDE, PLAIN = hl.Target("x86-64-linux-avx2"), hl.Target("x86-64-linux-sse41")
+NOT_THERE = hl.Target("x86-64-linux-fma4-avx512_zen5")  # no processor has both
+
+
+def has(word: str) -> bool:
+    return llvm.get_host_cpu_features().get(word, False)
+
+
+@needs_cc
+@needs_x86
+@pytest.mark.parametrize("kind", ["objects", "library"])
+def test_code_for_several_targets_chooses_when_it_runs(tmp_path: Path, kind: str) -> None:
+    f, arguments = scaled()
+    prefix = str(tmp_path / "scaled")
+    if kind == "objects":
+        f.compile_to_multitarget_object_files(prefix, arguments, [NOT_THERE, WIDE, PLAIN], ["never", "wide", "plain"])
+        linked = [str(path) for path in tmp_path.glob("*.o")]
+        assert {Path(path).name for path in linked} == {
+            "scaled-never.o", "scaled-wide.o", "scaled-plain.o", "scaled_wrapper.o"
+        }  # fmt: skip
+    else:
+        f.compile_to_multitarget_static_library(prefix, arguments, [NOT_THERE, PLAIN])
+        linked = [prefix + ".a"]
+    status, *rows = built(tmp_path, MAIN, *linked)
+    assert status == "0 1"
+    assert [int(value) for value in rows[0].split()] == expected()
+
+
+CHOICES = """
+#include <stdio.h>
+int chosen(int a);
+const char *chosen_error(int a);
+int first(int a) { return a + 100; }
+int second(int a) { return a + 200; }
+int third(int a) { return a + 300; }
+const char *third_error(int a) { return a == 7 ? "seven" : "other"; }
+int main(void) { printf("%d %d %s", chosen(1), chosen(2), chosen_error(7)); return 0; }
+"""
+
+
+@needs_cc
+@needs_x86
+@pytest.mark.parametrize("words", [
+    ["sse4.1"], ["avx"], ["avx2"], ["fma"], ["f16c"], ["fma4"], ["avxvnni"], ["avx512f"], ["avx512vl", "avx512dq"],
+    ["avx512bf16"], ["avx512vnni", "avx512ifma"], ["avx512vbmi", "avx512cd"], ["fma4", "avx512f"], [],
+])  # fmt: skip
+def test_features_are_asked_of_the_processor(tmp_path: Path, words: list[str]) -> None:
+    """LLVM's own question to the processor is the judge."""
+    text = chooser("chosen", ["i32"], [
+        ("first", frozenset(["fma4", "avx512f"])), ("second", frozenset(words)), ("third", frozenset())
+    ])  # fmt: skip
+    (tmp_path / "chosen.o").write_bytes(Linkable(text, named_machine(PLAIN)).object())
+    there = 200 if all(has(word) for word in words) else 300
+    assert built(tmp_path, CHOICES, str(tmp_path / "chosen.o")) == [f"{there + 1} {there + 2} seven"]
+
+
+@needs_x86
+def test_targets_that_cannot_be_chosen_from_are_refused(tmp_path: Path) -> None:
+    f, arguments = scaled()
+    prefix = str(tmp_path / "scaled")
+    for targets, suffixes, says in [
+        ([], [], "needs targets"),
+        ([WIDE, hl.Target("arm-64-linux")], [], "one architecture"),
+        ([hl.Target("arm-64-linux-sve"), hl.Target("arm-64-linux")], [], "only x86 is asked"),
+        ([WIDE, PLAIN], ["one"], "2 targets take as many suffixes"),
+        ([WIDE, PLAIN], ["a", "a"], "a suffix of its own"),
+        ([PLAIN, PLAIN], [], "a suffix of its own"),
+    ]:
+        with pytest.raises(TargetError, match=says):
+            f.compile_to_multitarget_object_files(prefix, arguments, targets, suffixes)
+    assert not list(tmp_path.iterdir())
+    f.compile_to_multitarget_object_files(prefix, arguments, [PLAIN], [])
+    assert {path.name for path in tmp_path.iterdir()} == {"scaled.o", "scaled.h"}

@@ -72,8 +72,7 @@ def emit_entry(entry: Entry, target: Target) -> tuple[str, tuple[str, ...], Targ
     tuned = passes_for(entry.lowered, target)
     module, pipeline, checks = build(entry.lowered, tuned, f"{entry.name}.pipeline")
     pipeline.linkage = "internal"
-    signature = [POINTER if isinstance(a, BufferArgument) else _c_type(a.type) for a in entry.arguments]
-    function = ir.Function(module, ir.FunctionType(I32, signature), entry.name)
+    function = ir.Function(module, ir.FunctionType(I32, signature(entry)), entry.name)
     emitted = _Emitted(ir.IRBuilder(function.append_basic_block("entry")), [])
     given = {a.name: value for a, value in zip(entry.arguments, function.args, strict=True)}
     for argument in entry.arguments:
@@ -97,6 +96,11 @@ def emit_entry(entry: Entry, target: Target) -> tuple[str, tuple[str, ...], Targ
     messages = (*emitted.messages, *texts)
     _messages(module, f"{entry.name}_error", messages)
     return str(module), messages, tuned
+
+
+def signature(entry: Entry) -> list[ir.Type]:
+    """The types of the function's arguments; it gives an i32."""
+    return [POINTER if isinstance(a, BufferArgument) else _c_type(a.type) for a in entry.arguments]
 
 
 def passed_type(type: Type) -> str:

@@ -213,14 +213,25 @@ class Compiled:
     def compile_to_multitarget_static_library(
         self, filename_prefix: str, arguments: Sequence[Any], targets: Sequence[Target]
     ) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_multitarget_static_library is not there: write one library a target")
+        """Write `prefix.a` and `prefix.h`: a function that runs the code of the first of `targets`, all of x86, whose
+        features the processor has, the last where none other can be. See docs/aot.md.
+
+        Raises `TargetError` for targets that differ in more than features, or none.
+        """
+        from rfactor.compiler.multitarget import write_library
+
+        write_library(self.results(), filename_prefix, arguments, targets)
 
     def compile_to_multitarget_object_files(
         self, filename_prefix: str, arguments: Sequence[Any], targets: Sequence[Target], suffixes: Sequence[str]
     ) -> None:
-        """Raises `NotImplementedError`."""
-        raise NotImplementedError("compile_to_multitarget_object_files is not there: write one object a target")
+        """The same in objects to be linked together: `prefix-SUFFIX.o` for each, `prefix_wrapper.o`, `prefix.h`.
+
+        The suffix is by default the target's name. One target alone gives `prefix.o`.
+        """
+        from rfactor.compiler.multitarget import write_objects
+
+        write_objects(self.results(), filename_prefix, arguments, targets, suffixes)
 
     def _with_header(
         self, kind: OutputFileType, ending: str, prefix: str, arguments: Sequence[Any], fn_name: Any, target: Any

@@ -311,6 +311,11 @@ def machine(target: Target | str | None) -> engine.Target:
         target = Target(target)
     if target is None or target == Target() or is_host(target):
         return engine.host()
+    return named_machine(target)
+
+
+def named_machine(target: Target) -> engine.Target:
+    """What LLVM is told of `target` by its words alone, also of the host. Raises as `machine` does."""
     arches = _ARCHES if target.bits == 64 else _ARCHES_32 if target.bits == 32 else {}
     arm_32 = target.bits == 32 and target.arch == TargetArch.ARM
     systems = _ARM_32_TRIPLES if arm_32 else _OS_TRIPLES
