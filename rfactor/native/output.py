@@ -21,7 +21,7 @@ def write(builder: Builder, line: Print, condition: LLVMValue, arguments: list[L
     """Write `line` where `condition` holds, once a lane of it and of what it prints; see `Told` for what is not so."""
     once = isinstance(line, Told) and line.condition.type.lanes == 1
     lanes = 1 if once else max(child.type.lanes for child in line.children)
-    shown = [_form(argument.type, once) for argument in line.arguments]
+    shown = [form(argument.type, once) for argument in line.arguments]
     text = line.template.replace("%", "%%").format(*shown)
     room = _room(builder)
     for lane in range(lanes):
@@ -41,10 +41,10 @@ def lane_of(builder: Builder, value: LLVMValue, lane: int) -> LLVMValue:
     return builder.extract_element(value, I32(lane)) if isinstance(value.type, ir.VectorType) else value
 
 
-def _form(type: Type, whole: bool = False) -> str:
+def form(type: Type, whole: bool = False) -> str:
     """How C writes a value; of a vector one lane, or the whole."""
     if whole and type.lanes > 1:
-        return f"<{', '.join([_form(type)] * type.lanes)}>"
+        return f"<{', '.join([form(type)] * type.lanes)}>"
     if type.is_bool:
         return "%s"
     if type.is_float:

@@ -209,12 +209,32 @@ def test_names_are_none_of_the_language_and_end_no_comment(tmp_path: Path) -> No
     assert found.tolist() == [3, 7, 11, 15]
 
 
-def test_what_prints_is_refused(tmp_path: Path) -> None:
-    f, g = hl.Func("f"), hl.Func("g")
-    f[x] = hl.print(x)
-    g[x] = x
-    g.trace_stores()
-    for one in (f, g):
-        with pytest.raises(NotImplementedError, match=r"compile_to_c of"):
-            one.compile_to_c(str(tmp_path / "f.c"), [])
-    assert not list(tmp_path.iterdir())
+def printing() -> hl.Func:
+    """Lines of every kind of value, of a point alone, of what is read, stored and computed."""
+    f, g, h = hl.Func("f"), hl.Func("g%"), hl.Func("h")
+    h[x, y] = hl.print(hl.f64(x) / 3, "100%s of", hl.u8(x) - 1, x > y, '"?\\"')
+    g[x, y] = (hl.f32(x) / 3, hl.u64(-1 - y), hl.f16(0.1) * y)
+    f[x, y] = hl.i32(g[x, y][0] * 3) + hl.print_when(x == y, y, "at", x) + hl.i32(h[x, y]) + hl.i32(g[y, x][2])
+    f[x, y] = hl.select(f[x, y] > 2, hl.print(f[x, y], "x" * 5000), 7)
+    h.compute_at(f, y).trace_stores().trace_realizations()
+    g.compute_root().trace_loads().trace_stores()
+    f.trace_stores().trace_loads()
+    f.split(x, hl.Var("xo"), hl.Var("xi"), 2, hl.TailStrategy.GuardWithIf)
+    f.update().unscheduled()
+    return f
+
+
+def test_a_pipeline_in_c_prints_the_lines_that_it_prints_here(tmp_path: Path, capfd: Any) -> None:
+    f = printing()
+    call, _ = compiled(tmp_path, f, [], "f")
+    found = np.zeros((2, 3), np.int32)
+    capfd.readouterr()
+    expected = f.realize([3, 2]).array
+    here = capfd.readouterr().out.splitlines()
+    assert call(passed(found)) == 0
+    ctypes.CDLL(None).fflush(None)
+    there = capfd.readouterr().out.splitlines()
+    assert there == here
+    assert found.tolist() == expected.tolist()
+    starts = ("Load f", "Load g%.2", "Store f", "Store g%.1", "Store h", "Begin realization h", "0.", "1 at", "3 xx")
+    assert [start for start in starts if not any(line.startswith(start) for line in here)] == []

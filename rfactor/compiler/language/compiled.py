@@ -194,10 +194,7 @@ class Compiled:
         self._with_header(OutputFileType.static_library, ".a", filename_prefix, arguments, fn_name, target)
 
     def compile_to_c(self, filename: str, arguments: Sequence[Any], fn_name: str = "", target: Any = None) -> None:
-        """Write C99 with the function that an object file would have; every loop is serial. See docs/aot.md.
-
-        Raises `NotImplementedError` for a pipeline that prints or traces.
-        """
+        """Write C99 with the function that an object file would have; every loop is serial. See docs/aot.md."""
         self._write(OutputFileType.c_source, filename, arguments, fn_name, target)
 
     def compile_to_module(

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from rfactor.compiler.codegen.c import helpers
-from rfactor.compiler.codegen.c.types import constant, is_half, value_type
-from rfactor.ir.effects import Refuse
+from rfactor.compiler.codegen.c.types import constant, is_half, literal, value_type
+from rfactor.errors import TypeMismatch
+from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Load
 from rfactor.ir.nest_printer import show_told
+from rfactor.ir.types import Type
+from rfactor.native.output import form
 
 _LONG = 160
 """Characters of an expression that is not put into another one."""
@@ -64,7 +67,7 @@ class Expressions:
         self._uses = Counter((*roots, *(child for node in nodes for child in node.children)))
 
     def text(self, root: Expr) -> str:
-        """`root` as an expression in C. Raises `NotImplementedError` for output."""
+        """`root` as an expression in C; what it prints is printed by `lines`."""
         for node in walk(root):
             if node not in self._texts:
                 self._texts[node] = self._held(node, self._written(node))
@@ -93,7 +96,20 @@ class Expressions:
             value, condition, *_ = parts
             self._unit.helpers["rf_refuse"] = helpers.REFUSE
             return f"(rf_refuse({condition}, &rf_failure, {self._unit.told(node)}), {value})"
-        raise NotImplementedError(f"compile_to_c of {node} is not there: write an object")
+        if isinstance(node, Print):
+            value, condition, *shown = parts
+            self.lines.append(self._line(node, condition, shown))
+            return value
+        raise TypeMismatch(f"{node} cannot stand in C")
+
+    def _line(self, line: Print, condition: str, shown: list[str]) -> str:
+        """What prints a line of the nest; see `native.output`."""
+        self._unit.helpers["rf_line"] = helpers.LINE
+        types = [argument.type for argument in line.arguments]
+        text = literal(line.template.replace("%", "%%").format(*map(form, types)))
+        wide = "".join(f", {_passed(type, value)}" for type, value in zip(types, shown, strict=True))
+        always = line.condition == Const(line.condition.type, True)
+        return f"{'' if always else f'if ({condition}) '}rf_line({text}{wide});"
 
     def _operation(self, node: Op, parts: list[str]) -> str:
         type, op = node.args[0].type, node.op
@@ -122,3 +138,10 @@ class Expressions:
         elif is_half(node.type):
             text = f"rf_half_value({text})"
         return text if node.predicate == Const(node.predicate.type, True) else f"({predicate} ? {text} : 0)"
+
+
+def _passed(type: Type, value: str) -> str:
+    """A value as an argument without a prototype."""
+    if type.is_bool:
+        return f'{value} ? "true" : "false"'
+    return f"({'double' if type.is_float else 'long long' if type.is_signed else 'unsigned long long'}){value}"

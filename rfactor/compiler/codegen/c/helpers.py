@@ -8,6 +8,7 @@ from rfactor.compiler.codegen.c.types import constant, is_half, unsigned, value_
 from rfactor.ir.expr import Const
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.types import F32, F64, Type
+from rfactor.native.output import LONGEST
 
 HALF = """\
 /* f16: the float nearest to `value` that f16 holds, ties to even. */
@@ -41,6 +42,20 @@ REFUSE = """\
 static inline void rf_refuse(bool refused, int32_t *failure, int32_t number) {
     if (refused && !*failure) *failure = number;
 }
+"""
+
+LINE = f"""\
+#include <stdarg.h>
+#include <stdio.h>
+/* Prints a line, which is cut off after {LONGEST - 1} bytes. */
+static void rf_line(const char *form, ...) {{
+    char line[{LONGEST}];
+    va_list values;
+    va_start(values, form);
+    vsnprintf(line, sizeof line, form, values);
+    va_end(values);
+    puts(line);
+}}
 """
 
 _WORDS = {

@@ -9,7 +9,7 @@ import numpy as np
 from rfactor.compiler.codegen.c import helpers
 from rfactor.compiler.codegen.c.expressions import Unit
 from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
-from rfactor.compiler.codegen.c.types import constant, is_half, memory_type, value_type
+from rfactor.compiler.codegen.c.types import constant, is_half, literal, memory_type, value_type
 from rfactor.compiler.codegen.entry import Constant, Entry, type_number
 from rfactor.compiler.codegen.header import declared, header
 from rfactor.ir.expr import Const
@@ -32,10 +32,7 @@ _START = """\
 
 
 def source(entry: Entry, body: Stmt) -> str:
-    """The file. `body` is the nest before loops are vectorized or unrolled.
-
-    Raises `NotImplementedError` for a pipeline that prints or traces.
-    """
+    """The file. `body` is the nest before loops are vectorized or unrolled."""
     messages: list[str] = []
     unit = Unit(frozenset({entry.name, f"{entry.name}_error"}), messages)
     checks, given = list(_checks(entry, messages)), dict(_given(entry, unit))
@@ -145,13 +142,6 @@ def _array(entry: Entry, name: str, own: str) -> str:
 
 def _errors(name: str, messages: list[str]) -> str:
     said = {0: "done", OUT_OF_MEMORY: "no memory for an intermediate", **dict(enumerate(messages, 1))}
-    cases = "".join(f"    case {number}: return {_text(message)};\n" for number, message in said.items())
+    cases = "".join(f"    case {number}: return {literal(message)};\n" for number, message in said.items())
     other = '    default: return "no error has this number";\n'
     return f"\nconst char *{name}_error(int32_t number) {{\n    switch (number) {{\n{cases}{other}    }}\n}}\n"
-
-
-def _text(message: str) -> str:
-    """A string literal."""
-    plain = {c: c for c in message if " " <= c <= "~" and c not in '"\\?'}
-    escaped = (plain.get(c) or "".join(f"\\{byte:03o}" for byte in c.encode()) for c in message)
-    return '"' + "".join(escaped) + '"'

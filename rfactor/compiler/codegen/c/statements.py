@@ -8,8 +8,9 @@ from itertools import chain
 from rfactor.compiler.codegen.c.expressions import Expressions, Unit
 from rfactor.compiler.codegen.c.types import is_half, memory_type, value_type
 from rfactor.compiler.codegen.header import comment
+from rfactor.errors import TypeMismatch
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store
+from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write
 
 OUT_OF_MEMORY = -1
 """What is returned where an allocation failed."""
@@ -24,7 +25,7 @@ class Statements:
         self._heap: list[str] = []
 
     def lines(self, stmt: Stmt) -> Iterator[str]:
-        """`stmt`, a line at a time. Raises `NotImplementedError` for output while the pipeline runs."""
+        """`stmt`, a line at a time."""
         match stmt:
             case Block():
                 yield from chain.from_iterable(map(self.lines, stmt.statements))
@@ -45,11 +46,10 @@ class Statements:
                 yield from self.lines(stmt.body)
             case Assert():
                 yield from self._assert(stmt)
+            case Write():
+                yield from self._values(stmt.line)[0]
             case _:
-                raise NotImplementedError(
-                    f"compile_to_c of a pipeline that prints or traces ({type(stmt).__name__}) is not there: "
-                    "write an object"
-                )
+                raise TypeMismatch(f"{stmt} cannot stand in C")
 
     def _values(self, *exprs: Expr) -> tuple[list[str], list[str]]:
         """The lines that come first, and the expressions."""

@@ -47,6 +47,13 @@ def constant(node: Const) -> str:
     return f"-{plain}" if number < 0 else plain
 
 
+def literal(text: str) -> str:
+    """A string literal."""
+    plain = {c: c for c in text if " " <= c <= "~" and c not in '"\\?'}
+    escaped = (plain.get(c) or "".join(f"\\{byte:03o}" for byte in c.encode()) for c in text)
+    return '"' + "".join(escaped) + '"'
+
+
 def _real(value: float, type: Type) -> str:
     if math.isnan(value):
         return f"({value_type(type)})NAN"
