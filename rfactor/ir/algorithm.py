@@ -51,8 +51,14 @@ class Definition:
     values: tuple[Expr, ...]
     """One a component. All are read before any is written."""
     domain: ReductionDomain | None = None
-    keeps: bool = False
-    """Of the pure definition of an output: the array keeps what the caller put there, and the values are not stored."""
+    keeps: tuple[bool, ...] = ()
+    """Of the pure definition, by component, if any: the array of an output keeps what the caller put there, and the
+    value is not stored."""
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether there is nothing to compute where the caller's arrays hold the values."""
+        return bool(self.keeps) and all(self.keeps)
 
 
 @dataclass(frozen=True, slots=True)

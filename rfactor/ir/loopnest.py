@@ -235,6 +235,8 @@ class Provide(Stmt):
     name: str
     arguments: tuple[Expr, ...]
     values: tuple[Expr, ...]
+    keeps: tuple[bool, ...] = ()
+    """By component, if any: whether what is there stays, and the value is not stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,30 @@ def test_components_defined_as_undef_are_kept() -> None:
     assert (one.tolist(), other.tolist()) == ([0, 11, 2, 3], [0, 5, 2, 3])
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_one_component_defined_as_undef_is_kept(wide: bool) -> None:
+    first, second, third = np.full(6, 7, np.int32), np.full(6, 8, np.int32), np.full(6, 9, np.uint8)
+    f, r = hl.Func("f"), hl.RDom([(1, 3)])
+    f[x] = (hl.undef(hl.Int(32)), x * 2, hl.undef(hl.UInt(8)))
+    f[r] = (f[r][0] + f[r - 1][1], f[r][1], f[r - 1][2] + hl.u8(1))
+    if wide:
+        f.vectorize(x, 4)
+    f.realize([hl.Buffer(first), hl.Buffer(second), hl.Buffer(third)])
+    assert first.tolist() == [7, 7, 9, 11, 7, 7]
+    assert second.tolist() == [0, 2, 4, 6, 8, 10]
+    assert third.tolist() == [9, 10, 11, 12, 9, 9]
+
+
+def test_a_producer_with_an_undefined_component_has_the_values_of_the_others() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = (x * 2, hl.undef(hl.Int(32)))
+    g[x] = f[x][0] + 1 + f[x][1]  # what is not there is 0
+    for root in (False, True):
+        if root:
+            f.compute_root().vectorize(x, 4)
+        assert list(g.realize([4])) == [1, 3, 5, 7]
+
+
 @pytest.mark.parametrize("root", [False, True])
 def test_a_producer_defined_as_undef_has_the_values_of_its_updates(root: bool) -> None:
     f, g = hl.Func("f"), hl.Func("g")
@@ -141,7 +165,9 @@ def test_a_producer_defined_as_undef_has_the_values_of_its_updates(root: bool) -
 
 def test_a_part_that_is_undef_is_refused_in_a_pure_definition() -> None:
     f = hl.Func("f")
-    with pytest.raises(NotImplementedError, match=r"undef in the pure definition of f.*: it is undef as a whole"):
+    with pytest.raises(
+        NotImplementedError, match=r"undef in the pure definition of f.*: a component of it is undef as a whole"
+    ):
         f[x] = hl.select(x > 2, x, hl.undef(hl.Int(32)))
 
 

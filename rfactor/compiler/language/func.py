@@ -366,16 +366,17 @@ class Func(Named, Queries, Wrapped, Placement, Compiled):
     def _add(self, arguments: tuple[Expr, ...], values: list[Expr], domain: RDom | None, what: str) -> None:
         names = [a.node.name for a in arguments if isinstance(a.node, ir.Var) and a.node.name in self._variables]
         names += () if domain is None else domain.variable_names()
-        point, keeps = tuple(ir.Var(I32, name) for name in names), False
+        point = tuple(ir.Var(I32, name) for name in names)
+        keeps: tuple[bool, ...] = ()
         arguments = tuple(resolved(argument, point) for argument in arguments)
         values = [resolved(value, point) for value in values]
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
         if self.stages:
             written = [(point, self._without_undef(what, point, found)) for point, found in written]
-        elif keeps := all(map(is_undefined, values)):
-            written = [(arguments, tuple(Expr(ir.zero(value.node.type)) for value in values))]
         else:
+            keeps = tuple(map(is_undefined, values)) if any(map(is_undefined, values)) else ()
+            values = [Expr(ir.zero(one.node.type)) if is_undefined(one) else one for one in values]
             written = [(arguments, tuple(kept(f"{what} of {self.name()}", value, None) for value in values))]
         references: dict[str, Any] = {}
         for expr in (expr for point, found in written for expr in (*point, *found)):

@@ -1,7 +1,7 @@
 """Values that a definition leaves as they are: `f[x] = select(c, v, undef(Int(32)))` keeps `f[x]` where `c` is false.
 
-A function that is first defined as `undef` keeps what the caller's array holds, for updates in place. Anywhere else it
-starts at 0.
+A function, or a component of one, that is first defined as `undef` keeps what the caller's array holds, for updates in
+place. Anywhere else it starts at 0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kept(what: str, value: Expr, current: ir.Expr | None) -> Expr:
         return value
     if current is None:
         raise NotImplementedError(
-            f"undef in {what}: it is undef as a whole, all components of it, or not at all; give it a value first"
+            f"undef in {what}: a component of it is undef as a whole or not at all; give it a value first"
         )
 
     def keep(node: ir.Expr) -> ir.Expr:

@@ -61,9 +61,11 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     for function in reversed(algorithm.functions):
         if function.name not in algorithm.outputs and not uses(nest, function.name):
             continue  # others are called in its place
+        if function.name not in algorithm.outputs:  # nothing is there that could be kept
+            function = replace(function, pure=replace(function.pure, keeps=()))
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
-        if function.pure.keeps and function.name in algorithm.outputs:
+        if function.pure.keeps_all:
             stages[0] = If(FALSE, stages[0])
         produce = Produce(function.name, block(*stages))
         for k in range(len(function.stages)):
@@ -452,6 +454,7 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         function.name,
         tuple(substitute(a, environment) for a in stage.arguments),
         tuple(substitute(v, environment) for v in stage.values),
+        stage.keeps,
     )
     if schedule.atomic:
         pure = pure_loops(function, stage, schedule)

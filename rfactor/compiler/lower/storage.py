@@ -171,8 +171,9 @@ class _Flattening:
         """All values are read before any is written."""
         if any(isinstance(argument, Several) for argument in stmt.arguments):
             return self._scattered(stmt)
-        values = [self._told(stmt, component, self.flat(value)) for component, value in enumerate(stmt.values)]
-        buffers = [buffer_name(stmt.name, component) for component in range(len(values))]
+        stored = [c for c in range(len(stmt.values)) if not (stmt.keeps and stmt.keeps[c])]
+        values = [self._told(stmt, component, self.flat(stmt.values[component])) for component in stored]
+        buffers = [buffer_name(stmt.name, component) for component in stored]
         indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
         if len(values) == 1:
             return Store(buffers[0], indices[0], values[0], ALWAYS)

@@ -231,7 +231,7 @@ class _Walk:
             function = self.functions[name]
             for number in range(len(function.stages)):
                 leaves = self.leaves.pop((name, number), [])
-                if number or not (function.pure.keeps and name in self.algorithm.outputs):
+                if number or not (function.pure.keeps_all and name in self.algorithm.outputs):
                     stages = self.schedule.functions[name].stages
                     cut = [Leaf(leaf.provide, leaf.path[len(scope.path) :]) for leaf in leaves]
                     self.specs += covering(function, number, stages[number], cut, scope, self.meanings)
@@ -249,7 +249,7 @@ class _Walk:
             self.meanings.facts[point.name] = asked
             for number in range(len(function.stages)):
                 if variable in pure_variables(function, function.stages[number]) and (
-                    number or not function.pure.keeps
+                    number or not function.pure.keeps_all
                 ):
                     place = Place("computed", name, "caller", f"what is asked of {name}.s{number}", variable, ())
                     spec = boxes.computed(place, number, variable, point)
@@ -326,7 +326,7 @@ class _Walk:
             return
         boxes = Boxes(function, scope, self.meanings)
         for number in boxes.stages():
-            if number == 0 and function.pure.keeps and call.name in self.algorithm.outputs:
+            if number == 0 and function.pure.keeps_all and call.name in self.algorithm.outputs:
                 continue
             for variable in pure_variables(function, function.stages[number]):
                 at = self._read(call.args[function.variables.index(variable)], scope)
