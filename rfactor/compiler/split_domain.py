@@ -46,9 +46,8 @@ def _literal(value: int) -> Expr:
 
 def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Definition:
     """`old` is `min + outer * factor + inner`; points past its end are excluded, if there are any."""
-    if not isinstance(split.factor, int):
-        raise ScheduleError(f"split({split.old}) by {split.factor}: rfactor is of loops that are split by a number")
-    if split.factor < 1:
+    size = split.factor if isinstance(split.factor, int) else None
+    if size is not None and size < 1:
         raise ScheduleError(f"split({split.old}) by {split.factor}: the factor must be 1 or more")
     if split.tail not in EXACT:
         raise ScheduleError(
@@ -57,17 +56,20 @@ def _split(definition: Definition, domain: ReductionDomain, split: Split) -> Def
         )
     old, position = _find(domain, split.old)
     _unused(domain, {split.old}, split.outer, split.inner)
-    factor = _literal(split.factor)
-    if isinstance(old.extent, Const):
-        whole = -(-int(old.extent.value) // split.factor)
-        countable(f"split({split.old}) by {split.factor}", whole * split.factor - 1)
+    factor = (
+        simplify(apply("max", split.factor, _literal(1))) if isinstance(split.factor, Expr) else _literal(split.factor)
+    )
+    if size is not None and isinstance(old.extent, Const):
+        whole = -(-int(old.extent.value) // size)
+        countable(f"split({split.old}) by {size}", whole * size - 1)
         blocks: Expr = _literal(whole)
     else:
-        blocks = simplify(apply("//", apply("+", old.extent, _literal(split.factor - 1)), factor))
+        more = simplify(apply("-", factor, _literal(1)))
+        blocks = simplify(apply("//", apply("+", old.extent, more), factor))
     outer = ReductionVariable(split.outer, _literal(0), blocks)
     inner = ReductionVariable(split.inner, _literal(0), factor)
     along = apply("+", apply("*", outer.var, factor), inner.var)
-    divides = isinstance(old.extent, Const) and int(old.extent.value) % split.factor == 0
+    divides = size is not None and isinstance(old.extent, Const) and int(old.extent.value) % size == 0
     guard = () if divides else (apply("<", along, old.extent),)
     variables = (*domain.variables[:position], inner, outer, *domain.variables[position + 1 :])
     return _rewritten(definition, variables, {old.name: simplify(apply("+", along, old.min))}, guard)

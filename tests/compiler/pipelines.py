@@ -38,6 +38,12 @@ def computed(func: Any, sizes: list[int]) -> list[np.ndarray[Any, Any]]:
     return [np.asarray(b) for b in (result if isinstance(result, tuple) else (result,))]
 
 
+def agrees(func: Any, before: list[np.ndarray[Any, Any]], sizes: list[int]) -> None:
+    """Assert that the compiled values are those of `before`."""
+    for a, b in zip(before, computed(func, sizes), strict=True):
+        assert same(a, b), func.lowered()
+
+
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two arrays have the same bits, NaNs of any payload being the same."""
     if a.dtype.kind == "f":

@@ -235,6 +235,7 @@ def test_overloads_that_look_alike() -> None:
 def test_texts_are_those_of_halide() -> None:
     x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 3), (1, 4)], "q")
     im, p, f, t = hl.ImageParam(hl.UInt(8), 2, "im"), hl.Param(hl.Int(32), "p"), hl.Func("f"), hl.Func("t")
+    gain = hl.Param(hl.Float(32), "gain")
     f[x] = x
     f[x] += r.x
     t[x] = (x, hl.u8(x))
@@ -247,6 +248,7 @@ def test_texts_are_those_of_halide() -> None:
             x < 1, x & 7, hl.max(y, -x)
         ),
         "<halide.Expr of type int32: (f(q$x) + q$y)>": f[r.x] + r.y,
+        "<halide.Expr of type float32: ((float32)gain*float32(p))>": gain * hl.f32(p),
         "<halide.Expr of type int32: ((im.min.0 + im.extent.0) - 1)>": im.dim(0).max(),
         "<halide.Expr of type int32: (f(x) + q$x)>": f.update_value(),
         "<undefined halide.Expr>": hl.Expr(),

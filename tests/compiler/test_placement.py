@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.pipeline import loop_nest
 from rfactor.errors import BufferError, ScheduleError
-from tests.compiler.pipelines import computed, expected, same
+from tests.compiler.pipelines import agrees, expected
 from tests.compiler.test_lowering import printed
 
 x, y, c, xo, xi, yo, yi = (hl.Var(name) for name in ("x", "y", "c", "xo", "xi", "yo", "yi"))
@@ -24,11 +23,6 @@ def stencil(rows: int = 3) -> tuple[Any, Any]:
     g[x, y] = a[x, y] * 2
     f[x, y] = sum((g[x, y + i] for i in range(1, rows)), g[x, y])
     return g, f
-
-
-def agrees(f: Any, before: Any, sizes: list[int]) -> None:
-    for a, b in zip(before, computed(f, sizes), strict=True):
-        assert same(a, b), f.lowered()
 
 
 # Storage around the loop that computes
@@ -279,72 +273,6 @@ def test_storage_lies_as_it_is_asked_for() -> None:
 
 
 # Specialisation
-
-
-def test_loops_of_their_own_for_runs_in_which_a_condition_holds() -> None:
-    a, p, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "p"), hl.Func("f")
-    f[x] = hl.select(p > 3, a[x] * 2, a[x])
-    f.specialize(p > 3).vectorize(x, 4)
-    f.specialize(a.width() >= 8).unroll(x, 2)
-    f.specialize(p > 3).parallel("x")
-    assert loop_nest([f]) == dedent("""\
-        produce f:
-          parallel x.x:
-            vectorized x.v0 in [0, 3]:
-              f(...) = ...
-          for x.x:
-            unrolled x.v1 in [0, 1]:
-              f(...) = ...
-          for x:
-            f(...) = ...
-        """)
-    assert "a(f.s0.x * 4 + f.s0.x.vectorize + f.s0.x.min)" in printed(f, "nest")
-    assert printed(f, "nest").count("select(p > 3") == 2  # where p > 3 is known, nothing asks for it
-    for size in (3, 9):
-        for value in (2, 4):
-            a.set(np.arange(size, dtype=np.int32))
-            p.set(value)
-            agrees(f, expected(f, [size]), [size])
-
-
-def test_a_producer_is_computed_in_every_specialization_that_uses_it() -> None:
-    p, g, f = hl.Param(hl.Int(32), "p"), hl.Func("g"), hl.Func("f")
-    g[x, y] = x + 2 * y
-    f[x, y] = g[x, y] + g[x + 1, y + 1]
-    p.set(4)
-    before = expected(f, [5, 6])
-    f.specialize(p > 3).vectorize(x, 4)
-    g.compute_at(f, y).store_root()
-    for value in (2, 4):
-        p.set(value)
-        agrees(f, before, [5, 6])
-
-
-def test_a_run_that_no_specialization_fits_stops() -> None:
-    p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
-    f[x] = x + p
-    f.specialize(p == 3).vectorize(x, 4)
-    f.specialize_fail("p is {3}")
-    p.set(3)
-    assert np.asarray(f.realize([5])).tolist() == [3, 4, 5, 6, 7]
-    p.set(4)
-    with pytest.raises(BufferError, match=r"p is \{3\}"):
-        f.realize([5])
-    with pytest.raises(ScheduleError, match="specialize after specialize_fail"):
-        f.specialize(p == 4)
-
-
-def test_a_condition_is_known_before_anything_runs() -> None:
-    g, f = stencil()
-    with pytest.raises(ScheduleError, match=r"f: specialize\(x > 3\): x varies while the pipeline runs"):
-        f.specialize(x > 3)
-    with pytest.raises(ScheduleError, match=r"f: specialize\(.*\): it reads g\(0, 0\)"):
-        f.specialize(g[0, 0] > 3)
-    with pytest.raises(ScheduleError, match="the condition is i32, not bool"):
-        f.specialize(hl.Param(hl.Int(32), "p"))
-
-
-# Loops
 
 
 @pytest.mark.parametrize("tail", list(hl.TailStrategy))

@@ -11,7 +11,7 @@ import rfactor as hl
 from rfactor.compiler.pipeline import loop_nest
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule
-from rfactor.errors import ScheduleError
+from rfactor.errors import BufferError, ScheduleError
 
 x, y, u = hl.Var("x"), hl.Var("y"), hl.Var("u")
 STAGE = StageSchedule((Dimension("r", reduction=True), Dimension("x"), Dimension("y")))
@@ -232,3 +232,25 @@ def test_a_factor_may_be_known_on_entry_only() -> None:
     k[x] = x
     with pytest.raises(ScheduleError, match="not a constant"):
         k.vectorize(x, p).realize([3])
+
+
+@pytest.mark.parametrize("outer", [True, False])
+def test_a_loop_split_by_what_is_known_on_entry_is_factored(outer: bool) -> None:
+    a, n, q = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "n"), hl.Param(hl.Int(32), "q")
+    f, r, ro, ri, u = hl.Func("f"), hl.RDom([(1, n)], "r"), hl.RVar("ro"), hl.RVar("ri"), hl.Var("u")
+    f[()] = 1
+    f[()] = f[()] * (3 if outer else 1) + a[r]  # the inner loop is factored where order is of no matter
+    f.update().split(r.x, ro, ri, hl.max(q, a.width() // 16))
+    inner = f.update().rfactor(ro if outer else ri, u)
+    inner.compute_root().update().parallel(u)
+    a.set(np.arange(40, dtype=np.int32) % 7)
+    for size, factor in ((39, 4), (39, 39), (7, 3), (1, 1), (0, 5), (5, -3), (39, 1000)):
+        n.set(size)
+        q.set(factor)
+        wanted = 1
+        for value in np.arange(1, size + 1) % 7:
+            wanted = wanted * (3 if outer else 1) + int(value)
+        assert int(f.realize([]).array) == (wanted + 2**31) % 2**32 - 2**31
+    q.set(2**31 - 1)
+    with pytest.raises(BufferError, match="coordinates reach beyond the range of i32"):
+        f.realize([])

@@ -12,11 +12,11 @@ import pytest
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower import passes
-from rfactor.errors import BufferError
-from tests.compiler.pipelines import computed, expected, same
+from rfactor.errors import BufferError, ScheduleError
+from tests.compiler.pipelines import agrees, computed, expected, same
 
 MOST = 2**31 - 1
-x = hl.Var("x")
+x, y = hl.Var("x"), hl.Var("y")
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,31 @@ def test_many_functions_at_one_loop_are_bounded_in_little_time() -> None:
     for _ in passes(frozen.algorithm, frozen.schedule):
         pass
     assert time.process_time() - start < 5
+
+
+def test_a_producer_that_two_consumers_read_in_one_vector_is_vectorized() -> None:
+    a, n, g, h, f, out = hl.ImageParam(hl.Int(32), 2, "a"), hl.Param(hl.Int(32), "n", 3), *map(hl.Func, "ghft")
+    r = hl.RDom([(0, n)])
+    g[x, y] = hl.BoundaryConditions.repeat_edge(a)[x, y] * 3
+    h[x] = hl.sum(g[x, r])
+    f[x, y] = g[x, y] * h[x]
+    out[x, y] = f[x, y] + f[x + 1, y]
+    a.set(np.arange(77, dtype=np.int32).reshape(7, 11) % 13)
+    before = {size: expected(out, [size, 2]) for size in (1, 7, 9)}
+    f.compute_root().reorder(y, x).vectorize(x, 8)
+    g.compute_at(f, x).vectorize(x)  # as long as a vector of f; where n is 0, h reads nothing of it
+    h.compute_at(f, x).vectorize(x)
+    for size, values in before.items():
+        agrees(out, values, [size, 2])
+    n.set(0)
+    agrees(out, [np.zeros((2, 9), np.int32)], [9, 2])
+
+
+def test_a_producer_that_nothing_bounds_is_not_vectorized() -> None:
+    n, g, f = hl.Param(hl.Int(32), "n", 5), hl.Func("g"), hl.Func("f")
+    g[x] = x * 3
+    f[x] = g[x] + hl.select(n > 3, g[x + n], 0)
+    f.vectorize(x, 8)
+    g.compute_at(f, x).vectorize(x)
+    with pytest.raises(ScheduleError, match=r"s0.x cannot be vectorized: its extent .*s0.x.extent is not a constant"):
+        f.realize([20])

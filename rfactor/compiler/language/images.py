@@ -139,10 +139,16 @@ class OutputImageParam:
     def bound(self, what: str, d: int) -> Expr:
         """`min`, `extent` or `stride` of dimension `d`, as i32."""
         name, _, _, _, buffer, uses = self._described()
-        own: Uses = {} if uses is None else {name: uses}
+        own: Uses = {buffer: self} if uses is None else {name: uses}
         if what == "stride":
             return Expr(ir.cast(I32, ir.Var(I64, f"{buffer}.stride.{d}")), own)
         return Expr(ir.Var(I32, f"{name}.{what}.{d}"), own)
+
+    def box(self) -> frozenset[str]:
+        """The variables that tell where the array lies."""
+        name, _, rank, _, buffer, _ = self._described()
+        places = ((name, "min"), (name, "extent"), (buffer, "stride"))
+        return frozenset(f"{whose}.{what}.{d}" for whose, what in places for d in range(rank))
 
     def promise(self, what: str, d: int, value: ExprLike) -> None:
         """Promise that an end of the box is `value`; an undefined `Expr()` takes a promise back.

@@ -41,7 +41,8 @@ def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
         if isinstance(node, Const):
             return _constant(node)
         if isinstance(node, Var):
-            return variable_name(node.name)
+            given = hasattr(uses.get(node.name), "set")  # a `Param`
+            return f"{_prefix(node.type) if given else ''}{variable_name(node.name)}"
         if isinstance(node, Op) and node.op in _INFIX and len(node.args) == 2:
             left, right = map(show, node.args)
             return f"({left}{_INFIX[node.op]}{right})"

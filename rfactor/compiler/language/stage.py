@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rfactor.compiler.language import spelling
-from rfactor.compiler.language.buffer import image_of
+from rfactor.compiler.language.buffer import Buffer
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
+from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.schedule import loops
@@ -314,7 +315,8 @@ class Directives(Hints):
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
 
-        The condition is over parameters and the boxes of images. The first one that holds decides.
+        The condition is over parameters and the boxes of images and of the pipeline's outputs. The first that holds
+        decides.
         """
         schedule = self._schedule()
         with self._named():
@@ -356,22 +358,28 @@ def whole(number: Any) -> Any:
 
 
 def startup(func: Func, value: Any, directive: str) -> IrExpr:
-    """An expression that is known before anything runs: of numbers, parameters and boxes of images.
+    """An expression that is known before anything runs: of numbers, parameters and boxes of images and outputs.
 
     Raises `ScheduleError` for any other. What it uses becomes an input of `func`.
     """
     expr = as_expr(value)
-    known = {name for name, used in expr.uses.items() if not image_of(used)}
+    known: set[str] = set()
     for name, used in expr.uses.items():
-        if image_of(used):
-            known |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent")}
+        if isinstance(used, OutputImageParam):
+            known |= used.box()
+        elif isinstance(used, Buffer):
+            known |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent", "stride")}
+        else:
+            known.add(name)
     for node in walk(expr.node):
         if isinstance(node, Call) and node.kind != "intrinsic":
-            raise ScheduleError(f"{directive}({expr}): it reads {node}; only parameters and boxes of images are known")
+            raise ScheduleError(
+                f"{directive}({expr}): it reads {node}; only parameters and boxes of images and outputs are known"
+            )
         if isinstance(node, IrVar) and node.name not in known:
             raise ScheduleError(
                 f"{directive}({expr}): {node.name} varies while the pipeline runs; it may be made of parameters and "
-                "boxes of images alone"
+                "boxes of images and outputs alone"
             )
     func.references.update(expr.uses)
     return expr.node

@@ -70,7 +70,8 @@ def _literal(type: Type, value: int) -> Const:
 
 
 def greatest(expr: Expr, depth: int = 8) -> int | None:
-    """A constant that the coordinate `expr` never exceeds, found by taking minima and maxima apart; None if none is."""
+    """A constant that the coordinate `expr` never exceeds, found by taking minima, maxima and choices apart; None if
+    none is."""
     return _limit(expr, True, depth)
 
 
@@ -79,6 +80,12 @@ def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
     if not terms:
         return constant
     for term, factor in terms:
+        if depth and isinstance(term, Op) and term.op == "select":
+            one = _limit(_assumed(terms, constant, expr.type, term.args[0], 1), upper, depth - 1)
+            if one is None:
+                return None
+            other = _limit(_assumed(terms, constant, expr.type, term.args[0], 2), upper, depth - 1)
+            return None if other is None else (max if upper else min)(one, other)
         extreme = _choice(term) if depth and factor in (1, -1) else None
         if extreme is not None:
             op, arms = extreme
@@ -91,6 +98,16 @@ def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
                 return (max if upper else min)(known) if len(known) == 2 else None
             return (min if upper else max)(known) if known else None
     return None
+
+
+def _assumed(terms: Terms, constant: int, type: Type, condition: Expr, arm: int) -> Expr:
+    """The sum with argument `arm` of each choice by `condition` in its place."""
+    chosen: dict[Expr, Expr] = {
+        term: term.args[arm]
+        for term, _ in terms
+        if isinstance(term, Op) and term.op == "select" and term.args[0] == condition
+    }
+    return tidy(replace_terms(from_affine(terms, constant, type), chosen))
 
 
 def _choice(term: Expr) -> tuple[str, tuple[Expr, Expr]] | None:

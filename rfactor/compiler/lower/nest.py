@@ -23,6 +23,7 @@ from rfactor.compiler.schedule.directives import (
     Split,
     StageSchedule,
     Storage,
+    entry_values,
 )
 from rfactor.compiler.schedule.loops import countable
 from rfactor.compiler.schedule.purity import pure_loops, pure_variables
@@ -55,6 +56,7 @@ def hole(*parts: object) -> Var:
 
 def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     """The whole nest. Raises `ScheduleError` where a function is not computed around all its uses."""
+    _known_on_entry(algorithm, schedule)
     facts: dict[Expr, tuple[Expr, Expr]] = {}
     required: list[Assert] = []
     nest: Stmt = Block(())
@@ -92,6 +94,18 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
     return Nest(nest, facts, tuple(required))
+
+
+def _known_on_entry(algorithm: Algorithm, schedule: Schedule) -> None:
+    """Refuse directives over the box of a function that is no output: only the caller's arrays have one on entry."""
+    inner = {function.name for function in algorithm.functions} - set(algorithm.outputs)
+    for name, own in schedule.functions.items():
+        for expr in entry_values(own):
+            for whose in {variable.split(".")[0] for variable in names(expr)} & inner:
+                raise ScheduleError(
+                    f"{name}: {expr} is over the box of {whose}, which is no output of this pipeline: only the boxes "
+                    "of images and outputs are known before anything runs"
+                )
 
 
 def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> bool:

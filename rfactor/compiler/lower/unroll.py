@@ -2,21 +2,22 @@
 
 unrolled for x in (m, 2): f[x] = …   ->   f[m] = …; f[m + 1] = …
 
+A condition around that gives an extent holds inside: if f.extent.2 == 3: unrolled for c in (m, f.extent.2): …
 Where the extent differs at the end of another loop, but never exceeds a constant, each statement has a guard:
 unrolled for x in (m, min(n, 2)): f[x] = …   ->   if n > 0: f[m] = …; if n > 1: f[m + 1] = …
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
 from rfactor.errors import ScheduleError
-from rfactor.ir.expr import Expr, Var, apply, substitute
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
-from rfactor.ir.types import I32
+from rfactor.ir.types import BOOL, I32
 
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
@@ -25,28 +26,55 @@ _MOST_GUARDED = 64
 def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({})) -> Stmt:
     """The flat nest whose unrolled and vectorized loops have constant extents, with a guard where it never exceeds one.
 
-    `values` are the definitions around the statement. Loops with no such bound are left as they are.
+    `values` are the definitions around the statement, outermost first. Loops with no such bound are left as they are.
     """
     if isinstance(stmt, Block):
         return block(*(constant_extents(part, values) for part in stmt.statements))
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else constant_extents(stmt.otherwise, values)
-        return If(stmt.condition, constant_extents(stmt.then, values), otherwise)
+        known = {**values, **dict(_equal(stmt.condition))}
+        return If(stmt.condition, constant_extents(stmt.then, known), otherwise)
     if isinstance(stmt, Let):
-        inside = {**values, stmt.name: substitute(stmt.value, values)} if stmt.value.type == I32 else values
-        return replace(stmt, body=constant_extents(stmt.body, inside))
+        inside = {**values, stmt.name: stmt.value} if stmt.value.type == I32 else values
+        return replace(stmt, body=constant_extents(stmt.body, {} if stmt.name in values else inside))
     if isinstance(stmt, Produce | Allocate | Atomic):
         return replace(stmt, body=constant_extents(stmt.body, values))
     if isinstance(stmt, For):
         loop = replace(stmt, body=constant_extents(stmt.body, values))
         if stmt.kind not in ("unrolled", "vectorized") or affine.constant_value(stmt.extent) is not None:
             return loop
-        most = affine.greatest(affine.tidy(substitute(stmt.extent, values)))
-        if most is None or most > _MOST_GUARDED:
+        for extent in _expansions(stmt.extent, values):
+            if affine.constant_value(extent) is not None:
+                return replace(loop, extent=extent)
+            most = affine.greatest(extent)
+            if most is not None and most <= _MOST_GUARDED:
+                break
+        else:
             return loop
         guard = apply("<", affine.subtract(Var(I32, stmt.name), stmt.min), stmt.extent)
         return replace(loop, extent=affine.integer(max(most, 0)), body=If(guard, loop.body))
     return stmt
+
+
+def _expansions(expr: Expr, values: Mapping[str, Expr]) -> Iterator[Expr]:
+    """The coordinate with ever more names replaced by their values, the innermost first: what is the same in all its
+    parts cancels as long as it is a name."""
+    yield (expr := affine.tidy(expr))
+    for name in reversed(tuple(values)):
+        if name in names(expr):
+            yield (expr := affine.tidy(substitute(expr, {name: values[name]})))
+
+
+def _equal(condition: Expr) -> Iterator[tuple[str, Const]]:
+    """The i32 variables that have one value where `condition` holds."""
+    if isinstance(condition, Op) and condition.type == BOOL:
+        if condition.op in ("and", "&"):
+            for part in condition.args:
+                yield from _equal(part)
+        elif condition.op == "==":
+            for one, other in (condition.args, condition.args[::-1]):
+                if isinstance(one, Var) and one.type == I32 and isinstance(other, Const):
+                    yield one.name, other
 
 
 def unroll(stmt: Stmt) -> Stmt:

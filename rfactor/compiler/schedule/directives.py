@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -233,3 +233,15 @@ class Schedule:
     functions: Mapping[str, FunctionSchedule] = field(default_factory=dict)
     traces: Mapping[str, Trace] = field(default_factory=dict)
     """What is told of functions and images, by name."""
+
+
+def entry_values(own: FunctionSchedule) -> Iterator[Expr]:
+    """The sizes and conditions in the directives of a function: they are known before anything runs."""
+    for bound in own.bounds:
+        if isinstance(bound, Bound):
+            yield from (bound.extent,) if bound.min is None else (bound.min, bound.extent)
+    stages = list(own.stages)
+    for stage in stages:
+        yield from (one.factor for one in stage.relations if isinstance(one, Split) and isinstance(one.factor, Expr))
+        yield from (one.condition for one in stage.specializations)
+        stages += (one.schedule for one in stage.specializations)
