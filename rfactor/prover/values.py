@@ -290,7 +290,8 @@ class Values(Comparisons):
         args = [self.number(arg, state) for arg in expr.args]
         if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
             raise Unsupported
-        if INTRINSICS[expr.name].takes == "integer":
+        known = INTRINSICS.get(expr.name)
+        if known is not None and known.takes == "integer":
             return self.opaque("call", expr.name, expr.type, *map(key, args))
         return functions.call(self, expr.name, expr.type, args, state)
 
