@@ -51,6 +51,9 @@ class Compiled:
         them for several components, None when arrays were given. Raises `BufferError`, `AlgorithmError`,
         `ScheduleError`.
         """
+        prepared = self.prepared
+        if prepared is not None and sizes is dst is target is None and prepared.repeated(given):
+            return None
         if given and isinstance(given[-1], Target):
             *rest, target = given
             given = tuple(rest)

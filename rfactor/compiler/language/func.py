@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
 from rfactor.compiler.language.chance import resolved
+from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence, joined
 from rfactor.compiler.language.images import OutputImageParam
@@ -207,7 +208,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _PLACEHOLDER = Var("_")
 
 
-class Func(Named, Queries, Wrapped, Placement, Compiled):
+class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
     def __init__(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
 from rfactor.compiler.language.types import Type
@@ -75,7 +76,7 @@ class Dimension:
         return self
 
 
-class OutputImageParam:
+class OutputImageParam(Changing):
     """The box of an array: of an `ImageParam`, or of an output (`f.output_buffer()`)."""
 
     _shape: tuple[str, Type, int, str, str, Any] | None

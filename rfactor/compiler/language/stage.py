@@ -12,6 +12,7 @@ import numpy as np
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.buffer import Buffer
+from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.images import OutputImageParam
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class StageState:
+class StageState(Changing):
     """A stage as it is now: what it computes and how."""
 
     definition: Definition

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
+from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type, meant
@@ -295,7 +296,7 @@ def _end(what: str, value: ExprLike) -> Expr:
     return converted(I32, end)
 
 
-class Param(Named, Expr):
+class Param(Changing, Named, Expr):
     """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
 
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:

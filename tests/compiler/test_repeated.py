@@ -1,0 +1,219 @@
+"""A call with the arrays of the call before takes a short way: whatever differs has to be seen there."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.changes import LATEST
+from rfactor.compiler.pipeline import prepare
+from rfactor.compiler.runtime import alike
+from rfactor.compiler.runtime.alike import look
+from rfactor.errors import BufferError
+
+x, y = hl.Var("x"), hl.Var("y")
+
+
+def known(*arrays: Any) -> Callable[..., bool]:
+    seen = look(arrays)
+    assert seen is not None
+    assert seen.again(arrays)
+    return lambda *others: seen.again(others)
+
+
+def repeats(f: hl.Func, *given: Any) -> bool:
+    """Whether the next call takes the short way, which it does the third time."""
+    for _ in range(2):
+        f.realize(*given)
+    return bool(f.prepared.repeated(given))
+
+
+def moved(array: np.ndarray) -> None:
+    """The same in all but its place: something else lies there."""
+    at, kept = array.ctypes.data, []
+    while array.ctypes.data == at:
+        array.resize(1, refcheck=False)
+        kept.append(np.ones((4, 6), np.int32))
+        array.resize((4, 6), refcheck=False)
+
+
+def reshaped(array: np.ndarray) -> None:
+    array.shape = (6, 4)
+
+
+def restrided(array: np.ndarray) -> None:
+    array.strides = (4, 16)
+
+
+def retyped(array: np.ndarray) -> None:
+    array.dtype = np.dtype(np.float32)
+
+
+def fixed(array: np.ndarray) -> None:
+    array.flags.writeable = False
+
+
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+@pytest.mark.parametrize("change", [moved, reshaped, restrided, retyped, fixed])
+def test_what_changes_in_an_array_is_seen(change: Callable[[np.ndarray], None]) -> None:
+    first, array, last = np.zeros((), np.int8), np.zeros((4, 6), np.int32), np.zeros(3)
+    again = known(first, array, last)
+    change(array)
+    assert not again(first, array, last)
+
+
+def test_another_object_is_seen() -> None:
+    array, number = np.zeros((4, 6), np.int32), np.zeros((), np.int32)
+    again = known(array, number)
+    others: list[tuple[Any, ...]] = [
+        (array,), (array, number, number), (number, array), (array, 3), (array, None), ("array", number), (),
+        (array.copy(), number), (array.T, number), (array[1:], number), (array.view(np.float32), number),
+        (array.view(np.matrix), number), (memoryview(array), number), (object(), object()),
+    ]  # fmt: skip
+    assert not any(again(*other) for other in others)
+    assert again(array, number)
+
+
+def test_another_box_at_the_same_place_is_seen() -> None:
+    base = np.zeros((9, 9), np.int32)
+    again = known(base[:4, :6])
+    assert again(base[:4, :6])
+    assert not any(again(box) for box in (base[:3, :6], base[:4, :5], base[:8:2, :6], base[:4, ::2][:, :6]))
+
+
+def test_subclasses_and_other_layouts_are_never_taken_for_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look([np.zeros(3).view(np.recarray)]) is None
+    monkeypatch.setattr(alike, "_held", lambda array: [])
+    alike._compare.cache_clear()
+    assert look([np.zeros(3)]) is None
+    alike._compare.cache_clear()
+
+
+def test_the_third_call_is_short_and_gives_the_same() -> None:
+    data, f = np.arange(12, dtype=np.int32).reshape(3, 4), hl.Func("f")
+    f[x, y] = (hl.Buffer(data)[x, y] + 1, hl.f32(x))
+    one, two = np.zeros((3, 4), np.int32), np.zeros((3, 4), np.float32)
+    assert repeats(f, (one, two))
+    assert repeats(f, [one, two])
+    assert repeats(f, one, two)
+    data += 5
+    assert f.realize((one, two)) is None
+    assert np.array_equal(one, data + 1)
+    assert np.array_equal(two, np.tile(np.arange(4), (3, 1)))
+    assert not f.prepared.repeated((two, one))
+    assert not f.prepared.repeated(((one,),))
+    assert not f.prepared.repeated(())
+    with pytest.raises(BufferError):
+        f.realize((two, one))
+    with pytest.raises(BufferError):
+        f.realize(one)
+
+
+def test_arrays_of_several_calls_in_turn() -> None:
+    f = hl.Func("f")
+    p = hl.Param(hl.Int(32), 1)
+    f[x] = x * p
+    arrays = [np.zeros(n, np.int32) for n in (3, 5, 5, 3)]
+    for k in range(4):
+        p.set(k)
+        for array in arrays:
+            for _ in range(3):
+                array.fill(-1)
+                f.realize(array)
+                assert array.tolist() == [k * i for i in range(len(array))]
+
+
+def test_numbers_are_those_of_now() -> None:
+    p, f = hl.Param(hl.Int(32), 1), hl.Func("f")
+    f[x] = x + p
+    out = np.zeros(2, np.int32)
+    assert repeats(f, out)
+    for k in range(3):
+        p.set(k)
+        assert LATEST[0] is not f.prepared.mark
+        assert repeats(f, out)
+        assert out.tolist() == [k, k + 1]
+
+
+def test_images_are_those_of_now() -> None:
+    image, f = hl.ImageParam(hl.Int(32), 1), hl.Func("f")
+    f[x] = image[x]
+    out = np.zeros(2, np.int32)
+    image.set(np.array([1, 2, 3], np.int32))
+    assert repeats(f, out)
+    held = hl.Buffer(np.array([4, 5, 6], np.int32))
+    image.set(held)
+    assert repeats(f, out)
+    assert out.tolist() == [4, 5]
+    held.set_min([-1])
+    f.realize(out)
+    assert out.tolist() == [5, 6]
+    image.reset()
+    with pytest.raises(BufferError, match="has no array"):
+        f.realize(out)
+
+
+def test_a_buffer_that_begins_elsewhere_is_no_array_that_begins_at_0() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    array = np.zeros(3, np.int32)
+    assert repeats(f, array)
+    placed = hl.Buffer(array)
+    placed.set_min([10])
+    for _ in range(3):
+        f.realize(placed)
+        assert array.tolist() == [10, 11, 12]
+        f.realize(array)
+        assert array.tolist() == [0, 1, 2]
+
+
+def test_definitions_and_directives_are_those_of_now() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x] = x
+    f[x] = g[x] * 2
+    out = np.zeros(4, np.int32)
+    assert repeats(f, out)
+    g[x] += 1
+    assert not f.prepared.repeated((out,))
+    f.realize(out)
+    assert out.tolist() == [2, 4, 6, 8]
+    before = prepare(f)
+    assert repeats(f, out)
+    g.compute_root()
+    assert not f.prepared.repeated((out,))
+    assert prepare(f) is not before
+
+
+def test_a_change_of_something_else_costs_one_longer_call() -> None:
+    f, other = hl.Func("f"), hl.Func("other")
+    f[x] = x
+    out = np.zeros(4, np.int32)
+    assert repeats(f, out)
+    frozen = f.prepared
+    other[x] = x
+    assert not f.prepared.repeated((out,))
+    f.realize(out)
+    assert f.prepared is frozen
+    assert f.prepared.repeated((out,))
+
+
+def test_arrays_are_not_kept() -> None:
+    f = hl.Func("f")
+    f[x] = x
+
+    class Marked(np.ndarray):
+        pass
+
+    base = np.zeros(4, np.int32).view(Marked)
+    gone = weakref.ref(base)
+    out = np.asarray(base)
+    assert repeats(f, out)
+    del base, out
+    gc.collect()
+    assert gone() is None
