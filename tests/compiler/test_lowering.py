@@ -290,6 +290,40 @@ def test_a_short_loop_around_vectors_has_its_tail_apart() -> None:
     assert len(masked) == 1
 
 
+def chunked(size: Any) -> hl.Func:
+    """A sum in chunks of 1024, each in vectors of 8."""
+    a, f, r = line(), hl.Func("f"), hl.RDom([(0, size)], "r")
+    ro, ri, rio, rii = (hl.RVar(name) for name in ("ro", "ri", "rio", "rii"))
+    u, v = hl.Var("u"), hl.Var("v")
+    f[()] = hl.i32(0)
+    f[()] += a[r.x]
+    f.update(0).split(r.x, ro, ri, 1024)
+    chunks = f.update(0).rfactor([(ro, u)])
+    chunks.compute_root().update(0).split(ri, rio, rii, 8)
+    lanes = chunks.update(0).rfactor([(rii, v)])
+    lanes.compute_at(chunks, u).vectorize(v)
+    lanes.update(0).vectorize(v)
+    return f
+
+
+@pytest.mark.parametrize("size", [1, 20, 24, 1000, 1023, 1024])
+def test_the_tail_of_a_short_chunk_ends_with_the_domain(size: int) -> None:
+    lines = printed(chunked(size), "final").splitlines()
+    whole = [f"(0, {size // 8})"] if size >= 16 else []  # a single vector is in no loop
+    assert [text.split(" in ")[1].rstrip(":") for text in lines if "for f_intm_intm.s1.rio in" in text] == whole
+    assert sum(" if " in text for text in lines) == bool(size % 8)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 1023, 1024, 1025, 2055])
+def test_chunks_of_a_size_given_at_run_time_see_all_of_it_once(size: int) -> None:
+    n = hl.Param(hl.Int(32), size)
+    f = chunked(n)
+    data = np.arange(3000, dtype=np.int32)
+    image = next(iter(freeze(f).images))
+    image.set(data)
+    assert int(f.realize().array) == int(data[:size].sum())
+
+
 def channels(value: Any) -> Any:
     """`f(x, c)` in vectors along x, with the channels innermost."""
     f, c = hl.Func("f"), hl.Var("c")

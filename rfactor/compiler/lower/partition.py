@@ -5,7 +5,9 @@
 
 `m` comes from the guard, solved for the innermost loop that it depends on and that is no short one: vector, unrolled
 and short loops inside take their worst iteration. Where the guard holds for no other iteration, only its own range is
-left. A parallel loop keeps one range otherwise, and asks per iteration which body to run.
+left. Where all of the body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
+guard holds for no iteration inside; an extent known at run time only does not go further. A parallel loop keeps one
+range otherwise, and asks per iteration which body to run.
 """
 
 from __future__ import annotations
@@ -74,7 +76,23 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
         if last != end:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
+    for condition, loops in _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ():
+        some = _solve(condition, loop.name, loops, best=True)
+        if some and some.last is not None:
+            end = _sooner(end, some.last)
     return _ranges(loop, body, first, last, end)
+
+
+def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
+    """The guards on the loop `name` that all of `body` is under, and the loops inside that they depend on."""
+    if isinstance(body, For):
+        yield from _covering(body.body, name, {**inner, body.name: body})
+    elif isinstance(body, If) and body.otherwise is None:
+        for condition in conjuncts(body.condition):
+            used = names(condition)
+            if name in used and not any(isinstance(node, Load) for node in walk(condition)):
+                yield condition, {n: loop for n, loop in inner.items() if n in used}
+        yield from _covering(body.then, name, inner)
 
 
 def _sooner(end: Expr, last: Expr) -> Expr:
@@ -160,7 +178,8 @@ def _has_vectors(stmt: Stmt) -> bool:
     return isinstance(stmt, Let | Produce | Allocate) and _has_vectors(stmt.body)
 
 
-def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
+def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False) -> _Safe | None:
+    """Where `condition` holds whatever the loops `inner` do; with `best`, outside of where it never does."""
     low: Expr | None = None
     high: Expr | None = None
     comparisons = nonpositive(condition)
@@ -173,8 +192,8 @@ def _solve(condition: Expr, name: str, inner: dict[str, For]) -> _Safe | None:
         for term, own in terms:
             if term == Var(I32, name):
                 continue
-            worst = _worst(term, own, inner)
-            if worst is None or name in names(worst):
+            worst = _worst(term, -own if best else own, inner)
+            if worst is None or name in names(worst) or (best and names(worst) & inner.keys()):
                 return None
             rest = affine.add(rest, affine.scale(worst, own))
         if factor > 0:  # factor*x + rest <= 0
