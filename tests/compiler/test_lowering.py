@@ -316,10 +316,10 @@ def test_the_tail_of_a_short_chunk_ends_with_the_domain(size: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 1023, 1024, 1025, 2055])
 def test_chunks_of_a_size_given_at_run_time_see_all_of_it_once(size: int) -> None:
-    n = hl.Param(hl.Int(32), size)
-    f = chunked(n)
+    f = chunked(hl.Param(hl.Int(32), size))
     data = np.arange(3000, dtype=np.int32)
     image = next(iter(freeze(f).images))
+    assert isinstance(image, hl.ImageParam)
     image.set(data)
     assert int(f.realize().array) == int(data[:size].sum())
 

@@ -47,7 +47,8 @@ class Executable:
     _target: Target
     _lower: Callable[[], LoweredPipeline]
     _function: Any
-    _report: type[ctypes.Array[ctypes.c_int64]]
+    _report: ctypes.Array[ctypes.c_int64]
+    """Where a check that fails writes what it saw. Nobody reads this one: several calls may do so at once."""
     bind: Binding
     """Checks arguments and lays them out for `start`."""
     _prints: bool
@@ -65,16 +66,22 @@ class Executable:
 
     def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
         """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
-        report = self._report()
         if self._prints:
             with raising():
-                status = self._function(given, cell(), report)
+                status = self._function(given, cell(), self._report)
         else:
-            status = self._function(given, cell(), report)
+            status = self._function(given, cell(), self._report)
+        if status:
+            self._fail(status, given)
+
+    def _fail(self, status: int, given: ctypes.Array[ctypes.c_int64]) -> None:
+        """Raise what a call ended with. A check that failed, before anything was done, is made again to be told of."""
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
-        if status:
-            raise BufferError(_message(self.checks[status - 1], list(report)))
+        report = type(self._report)()
+        again = self._function(given, cell(), report)
+        status = again if again > 0 else status  # other data may have come to lie in the arrays
+        raise BufferError(_message(self.checks[status - 1], list(report)))
 
     @property
     def lowered(self) -> LoweredPipeline:
@@ -122,7 +129,7 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     function = _SIGNATURE(code.addresses[_ENTRY])
-    return Executable(code, target, lambda: lowered, function, report, Binding(lowered.arguments), PUTS in text)
+    return Executable(code, target, lambda: lowered, function, report(), Binding(lowered.arguments), PUTS in text)
 
 
 def renamed(
