@@ -38,8 +38,8 @@ class Machine:
     which two threads gain back at twice that."""
     chunk_ns: float = 10_000.0
     """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
-    function_ns: float = 2_000.0
-    """A call from Python takes so much longer for one more function in the pipeline."""
+    function_ns: float = 500.0
+    """A call takes at most so much longer for one more function in the pipeline."""
 
     @property
     def registers(self) -> int:
