@@ -310,12 +310,34 @@ class Scheduling:
         images = [n for n in self.session.names if n[0] == "a" and n[1:].isdigit()]
         if found is None or not images or not (loops := self.loops(found[1])):
             return []
-        loop = self.random.choice(loops)
-        return [f"{found[0]}.prefetch({self.random.choice(images)}, {loop}, {loop}, 2)"]
+        at = self.random.randrange(len(loops))
+        start = self.random.choice(loops[at:])
+        return [f"{found[0]}.prefetch({self.random.choice(images)}, {loops[at]}, {start}, 2)"]
+
+    def looped(self) -> list[str]:
+        """Loops for what would be inlined with directives on loops: such a function is refused."""
+        outputs = self.session.outputs()
+        return [
+            f"{name}.compute_root()"
+            for name, func in self.funcs().items()
+            if func not in outputs and func.level.kind == "inlined" and has_loops(func)
+        ]
 
     def bounded(self) -> list[str]:
         name = self.random.choice(list(self.funcs()))
         return self.kept(name, self.funcs()[name])
+
+
+def has_loops(func: Func) -> bool:
+    """Whether something is said of the loops of a pure function that makes no sense where it is inlined."""
+    (own, *updates) = (state.schedule for state in func.stages)
+    said = (
+        own.specializations
+        or own.failure is not None
+        or own.companion
+        or any(d.kind != "serial" for d in own.dimensions)
+    )
+    return bool(said) and not updates
 
 
 def schedule(random: Random, session: Session, rounding: bool) -> None:
@@ -339,4 +361,6 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
     for directive in [*first, *random.choices(kinds, k=random.randint(2, 14))]:
         for line in directive():
             session.direct(line)
+    for line in writing.looped():
+        session.direct(line)
     session.repaired()

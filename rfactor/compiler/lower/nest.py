@@ -64,7 +64,7 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if function.name not in algorithm.outputs and not uses(nest, function.name):
             continue  # others are called in its place
         if function.name not in algorithm.outputs:  # nothing is there that could be kept
-            function = replace(function, pure=replace(function.pure, keeps=()))
+            function = replace(function, pure=replace(function.pure, keeps=(), where=None))
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
         if function.pure.keeps_all:
@@ -176,7 +176,8 @@ def _assumed(function: Function, index: int, condition: Expr) -> Function:
         return TRUE if node == condition else None
 
     stage = function.stages[index]
-    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values))
+    where = None if stage.where is None else transform(stage.where, known)
+    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values), where=where)
     if index == 0:
         return replace(function, pure=stage)
     return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
@@ -462,8 +463,9 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         whole = affine.tidy(substitute(term, environment))
         _, other = facts.get(whole, (None, last))  # of another specialization
         facts[whole] = (affine.integer(0), affine.maximum(last, other))
-    if stage.domain is not None:
-        conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
+    for asked in (None if stage.domain is None else stage.domain.predicate, stage.where):
+        if asked is not None:
+            conditions.extend(substitute(term, environment) for term in conjuncts(asked))
     provide: Stmt = Provide(
         function.name,
         tuple(substitute(a, environment) for a in stage.arguments),
