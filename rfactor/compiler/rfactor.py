@@ -119,6 +119,8 @@ def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[s
     held = {rv.name: rv for rv in domain.variables}
     if not pairs:
         raise FactorError("name at least one reduction variable with the new pure variable that it becomes")
+    for name in sorted(held.keys() & set(function.variables)):
+        raise FactorError(f"a loop over reduction variables has the name of {name} of {function.name}: give it another")
     factored: set[str] = set()
     fresh: set[str] = set()
     for rvar, var in pairs:

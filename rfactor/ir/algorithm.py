@@ -54,6 +54,8 @@ class Definition:
     keeps: tuple[bool, ...] = ()
     """Of the pure definition, by component, if any: the array of an output keeps what the caller put there, and the
     value is not stored."""
+    where: Expr | None = None
+    """Of the pure definition: where it does not hold, values are 0, and the array of an output is left as it is."""
 
     @property
     def keeps_all(self) -> bool:

@@ -81,6 +81,13 @@ class Cells:
                 known.append(Access(access.path, access.atomic))
         return values
 
+    def keeping(self, point: Point, values: tuple[Value, ...], keeps: tuple[bool, ...]) -> tuple[Value, ...]:
+        """`values` with those that are there by now in the components that are kept."""
+        if not any(keeps):
+            return values
+        held = self.values[self._cell(point, "written")]
+        return tuple(old if stay else new for old, new, stay in zip(held, values, keeps, strict=True))
+
     def write(self, point: Point, values: tuple[Value, ...], access: Access) -> None:
         """Put a value at a point. Raises `Fault`."""
         cell = self._cell(point, "written")

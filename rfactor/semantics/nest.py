@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 
@@ -66,6 +66,8 @@ def interpret_nest(
 ) -> Mapping[str, tuple[np.ndarray, ...]]:
     """What a nest puts into its outputs, over the box of each: by function name, one array a component.
 
+    Arrays that keep what the caller put there in part hold 0 before.
+
     `flat` tells whether its storage is flat buffers. Dimension 0 is the last axis of every array. Raises `Fault` where
     the nest does what no nest may, `BufferError` where a check fails, `TooLong`.
     """
@@ -100,6 +102,14 @@ def interpret_nest(
             memory |= {buffer: Cells(buffer, boxed(((0, size),))) for buffer in buffers}
         else:
             memory[name] = Cells(name, boxed(box))
+        if function.pure.keeps or function.pure.where is not None:
+            held = tuple(_nothing(t) for t in function.types)
+            if flat:
+                for buffer, nothing in zip(buffers, held, strict=True):
+                    memory[buffer].values = {(at,): (nothing,) for at in range(size)}
+            else:
+                everywhere = product(*(range(low, low + extent) for low, extent in box))
+                memory[name].values = dict.fromkeys(everywhere, held)
     machine = _Machine(dict(values), memory, flat, steps)
     machine.run(body)
     return {name: _array(algorithm, name, box, memory, flat) for name, box in boxes.items()}
@@ -196,8 +206,9 @@ class _Machine:
                     (tuple(map(self.whole, arguments)), tuple(_scalar(self.value(value)) for value in values))
                     for arguments, values in points(stmt.arguments, stmt.values)
                 ]
+                cells = self.memory[stmt.name]
                 for point, found in written:
-                    self.memory[stmt.name].write(point, found, self.access)
+                    cells.write(point, cells.keeping(point, found, stmt.keeps), self.access)
             case Realize():
                 box = tuple((self.whole(low), self.whole(extent)) for low, extent in stmt.bounds)
                 folds = stmt.layout.folds if any(stmt.layout.folds) else ()
@@ -242,6 +253,10 @@ class _Machine:
 def _garbage(type: Type) -> Value:
     """What fresh memory holds: something unlikely."""
     return True if type.is_bool else -77.125 if type.is_float else int(type.max) - 77
+
+
+def _nothing(type: Type) -> Value:
+    return False if type.is_bool else 0.0 if type.is_float else 0
 
 
 def _scalar(value: Lanes) -> Value:
@@ -322,7 +337,7 @@ def _reading(name: str, component: int) -> Step:
 
 
 def _loading(buffer: str, type: Type, lanes: int) -> Step:
-    nothing: Value = False if type.is_bool else 0.0 if type.is_float else 0
+    nothing = _nothing(type)
 
     def load(machine: _Machine, index: Value, held: Value) -> Value:
         return machine.memory[buffer].read((int(index),), machine.access)[0] if held else nothing

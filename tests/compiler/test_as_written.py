@@ -163,12 +163,55 @@ def test_a_producer_defined_as_undef_has_the_values_of_its_updates(root: bool) -
     assert list(g.realize([4])) == [1, 3, 5, 7]
 
 
-def test_a_part_that_is_undef_is_refused_in_a_pure_definition() -> None:
-    f = hl.Func("f")
-    with pytest.raises(
-        NotImplementedError, match=r"undef in the pure definition of f.*: a component of it is undef as a whole"
-    ):
-        f[x] = hl.select(x > 2, x, hl.undef(hl.Int(32)))
+UNDEFINED: dict[str, tuple[Any, Any]] = {  # the value, and what is there then over an array of sevens; None for 7
+    "a branch": (lambda u: hl.select(x > 2, x, u), [None, None, None, 3, 4, 5]),
+    "the other branch": (lambda u: hl.select(x > 2, u, x), [0, 1, 2, None, None, None]),
+    "a branch within": (lambda u: hl.select(x > 4, 1, x > 2, u, 9), [9, 9, 9, None, None, 1]),
+    "branches of branches": (lambda u: hl.select(x > 1, hl.select(x > 3, u, 1), u), [None, None, 1, 1, None, None]),
+    "of an operation": (lambda u: hl.select(x > 2, x, u) * 2 + 1, [None, None, None, 7, 9, 11]),
+    "an operand": (lambda u: hl.min(u, 3) + x, [None] * 6),
+    "the condition": (lambda u: hl.select(u > 3, x, 2), [None] * 6),
+    "an index": (lambda u: hl.Buffer(np.arange(4, dtype=np.int32))[hl.clamp(u, 0, 3)], [None] * 6),
+}
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_what_is_calculated_with_undef_is_kept(name: str, wide: bool) -> None:
+    value, there = UNDEFINED[name]
+    for update in (False, True):
+        f = hl.Func("f")
+        if update:
+            f[x] = 7
+        f[x] = value(hl.undef(hl.Int(32)))
+        if wide:
+            (f.update() if update else f).vectorize(x, 4)
+        array = np.full(6, 7, np.int32)
+        f.realize(hl.Buffer(array))
+        assert array.tolist() == [7 if v is None else v for v in there]
+
+
+def test_a_producer_that_is_undefined_in_part_is_0_there() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = hl.select(x > 2, x, hl.undef(hl.Int(32)))
+    g[x] = f[x] + 1
+    with pytest.raises(hl.HalideError, match="f is inlined, and undefined in part, so that g would be too"):
+        g.realize([5])
+    f.compute_root().vectorize(x, 4)
+    assert list(g.realize([5])) == [1, 1, 1, 4, 5]
+    h = hl.Func("h")
+    with pytest.raises(hl.HalideError, match="Conditionally-undef values in a Tuple should have the same conditions"):
+        h[x] = (x, hl.select(x > 2, x, hl.undef(hl.Int(32))))
+
+
+def test_an_inner_condition_may_read_what_another_function_says() -> None:
+    m, f = hl.Func("m"), hl.Func("f")
+    m[x] = x % 3
+    f[x] = hl.select(m.in_()[x] == 1, m[x] + 10, hl.undef(hl.Int(32)))
+    m.in_().compute_root()
+    array = np.full(6, 7, np.int32)
+    f.realize(hl.Buffer(array))
+    assert array.tolist() == [7, 11, 7, 7, 11, 7]
 
 
 def test_promised_extents_are_constants_of_loops() -> None:

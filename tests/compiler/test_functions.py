@@ -308,17 +308,6 @@ def test_a_pipeline_requires_what_it_is_told() -> None:
         pipeline.add_requirement(n)
 
 
-def test_what_is_undefined_is_not_calculated_with() -> None:
-    x, f = hl.Var("x"), hl.Func("f")
-    with pytest.raises(
-        NotImplementedError, match=r"undef in the pure definition of .*: a component of it is undef as a whole"
-    ):
-        f[x] = hl.undef(hl.Int(32)) + 1
-    f[x] = x
-    with pytest.raises(AlgorithmError, match="update 0 calculates with undef"):
-        f[x] = hl.undef(hl.Int(32)) + 1
-
-
 # -- chance ------------------------------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,7 @@ HINTS: list[Callable[[Any, Any], Any]] = [
     lambda f, g: f.memoize(hl.EvictionKey(3)).add_trace_tag("f"),
     lambda f, g: f.partition(x, hl.Partition.Never).always_partition([x, y]).never_partition(x, y),
     lambda f, g: f.update().partition(y, hl.Partition.Always).unscheduled(),
-    lambda f, g: g.prefetch(f, xo, xo, 2, hl.PrefetchBoundStrategy.NonFaulting),
+    lambda f, g: g.prefetch(f, xi, xo, 2, hl.PrefetchBoundStrategy.NonFaulting),
 ]
 
 

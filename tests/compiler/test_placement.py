@@ -123,7 +123,9 @@ def test_storage_is_around_the_loop_that_computes() -> None:
         f.lowered()
     g, f = stencil()
     g.store_root()
-    with pytest.raises(ScheduleError, match=r"but inlined: say where it is computed, by compute_root\(\)"):
+    with pytest.raises(
+        ScheduleError, match=r"is scheduled store_root\(\), but is inlined.* must also call compute_root"
+    ):
         f.lowered()
     g.compute_at(f, y).store_at(f, c)
     with pytest.raises(ScheduleError, match=r"g\S* is stored at f\S*, c, but f\S* has no such loop; it has x, y"):
@@ -337,12 +339,8 @@ def test_reduction_loops_that_commute_run_in_any_order() -> None:
 
 
 def test_hints_are_checked() -> None:
-    g, f = stencil()
-    f.prefetch(g, y, y, 2).never_partition(x).always_partition_all().unscheduled()
-    with pytest.raises(ScheduleError, match=r"f: prefetch\(c\): the stage has no such loop"):
-        f.prefetch(g, c, y)
-    with pytest.raises(ScheduleError, match=r"f: prefetch\(h\): f does not use h"):
-        f.prefetch(hl.Func("h"), y, y)
+    _, f = stencil()
+    f.never_partition(x).always_partition_all().unscheduled()
     with pytest.raises(ScheduleError, match=r"f: partition\(c\): the stage has no such loop"):
         f.partition(c, hl.Partition.Never)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rfactor as hl
 from rfactor.errors import BufferError, ScheduleError
 from tests.compiler.pipelines import computed, expected, same
+from tests.fuzz.schedules import has_loops
 
 x, y = hl.Var("x"), hl.Var("y")
 TAILS = list(hl.TailStrategy)
@@ -160,4 +161,7 @@ def scheduled(seed: int) -> tuple[list[str], list[np.ndarray[Any, Any]], Any, li
         attempt(log, f"{one.name()} with {other.name()}", partial(one.compute_with, other, random.choice([x, y])))
     if random.random() < 0.3:
         specialized(random, random.choice(funcs), p, log)
+    for f in funcs[:-1]:
+        if f.level.kind == "inlined" and has_loops(f):
+            f.compute_root()
     return log, before, func, sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import rfactor as hl
 from rfactor.compiler.pipeline import loop_nest
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.directives import Dimension, Fuse, Split, StageSchedule
-from rfactor.errors import BufferError, ScheduleError
+from rfactor.errors import BufferError, FactorError, ScheduleError
 
 x, y, u = hl.Var("x"), hl.Var("y"), hl.Var("u")
 STAGE = StageSchedule((Dimension("r", reduction=True), Dimension("x"), Dimension("y")))
@@ -254,3 +255,74 @@ def test_a_loop_split_by_what_is_known_on_entry_is_factored(outer: bool) -> None
     q.set(2**31 - 1)
     with pytest.raises(BufferError, match="coordinates reach beyond the range of i32"):
         f.realize([])
+
+
+NAMES = ["x", "y", "a", "b"]
+
+
+def shuffled(random: Random, stage: hl.Func | hl.Stage, tails: list[hl.TailStrategy], directives: int) -> None:
+    """Splits, fuses and renames whose loops take any name that no loop has at the time."""
+    for _ in range(directives):
+        have = order(stage._schedule())
+        old, other = random.choice(have), random.choice(have)
+        free = [name for name in NAMES if name not in have or name == old]
+        kind = random.choice(["split", "split", "fuse", "rename"])
+        if kind == "split" and len(free) > 1:
+            stage.split(old, *random.sample(free, 2), random.choice([2, 3, 4]), random.choice(tails))
+        elif kind == "fuse" and abs(have.index(old) - have.index(other)) == 1:
+            inner, outer = (old, other) if have.index(old) < have.index(other) else (other, old)
+            stage.fuse(inner, outer, random.choice([*free, inner, outer]))
+        elif kind == "rename" and free:
+            stage.rename(old, random.choice(free))
+
+
+@pytest.mark.parametrize("tail", hl.TailStrategy.__members__.values())
+def test_a_loop_may_have_the_name_that_another_had(tail: hl.TailStrategy) -> None:
+    rows, columns = np.mgrid[:7, :13]
+    for seed in range(2):
+        random = Random(seed)
+        f, g = hl.Func("f"), hl.Func("g")
+        f[x, y] = x * 3 + y
+        g[x, y] = f[x, y] + 100 * f[x + 1, y]
+        g[x, y] += 10 * x + y
+        shuffled(random, g, [tail], 6)
+        shuffled(random, g.update(), [hl.TailStrategy.GuardWithIf if tail is hl.TailStrategy.ShiftInwards else tail], 6)
+        f.compute_at(g, order(g._schedule())[-1])
+        g.parallel(order(g._schedule())[-1]).unroll(order(g._schedule())[0], 2)
+        g.update().vectorize(order(g.update()._schedule())[0], 4)
+        found = np.array(g.realize([13, 7]))
+        assert np.array_equal(found, 3 * columns + rows + 100 * (3 * columns + 3 + rows) + 10 * columns + rows), seed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loop_over_a_reduction_variable_may_have_the_name_that_another_had(seed: int) -> None:
+    random, r = Random(seed), hl.RDom([(1, 5), (0, 9)], "r")
+    f = hl.Func("f")
+    f[x] = x
+    f[x] = f[x] + x * r.x + r.y * r.y
+    f.update().split(x, "a", "b", 4).reorder("a", "b", r.y, r.x).reorder(r.x, r.y)
+    for _ in range(3):
+        own = [d.name for d in f.update()._schedule().dimensions if d.reduction]
+        free = [name for name in ("r.x", "r.y", "s", "t", "w") if name not in own]
+        old = random.choice(own)
+        f.update().split(old, *random.sample([*free, old], 2), random.choice([2, 3]))
+    own = [d.name for d in f.update()._schedule().dimensions if d.reduction]
+    if seed % 2:
+        part = f.update().rfactor(own[-1], "u")
+        part.compute_root().update().parallel("u").vectorize("a", 4)
+    assert np.array(f.realize([6])).tolist() == [
+        v + sum(v * i + j * j for i in range(1, 6) for j in range(9)) for v in range(6)
+    ]
+
+
+def test_a_loop_may_not_have_the_name_of_another_that_is_there() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 9)], "r")
+    f[x] = 0
+    f[x] += r.x
+    for names in (("a", "a"), ("r.x", "a")):
+        with pytest.raises(ScheduleError, match=f"the name {names[0]} is taken by another loop"):
+            f.update().split(x, *names, 4)
+    f.update().split(x, "a", "b", 4).split(r.x, "x", "t", 4)
+    assert np.array(f.realize([3])).tolist() == [36] * 3
+    with pytest.raises(FactorError, match="has the name of x of f: give it another"):
+        f.update().rfactor("x", "u")

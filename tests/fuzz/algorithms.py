@@ -352,6 +352,16 @@ def stencil(random: Random, type: str, scope: Scope) -> str:
     return (" ^ " if type == "bool" else " + ").join(reads)
 
 
+def undefined(random: Random, f: Writing, values: list[str]) -> list[str]:
+    """The values with one component undefined, or those of an output undefined in part."""
+    gone = [f"hl.undef({type_object(t)})" for t in f.types]
+    if f.box is not None and f.variables and random.random() < 0.6:
+        condition = f"{random.choice(f.variables)} % 3 {random.choice(['>', '==', '!='])} 1"
+        return [f"hl.select({condition}, {v}, {nothing})" for v, nothing in zip(values, gone, strict=True)]
+    at = random.randrange(len(values))
+    return [*values[:at], gone[at], *values[at + 1 :]]
+
+
 def function(random: Random, f: Writing, scope: Scope, images: list[Source], family: str | None) -> list[str]:
     """A definition and its updates."""
     here = replace(scope, variables=f.variables)
@@ -361,6 +371,8 @@ def function(random: Random, f: Writing, scope: Scope, images: list[Source], fam
         values = [stencil(random, t, here) or expression(random, t, here, scope.depth) for t in f.types]
     if f.variables and random.random() < 0.06:  # never fails, but has to be asked each time
         values = [f'hl.require({f.variables[0]} < 1000000, {value}, "at", {f.variables[0]})' for value in values]
+    if random.random() < 0.08:
+        values = undefined(random, f, values)
     left = ", ".join(f.variables) or "()"
     lines = [f'{f.name} = hl.Func("{f.name}")', f"{f.name}[{left}] = {tupled(values)}"]
     count = random.choice([1, 1, 1, 2]) if family is not None else random.choice([0, 0, 0, 1, 1, 2])

@@ -35,6 +35,10 @@ class Scheduling:
         self.count += 1
         return f"{prefix}{self.count}"
 
+    def loop(self) -> str:
+        """The name of a loop to be made: a new one, or one that a loop has or had."""
+        return self.fresh("v") if self.random.random() < 0.7 else self.random.choice(["x", "y", "v1", "v2", "v3"])
+
     # -- what there is -----------------------------------------------------------------------------------------------
 
     def funcs(self) -> dict[str, Func]:
@@ -61,13 +65,13 @@ class Scheduling:
     # -- directives on loops -----------------------------------------------------------------------------------------
 
     def split(self, text: str, loops: list[str]) -> str:
-        a, b = self.fresh("v"), self.fresh("v")
+        a, b = self.loop(), self.loop()
         return f'{text}.split({self.random.choice(loops)}, "{a}", "{b}", {self.random.choice(FACTORS)}{self.tail()})'
 
     def fuse(self, text: str, loops: list[str]) -> str:
         at = self.random.randrange(len(loops))
         inner, outer = (loops[at - 1], loops[at]) if at else (loops[0], loops[-1])
-        return f'{text}.fuse({inner}, {outer}, "{self.fresh("v")}")'
+        return f'{text}.fuse({inner}, {outer}, "{self.loop()}")'
 
     def reorder(self, text: str, loops: list[str]) -> str:
         chosen = self.random.sample(loops, self.random.randint(min(2, len(loops)), len(loops)))
@@ -77,7 +81,7 @@ class Scheduling:
         if len(loops) < 2:
             return self.split(text, loops)
         a, b = self.random.sample(loops, 2)
-        new = [f'"{self.fresh("v")}"' for _ in range(4)]
+        new = [f'"{self.loop()}"' for _ in range(4)]
         sizes = f"{self.random.choice(FACTORS)}, {self.random.choice(FACTORS)}"
         names = new if self.random.random() < 0.6 else new[2:]
         return f"{text}.tile({a}, {b}, {', '.join(names)}, {sizes}{self.tail()})"
@@ -103,7 +107,7 @@ class Scheduling:
         return f"{text}.never_partition({self.random.choice(loops)})"
 
     def rename(self, text: str, loops: list[str]) -> str:
-        return f'{text}.rename({self.random.choice(loops)}, "{self.fresh("v")}")'
+        return f'{text}.rename({self.random.choice(loops)}, "{self.loop()}")'
 
     def on_loops(self) -> list[str]:
         """One directive on the loops of a stage."""
@@ -166,7 +170,7 @@ class Scheduling:
         lines = []
         form = self.random.random()
         if form < 0.4:
-            a, b = self.fresh("v"), self.fresh("v")
+            a, b = self.loop(), self.loop()
             old = self.random.choice(own)
             lines.append(f'{text}.split({old}, "{a}", "{b}", {self.random.choice(FACTORS)})')
             own = [o for o in own if o != old] + [f'"{a}"', f'"{b}"']
@@ -306,12 +310,34 @@ class Scheduling:
         images = [n for n in self.session.names if n[0] == "a" and n[1:].isdigit()]
         if found is None or not images or not (loops := self.loops(found[1])):
             return []
-        loop = self.random.choice(loops)
-        return [f"{found[0]}.prefetch({self.random.choice(images)}, {loop}, {loop}, 2)"]
+        at = self.random.randrange(len(loops))
+        start = self.random.choice(loops[at:])
+        return [f"{found[0]}.prefetch({self.random.choice(images)}, {loops[at]}, {start}, 2)"]
+
+    def looped(self) -> list[str]:
+        """Loops for what would be inlined with directives on loops: such a function is refused."""
+        outputs = self.session.outputs()
+        return [
+            f"{name}.compute_root()"
+            for name, func in self.funcs().items()
+            if func not in outputs and func.level.kind == "inlined" and has_loops(func)
+        ]
 
     def bounded(self) -> list[str]:
         name = self.random.choice(list(self.funcs()))
         return self.kept(name, self.funcs()[name])
+
+
+def has_loops(func: Func) -> bool:
+    """Whether something is said of the loops of a pure function that makes no sense where it is inlined."""
+    (own, *updates) = (state.schedule for state in func.stages)
+    said = (
+        own.specializations
+        or own.failure is not None
+        or own.companion
+        or any(d.kind != "serial" for d in own.dimensions)
+    )
+    return bool(said) and not updates
 
 
 def schedule(random: Random, session: Session, rounding: bool) -> None:
@@ -335,4 +361,6 @@ def schedule(random: Random, session: Session, rounding: bool) -> None:
     for directive in [*first, *random.choices(kinds, k=random.randint(2, 14))]:
         for line in directive():
             session.direct(line)
+    for line in writing.looped():
+        session.direct(line)
     session.repaired()

@@ -37,7 +37,7 @@ def parts(functions: Iterable[Func]) -> list[object]:
     """All that the directives and definitions of functions can change: the same objects, the same pipeline."""
     found: list[object] = []
     for func in functions:
-        found += (func.level, func.store_level, func.bounds, func.storage, func.trace, func.debug_file)
+        found += (func.level, func.store_level, func.bounds, func.storage, func.memoized, func.trace, func.debug_file)
         for state in func.stages:
             found.append(state.definition)
             found.append(state.schedule)
@@ -133,6 +133,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
             func.store_level or func.level,
             func.bounds,
             func.storage,
+            func.memoized,
         )
         for name, func in done.items()
     }

@@ -24,7 +24,7 @@ from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
-from rfactor.compiler.language.undefined import is_undefined, kept
+from rfactor.compiler.language.undefined import kept, started
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
@@ -369,16 +369,16 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         names += () if domain is None else domain.variable_names()
         point = tuple(ir.Var(I32, name) for name in names)
         keeps: tuple[bool, ...] = ()
+        where: ir.Expr | None = None
         arguments = tuple(resolved(argument, point) for argument in arguments)
         values = [resolved(value, point) for value in values]
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
         if self.stages:
-            written = [(point, self._without_undef(what, point, found)) for point, found in written]
+            written = [(point, self._without_undef(point, found)) for point, found in written]
         else:
-            keeps = tuple(map(is_undefined, values)) if any(map(is_undefined, values)) else ()
-            values = [Expr(ir.zero(one.node.type)) if is_undefined(one) else one for one in values]
-            written = [(arguments, tuple(kept(f"{what} of {self.name()}", value, None) for value in values))]
+            values, keeps, where = started(f"{what} of {self.name()}", values)
+            written = [(arguments, tuple(values))]
         references: dict[str, Any] = {}
         for expr in (expr for point, found in written for expr in (*point, *found)):
             references.update(expr.uses)
@@ -391,13 +391,13 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")
         references.pop(self.name(), None)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
-        definition = Definition(*several.joined(nodes), loops, keeps)
+        definition = Definition(*several.joined(nodes), loops, keeps, where)
         self.references.update(references)
         self.stages.append(StageState(definition, default_stage_of(self, definition)))
 
-    def _without_undef(self, what: str, point: tuple[Expr, ...], values: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def _without_undef(self, point: tuple[Expr, ...], values: tuple[Expr, ...]) -> tuple[Expr, ...]:
         at = tuple(argument.node for argument in point)
-        return tuple(kept(what, value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False))
+        return tuple(kept(value, self.function.at(at, i)) for value, i in zip(values, naturals(), strict=False))
 
     def start(self, arguments: tuple[Expr, ...], value: Any, start: int) -> None:
         """Define it as `start` everywhere, before its first `+=` or `*=`."""

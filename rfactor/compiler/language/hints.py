@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.numbered import Numbered
-from rfactor.errors import ScheduleError, TypeMismatch
+from rfactor.errors import TypeMismatch
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.func import Func
@@ -79,13 +79,15 @@ class Hints:
         offset: Any = 1,
         strategy: PrefetchBoundStrategy = PrefetchBoundStrategy.GuardWithIf,
     ) -> Self:
-        """Ask for data ahead of their use: the machine's own prefetchers see to it."""
-        name = image.name()
-        self._checked("prefetch", at)
-        self._checked("prefetch", from_)
-        if name not in self._owner().references:
-            raise ScheduleError(f"{self._owner().name()}: prefetch({name}): {self._owner().name()} does not use {name}")
-        return self.unscheduled()
+        """Ask for data ahead of their use: the machine's own prefetchers see to it.
+
+        The loops are looked for when the pipeline is compiled, under the names that they have then; where there is no
+        loop over `at`, nothing is asked for. `from_` is a loop around it, or itself.
+        """
+        own = self._owner()
+        if not isinstance(strategy, PrefetchBoundStrategy):
+            raise TypeMismatch(f"{own.name()}: prefetch takes a PrefetchBoundStrategy, not {strategy!r}")
+        return self._fetching(image.name(), at, from_, offset)
 
     def partition(self, var: Any, partition_policy: Partition) -> Self:
         """Whether guards are taken out of a loop: where a guard can go, it goes."""
@@ -111,6 +113,10 @@ class Hints:
         """See `partition`."""
         return self
 
+    def _fetching(self, name: str, at: Any, start: Any, offset: Any) -> Self:
+        """Itself, with a prefetch."""
+        raise NotImplementedError
+
     def unscheduled(self) -> Self:
         """Says that a stage is left as it is on purpose."""
         raise NotImplementedError
@@ -125,6 +131,8 @@ class Hints:
 
 class FunctionHints:
     """Directives without effect, on a whole function."""
+
+    memoized: bool
 
     def store_in(self, memory_type: MemoryType) -> Self:
         """Where its storage is made: small storage of a known size is on the stack, all other on the heap.
@@ -141,7 +149,8 @@ class FunctionHints:
         return self
 
     def memoize(self, eviction_key: EvictionKey | None = None) -> Self:
-        """Its values may be kept from one run to the next: they are computed anew."""
+        """Its values may be kept from one run to the next: they are computed anew. Not of outputs."""
+        self.memoized = True
         return self
 
     def add_trace_tag(self, trace_tag: str) -> Self:

@@ -40,6 +40,7 @@ class Placement(FunctionHints, Directives):
         """None: where it is computed."""
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
+        self.memoized = False
         self.trace: Trace = SILENT
         self.debug_file: str | None = None
         self.estimates: dict[str, int] = {}

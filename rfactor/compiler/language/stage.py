@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rfactor.compiler.language import spelling
-from rfactor.compiler.language.buffer import Buffer
+from rfactor.compiler.language.buffer import Buffer, coordinate
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
@@ -24,6 +24,7 @@ from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Companion,
     Dimension,
+    Prefetch,
     Specialization,
     Split,
     StageSchedule,
@@ -163,6 +164,11 @@ class Directives(Hints):
             raise ScheduleError(f"split({old}) by {factor} of {number.type}: the factor is an integer")
         known = simplify(cast(I32, startup(self._owner(), factor, f"split({old})")))
         return int(known.value) if isinstance(known, Const) else known
+
+    def _fetching(self, name: str, at: Any, start: Any, offset: Any) -> Self:
+        startup(self._owner(), coordinate("prefetch", as_expr(offset)), f"{self._where()}: prefetch({name})")
+        made = Prefetch(name, variable_name(at), variable_name(start))
+        return self._become(replace(self._schedule(), prefetches=(*self._schedule().prefetches, made)))
 
     def rename(self, old_name: Any, new_name: Any) -> Self:
         """Call a loop otherwise from now on."""

@@ -153,7 +153,8 @@ def calling(function: Function, names: Mapping[str, str]) -> Function:
             domain = ReductionDomain(domain.variables, _renamed(domain.predicate, names))
         arguments = tuple(_renamed(argument, names) for argument in stage.arguments)
         values = tuple(_renamed(value, names) for value in stage.values)
-        return replace(stage, arguments=arguments, values=values, domain=domain)
+        where = None if stage.where is None else _renamed(stage.where, names)
+        return replace(stage, arguments=arguments, values=values, domain=domain, where=where)
 
     return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))
 

@@ -20,6 +20,7 @@ from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
+from rfactor.compiler.lower.refused import check_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.storage import buffer_name, flatten
@@ -94,7 +95,9 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
     algorithm = inline(algorithm, schedule)
-    return algorithm, schedule, build(algorithm, schedule)
+    nest = build(algorithm, schedule)
+    check_prefetches(nest.body, algorithm, schedule)
+    return algorithm, schedule, nest
 
 
 def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:

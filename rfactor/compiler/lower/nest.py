@@ -25,7 +25,7 @@ from rfactor.compiler.schedule.directives import (
     Storage,
     entry_values,
 )
-from rfactor.compiler.schedule.loops import countable
+from rfactor.compiler.schedule.loops import apart, countable
 from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
@@ -64,7 +64,7 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if function.name not in algorithm.outputs and not uses(nest, function.name):
             continue  # others are called in its place
         if function.name not in algorithm.outputs:  # nothing is there that could be kept
-            function = replace(function, pure=replace(function.pure, keeps=()))
+            function = replace(function, pure=replace(function.pure, keeps=(), where=None))
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
         if function.pure.keeps_all:
@@ -176,7 +176,8 @@ def _assumed(function: Function, index: int, condition: Expr) -> Function:
         return TRUE if node == condition else None
 
     stage = function.stages[index]
-    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values))
+    where = None if stage.where is None else transform(stage.where, known)
+    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values), where=where)
     if index == 0:
         return replace(function, pure=stage)
     return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
@@ -392,7 +393,7 @@ def _uses_outside(stmt: Stmt, name: str) -> bool:
 
 @dataclass(slots=True)
 class _Loop:
-    """Bounds of a loop that a stage may have, over the loops' own names."""
+    """Bounds of a loop that a stage may have, over the stage's own variables."""
 
     min: Expr
     extent: Expr
@@ -411,7 +412,8 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
         loops[variable.name] = _Loop(variable.min, variable.extent)
     zero = affine.integer(0)
     defined: list[tuple[str, Expr, Expr | None]] = []
-    for relation in schedule.relations:
+    relations, keys = apart(schedule, (*function.variables, *(variable.name for variable in domain)))
+    for relation, said in zip(relations, schedule.relations, strict=True):
         if isinstance(relation, Split) and isinstance(relation.factor, Expr):
             old = loops.pop(relation.old)
             size: Expr = affine.maximum(affine.minimum(relation.factor, affine.integer(_LONGEST)), affine.integer(1))
@@ -427,13 +429,14 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             loops[relation.inner] = _Loop(zero, size)
         elif isinstance(relation, Split):
             assert isinstance(relation.factor, int)
+            assert isinstance(said, Split)
             old = loops.pop(relation.old)
             scaled = affine.scale(Var(I32, relation.outer), relation.factor)
             value = affine.add(affine.add(scaled, Var(I32, relation.inner)), old.min)
             known = affine.constant_value(old.extent)
             divides = known is not None and known % relation.factor == 0
             if known is not None:
-                countable(f"split({relation.old})", -(-known // relation.factor) * relation.factor - 1)
+                countable(f"split({said.old})", -(-known // relation.factor) * relation.factor - 1)
             guard: Expr | None = (
                 None if divides else apply("<", Var(I32, relation.old), affine.add(old.min, old.extent))
             )
@@ -448,22 +451,21 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
             defined.append((relation.inner, affine.add(remainder, inner.min), None))
             counts = affine.constant_value(inner.extent), affine.constant_value(outer.extent)
             if counts[0] is not None and counts[1] is not None:
-                countable(f"fuse({relation.inner}, {relation.outer})", max(counts[0], 0) * counts[1])
+                countable(f"fuse({said.inner}, {said.outer})", max(counts[0], 0) * counts[1])
             loops[relation.fused] = _Loop(zero, affine.multiply(affine.maximum(inner.extent, zero), outer.extent))
             ranges[quotient], ranges[remainder] = outer.extent, inner.extent
-    environment: dict[str, Expr] = {d.name: Var(I32, f"{prefix}.{d.name}") for d in schedule.dimensions}
-    conditions: list[Expr] = []
-    for name, value, guard in reversed(defined):
+    environment: dict[str, Expr] = {key: Var(I32, f"{prefix}.{name}") for name, key in keys.items()}
+    for name, value, _ in reversed(defined):
         environment[name] = affine.tidy(substitute(value, environment))
-        if guard is not None:
-            conditions.insert(0, substitute(guard, environment))
+    conditions = [substitute(guard, environment) for _, _, guard in defined if guard is not None]
     for term, extent in ranges.items():
         last = affine.subtract(substitute(extent, environment), affine.integer(1))
         whole = affine.tidy(substitute(term, environment))
         _, other = facts.get(whole, (None, last))  # of another specialization
         facts[whole] = (affine.integer(0), affine.maximum(last, other))
-    if stage.domain is not None:
-        conditions.extend(substitute(term, environment) for term in conjuncts(stage.domain.predicate))
+    for asked in (None if stage.domain is None else stage.domain.predicate, stage.where):
+        if asked is not None:
+            conditions.extend(substitute(term, environment) for term in conjuncts(asked))
     provide: Stmt = Provide(
         function.name,
         tuple(substitute(a, environment) for a in stage.arguments),
@@ -478,8 +480,8 @@ def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: d
     ordered = [
         For(
             f"{prefix}.{d.name}",
-            affine.tidy(substitute(loops[d.name].min, environment)),
-            affine.tidy(substitute(loops[d.name].extent, environment)),
+            affine.tidy(substitute(loops[keys[d.name]].min, environment)),
+            affine.tidy(substitute(loops[keys[d.name]].extent, environment)),
             d.kind,
             provide,
         )

@@ -97,8 +97,10 @@ def _groups(algorithm: Algorithm, schedule: Schedule) -> list[_Group]:
         companions = [(k, stage.companion) for k, stage in zip(range(len(stages)), stages, strict=True)]
         for pair in (_Pair(name, k, companion) for k, companion in companions if companion is not None):
             if pair.companion.function not in order:
+                other = f"{pair.companion.function}.s{pair.companion.stage}"
                 raise ScheduleError(
-                    f"{pair}: {pair.companion.function} is inlined or not used: give it compute_root() or compute_at()"
+                    f"Invalid compute_with: {other} is scheduled inline, or not used: give it compute_root() or "
+                    f"compute_at() ({pair})"
                 )
             ends = {name, pair.companion.function}
             met = [group for group in groups if ends & set(group.functions)]

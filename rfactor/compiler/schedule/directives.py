@@ -102,6 +102,17 @@ class StageSchedule:
     """Another stage whose loops this one shares."""
     scan: Scan | None = None
     """A loop that runs as a parallel scan."""
+    prefetches: tuple[Prefetch, ...] = ()
+    """What is asked for ahead, in the order in which the directives were given: they are checked and change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """In a loop over `at`, ask for what is read of a function or an image in a later iteration of the loop `start`."""
+
+    name: str
+    at: str
+    start: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +216,8 @@ class FunctionSchedule:
     bounds: tuple[Bound | Alignment, ...] = ()
     """In the order in which the directives were given."""
     storage: Storage = PLAIN
+    memoized: bool = False
+    """Whether its values may be kept from one run to the next: none are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ order and at once, other reduction loops keep their order. After Reinking et al.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import count
 
 from rfactor.compiler.schedule.directives import EXACT, Dimension, Fuse, Split, StageSchedule, TailStrategy
 from rfactor.errors import ScheduleError
@@ -24,8 +25,9 @@ def split(
         for x in (m, n): s   ->   for xo in (0, ceil(n/factor)): for xi in (0, factor):
                                     if xo*factor + xi < n: s[x := m + xo*factor + xi]
 
-    The factor is 1 or more; the new names are new to the stage (one of them may be the old one). No guard is left where
-    the factor divides a constant extent. A reduction loop takes no tail strategy that repeats or adds points.
+    The factor is 1 or more; no other loop has the new names (a loop that was split or fused, this one too, has none any
+    more). No guard is left where the factor divides a constant extent. A reduction loop takes no tail strategy that
+    repeats or adds points.
     """
     if isinstance(factor, bool) or not isinstance(factor, int | Expr) or (isinstance(factor, int) and factor < 1):
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
@@ -151,8 +153,31 @@ def taken_names(stage: StageSchedule) -> set[str]:
     return taken
 
 
+def apart(stage: StageSchedule, variables: Iterable[str]) -> tuple[tuple[Split | Fuse, ...], dict[str, str]]:
+    """The splits and fuses of a stage with a name for each loop that was ever there, and the names of those that are.
+
+    A loop may have the name of one that was split or fused before it: `split(x, xo, xi, 8)`, `split(xo, x, t, 4)`.
+    `variables` are those of the stage itself: they keep theirs.
+    """
+    used, now, relations = set(variables), dict[str, str](), list[Split | Fuse]()
+
+    def fresh(name: str) -> str:
+        now[name] = next(free for n in count() if (free := f"{name}'{n}" if n else name) not in used)
+        used.add(now[name])
+        return now[name]
+
+    for one in stage.relations:
+        if isinstance(one, Split):
+            old = now.pop(one.old, one.old)
+            relations.append(replace(one, old=old, outer=fresh(one.outer), inner=fresh(one.inner)))
+        else:
+            inner, outer = (now.pop(name, name) for name in (one.inner, one.outer))
+            relations.append(Fuse(inner, outer, fresh(one.fused)))
+    return tuple(relations), {d.name: now.get(d.name, d.name) for d in stage.dimensions}
+
+
 def _new_names(stage: StageSchedule, gone: set[str], directive: str, *names: str) -> None:
-    taken = taken_names(stage) - gone
+    taken = {d.name for d in stage.dimensions} - gone
     for name in names:
         if name in taken:
             raise ScheduleError(f"{directive}: the name {name} is taken by another loop of this stage")

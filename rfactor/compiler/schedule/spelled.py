@@ -32,12 +32,16 @@ def spelled_loops(schedule: StageSchedule, numbers: Iterator[int] | None = None)
     for relation in schedule.relations:
         if isinstance(relation, Fuse):
             parts = {"inner": name_of(relation.inner), "outer": name_of(relation.outer)}
-            names[relation.fused] = parts["fused"] = f"{parts['inner']}.{relation.fused}"
+            names[relation.fused] = parts["fused"] = f"{parts['inner']}.{variable_name(relation.fused)}"
         else:
             old = name_of(relation.old)
             stem = "r" if "$" in old else "v"
-            inner = f"{stem}{next(free)}" if relation.inner.startswith(f"{relation.old}.") else relation.inner
-            outer = old.partition("$")[0] if relation.outer == relation.old else relation.outer
+            inner = (
+                f"{stem}{next(free)}"
+                if relation.inner.startswith(f"{relation.old}.")
+                else variable_name(relation.inner)
+            )
+            outer = old.partition("$")[0] if relation.outer == relation.old else variable_name(relation.outer)
             if relation.outer == relation.old:
                 outer = outer.rpartition(".")[2]
             parts = {"old": old, "outer": f"{old}.{outer}", "inner": f"{old}.{inner}"}

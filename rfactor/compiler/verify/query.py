@@ -229,6 +229,8 @@ class _Walk:
             done.update((name, number + 1) for name, number in here.items())
         for name in done:
             function = self.functions[name]
+            if function.pure.where is not None and name in self.algorithm.outputs:
+                raise NotImplementedError(f"verify of an output that is undefined in part is not there: {name}")
             for number in range(len(function.stages)):
                 leaves = self.leaves.pop((name, number), [])
                 if number or not (function.pure.keeps_all and name in self.algorithm.outputs):

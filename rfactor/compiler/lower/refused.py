@@ -1,0 +1,118 @@
+"""Directives that mean nothing where a function is computed: what is said of loops that a function does not have.
+
+An inlined function has no loops and no storage. What is fetched ahead has to be there, and in a loop of the stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rfactor.compiler.lower.nest import parts, uses
+from rfactor.compiler.schedule.directives import OUTERMOST, FunctionSchedule, Prefetch, Schedule, StageSchedule
+from rfactor.compiler.schedule.spelled import spelled_loops
+from rfactor.errors import ScheduleError
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.loopnest import For, LoopKind, Realize, Stmt
+
+_RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
+_PLACES = "compute_root() or compute_at() gives it loops of its own"
+
+
+def inlined(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
+    """The functions that are pure, no output, and scheduled to be inlined.
+
+    Raises `ScheduleError` for one that is to be stored, run in a way of its own, specialized or kept, and for an output
+    that is to be kept.
+    """
+    found = []
+    for function in reversed(algorithm.functions):
+        name, own = function.name, schedule.functions[function.name]
+        if name in algorithm.outputs:
+            if own.memoized:
+                raise ScheduleError(
+                    f"Can't compile Pipeline with memoized output Func: {name}. Memoization is valid only on "
+                    "intermediate Funcs because it takes control of buffer allocation: memoize what it reads"
+                )
+        elif own.compute.kind == "inlined":
+            _not_stored(name, own)
+            if not function.updates:
+                _without_loops(name, own)
+                found.append(name)
+    return frozenset(found)
+
+
+def _not_stored(name: str, own: FunctionSchedule) -> None:
+    if own.store.kind == "inlined":
+        return
+    root = own.store.kind == "root"
+    asked = "store" if own.storage.slides else "hoist_storage"
+    asked += "_root" if root else "_at" if own.storage.slides else ""
+    raise ScheduleError(
+        f'Func "{name}" is scheduled {asked}(), but is inlined. Funcs that use {asked} must also call '
+        f"{'compute_root or ' if root else ''}compute_at."
+    )
+
+
+def _without_loops(name: str, own: FunctionSchedule) -> None:
+    (stage,) = own.stages
+    if stage.specializations or stage.failure is not None:
+        raise ScheduleError(
+            f"Function {name} is scheduled inline, so it must not have any specializations. Specialize on the "
+            f"scheduled function instead: {_PLACES}"
+        )
+    if own.memoized:
+        raise ScheduleError(f"Cannot memoize function {name} because the function is scheduled inline: {_PLACES}")
+    for dimension in stage.dimensions:
+        if dimension.kind != "serial":
+            loop = spelled_loops(stage).names[dimension.name]
+            raise ScheduleError(
+                f"Cannot {_RUNS[dimension.kind]} dimension {loop} of function {name} because the function is scheduled "
+                f"inline: {_PLACES}"
+            )
+    if stage.companion is not None:
+        raise ScheduleError(f"Invalid compute_with: {name}.s0 is scheduled inline: {_PLACES}")
+
+
+def check_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> None:
+    """Raise `ScheduleError` where what is fetched ahead in a loop is not there, or not by the number of a loop around.
+
+    A loop that the stage does not have fetches nothing.
+    """
+    images = {image.name for image in algorithm.images}
+    for function in algorithm.functions:
+        for k, stage in enumerate(schedule.functions[function.name].stages):
+            for one in _fetched(stage):
+                where = f"{function.name}.s{k}.{one.at}"
+                if one.name not in images and one.name not in schedule.functions:
+                    raise ScheduleError(
+                        f"{function.name}: prefetch({one.name}): this pipeline has no {one.name}: name an ImageParam "
+                        "or a Func that it reads"
+                    )
+                if one.name not in images and _before_storage(nest, where, one.name):
+                    raise ScheduleError(
+                        f'Prefetch to buffer "{one.name}" which has not been allocated: its storage is to be around '
+                        f"the loop over {one.at} of {function.name}"
+                    )
+
+
+def _fetched(stage: StageSchedule) -> Iterator[Prefetch]:
+    """What loops of a stage fetch: of one array, that which was asked for last."""
+    loops = [*(d.name for d in stage.dimensions), OUTERMOST]
+    for one in {(one.name, one.at): one for one in stage.prefetches if one.at in loops}.values():
+        if one.start not in loops[loops.index(one.at) :]:
+            raise ScheduleError(
+                f"Prefetch 'from' variable '{one.start}' could not be found in an active loop. (Are the 'at' and "
+                f"'from' variables swapped?): name a loop around that over {one.at}, or itself"
+            )
+        yield one
+    for special in stage.specializations:
+        yield from _fetched(special.schedule)
+
+
+def _before_storage(stmt: Stmt, loop: str, name: str) -> bool:
+    """Whether a loop uses `name` and is not inside its storage."""
+    if isinstance(stmt, Realize) and stmt.name == name:
+        return False
+    if isinstance(stmt, For) and stmt.name == loop:
+        return uses(stmt.body, name)
+    return any(_before_storage(part, loop, name) for part in parts(stmt))
