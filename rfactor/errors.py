@@ -31,6 +31,10 @@ class NoTruthValue(TypeMismatch, ValueError):
     """An expression is asked whether it holds, which is known only when the pipeline runs."""
 
 
+class NoElementType(TypeMismatch, ValueError):
+    """An array has elements that the language does not have."""
+
+
 class ScheduleError(Error, ValueError):
     """A directive that is not legal for the stage it was asked of."""
 

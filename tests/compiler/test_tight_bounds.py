@@ -116,6 +116,26 @@ def test_a_producer_that_two_consumers_read_in_one_vector_is_vectorized() -> Non
     agrees(out, [np.zeros((2, 9), np.int32)], [9, 2])
 
 
+def test_a_producer_that_many_updates_read_in_one_vector_is_vectorized() -> None:
+    a, v, g, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("v"), hl.Func("g"), hl.Func("f")
+    k = hl.Var("k")
+    a.set(np.arange(60, dtype=np.int32) * 5 % 17)
+    v[k, x] = a[4 * x + k] - k
+    g[k, x] = hl.undef(hl.Int(32))
+    for i in range(4):  # temporaries at negative coordinates, each computed of those before
+        g[-1 - i, x] = v[i, x] * (i + 1) + (g[-i, x] if i else 0)
+        g[i, x] = g[-1 - i, x] + v[3 - i, x]
+    f[x] = g[0, x] + 2 * g[1, x] + 3 * g[2, x] + 5 * g[3, x]
+    before = {size: expected(f, [size]) for size in (1, 8, 13)}
+    f.vectorize(x, 8)
+    v.compute_at(f, x).vectorize(x).unroll(k)  # as long as a vector of f
+    g.compute_at(f, x).vectorize(x)
+    for i in range(g.num_update_definitions()):
+        g.update(i).vectorize(x)
+    for size, values in before.items():
+        agrees(f, values, [size])
+
+
 def test_a_producer_that_nothing_bounds_is_not_vectorized() -> None:
     n, g, f = hl.Param(hl.Int(32), "n", 5), hl.Func("g"), hl.Func("f")
     g[x] = x * 3

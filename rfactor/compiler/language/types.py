@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rfactor.compiler.numbered import Numbered
-from rfactor.errors import TypeMismatch
+from rfactor.errors import NoElementType, TypeMismatch
 from rfactor.ir import types as ir
 from rfactor.ir.expr import Const
 from rfactor.ir.types import Type as IrType
@@ -249,13 +249,13 @@ _CODES: dict[str, ir.Code] = {"b": "bool", "u": "uint", "i": "int", "f": "float"
 
 
 def type_of_dtype(dtype: np.dtype[np.generic]) -> Type:
-    """The type of a NumPy array's elements. Raises `TypeMismatch` for what the language has no type for."""
+    """The type of a NumPy array's elements. Raises `NoElementType` for what the language has no type for."""
     code = _CODES.get(dtype.kind)
     bits = 1 if dtype.kind == "b" else dtype.itemsize * 8
     if code is None or ir.Type(code, bits) not in ir.SCALARS:
-        raise TypeMismatch(f"arrays of {dtype} are not supported; element types are {' '.join(ir.BY_NAME)}")
+        raise NoElementType(f"arrays of {dtype} are not supported; element types are {' '.join(ir.BY_NAME)}")
     if not dtype.isnative:
-        raise TypeMismatch(f"arrays of {dtype} have foreign byte order: pass array.astype({dtype.newbyteorder('=')})")
+        raise NoElementType(f"arrays of {dtype} have foreign byte order: pass array.astype({dtype.newbyteorder('=')})")
     return Type(ir.Type(code, bits))
 
 

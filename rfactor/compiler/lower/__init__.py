@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.data_ends import clamp_coordinates
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.interval import Scope
@@ -94,7 +95,7 @@ def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:
 def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule, Nest]:
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
-    algorithm = inline(algorithm, schedule)
+    algorithm = clamp_coordinates(inline(algorithm, schedule))
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)
     return algorithm, schedule, nest

@@ -293,13 +293,19 @@ class _Inference:
             home.windows.append({})
         lets: Lets = ()
         stages: list[Stmt] = []
+        shared: dict[Expr, Expr] = {}
+        """Ends by one name in all stages: what is asked where one of them is live is asked where the others are."""
         for index in reversed(range(len(parts))):
             prefix = f"{function.name}.s{index}"
             own: Lets = ()
             for name in pure_variables(function, function.stages[index]):
                 low, high = box[function.variables.index(name)]
                 extent = _extent(low, high)
-                own += ((hole(prefix, name, "min").name, low), (hole(prefix, name, "extent").name, extent))
+                for end, value in (("min", low), ("extent", extent)):
+                    named = hole(prefix, name, end)
+                    own += ((named.name, shared.get(value, value)),)
+                    if not isinstance(value, Const | Var):
+                        shared.setdefault(value, named)
             self._noted([value for _, value in own], scope)
             scope = _defined(scope, own)
             lets += own
