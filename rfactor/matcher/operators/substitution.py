@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -91,6 +91,14 @@ def starts(update: Update, solved: Solved, infinite: bool) -> Iterator[State]:
     # By distance from the likeliest, so that no component waits for all combinations of the others.
     for at in itertools.islice(_nearest([len(c) for c in choices[:8]]), _STARTS):
         yield tuple(choice[i] for choice, i in zip(choices, at, strict=False)) + tuple(c[0] for c in choices[8:])
+
+
+def likely(update: Update, solved: Solved | None = None) -> Iterator[State]:
+    """Values of `e` that are enough to try where the operator is looked for too: 0 in totals."""
+    solved = solved or Solved({}, {})
+    totals = {i: const(type_, 0) for i, type_ in enumerate(update.types) if _is_total(update, i)}
+    infinite = update.meaning is Meaning.MATH
+    return starts(update, Solved(solved.operator, totals | dict(solved.identity)), infinite)
 
 
 def _is_total(update: Update, i: int) -> bool:
@@ -178,7 +186,7 @@ def agrees(left: Sequence[sampling.Array] | None, right: Sequence[sampling.Array
 def claims(
     update: Update,
     solved: Solved | None = None,
-    starts_given: Sequence[State] | None = None,
+    starts_given: Iterable[State] | None = None,
     limits: Limits = DEFAULT,
 ) -> Iterator[Claim]:
     """Claims whose operator is the update with its data replaced, those with a two-sided identity first.
@@ -187,13 +195,10 @@ def claims(
     """
     solved = solved or Solved({}, {})
     search: _Search | None = None
-    infinite = update.meaning is Meaning.MATH
     waiting: list[Claim] = []
     tried: set[State] = set()
     after_first = fruitless = 0
-    totals = {i: const(type_, 0) for i, type_ in enumerate(update.types) if _is_total(update, i)}
-    likely = starts(update, Solved(solved.operator, totals | dict(solved.identity)), infinite)
-    for e in promising(update, likely if starts_given is None else starts_given):
+    for e in promising(update, likely(update, solved) if starts_given is None else starts_given):
         search = search or _Search(update, solved, limits)
         if waiting:
             after_first += 1
