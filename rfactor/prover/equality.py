@@ -162,8 +162,6 @@ _FLAGS = 6
 """Most truth values of variables of which every choice may be a claim of its own."""
 _DIVIDED = 4
 """Most truth values of which every choice is a question for the solver."""
-_EASY = 300
-"""Branches of a proof before truth values are chosen."""
 
 
 def _without_overflow(
@@ -199,9 +197,6 @@ def _by_choices(
         known = (*unbounded.assumptions, *unbounded.ranges)
         if not without_equal_sums(list(zip(*sides, strict=True)), Meaning.MATH, known):
             return "order"
-        method = prove_by_cases(*sides, Meaning.MATH, unbounded.assumptions, limits.at_most(cases=_EASY))
-        if method is not None:
-            return method
     if not flags or limits.expired:
         return None
     # Where truth values only choose amounts, a proof for all amounts takes as long as one for one choice.

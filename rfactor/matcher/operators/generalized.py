@@ -13,6 +13,7 @@ from rfactor.ir.expr import Expr, Op, Var, apply, const, names, select, substitu
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.update import Update
 from rfactor.matcher.operators import substitution
+from rfactor.matcher.refusal.separation import promising
 from rfactor.matcher.terms import tidy
 from rfactor.prover.claim import Claim
 from rfactor.prover.limits import DEFAULT, Limits
@@ -32,7 +33,9 @@ def claims(update: Update, limits: Limits = DEFAULT) -> Iterator[Claim]:
     nothing: dict[str, Expr] = {
         f"{_LEFT_OUT}{i}": const(t, 0) for i, t in zip(range(count), update.types, strict=True) if not t.is_bool
     }
-    for claim in substitution.claims(general, limits=limits):
+    # What a start does not tell apart of the update it does not of the one with more data.
+    starts = promising(update, substitution.likely(update))
+    for claim in substitution.claims(general, starts_given=starts, limits=limits):
         if claim.data is not None:
             data = tuple(tidy(substitute(e, nothing)) for e in claim.data)
             yield replace(claim, update=update, data=data)

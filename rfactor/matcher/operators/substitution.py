@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -38,6 +39,8 @@ _TRIED = 1200
 """Candidates for components after which a search stops."""
 _STARTS = 200
 """Most values of `e` tried."""
+_FRUITLESS = 16
+"""Promising starts in a row without a claim after which a search stops: the likeliest come first."""
 
 
 _WEIGHT = "weight of the datum"
@@ -88,6 +91,43 @@ def starts(update: Update, solved: Solved, infinite: bool) -> Iterator[State]:
     # By distance from the likeliest, so that no component waits for all combinations of the others.
     for at in itertools.islice(_nearest([len(c) for c in choices[:8]]), _STARTS):
         yield tuple(choice[i] for choice, i in zip(choices, at, strict=False)) + tuple(c[0] for c in choices[8:])
+
+
+def likely(update: Update, solved: Solved | None = None) -> Iterator[State]:
+    """Values of `e` that are enough to try where the operator is looked for too: 0 in totals."""
+    solved = solved or Solved({}, {})
+    totals = {i: const(type_, 0) for i, type_ in enumerate(update.types) if _is_total(update, i)}
+    infinite = update.meaning is Meaning.MATH
+    return starts(update, Solved(solved.operator, totals | dict(solved.identity)), infinite)
+
+
+def _is_total(update: Update, i: int) -> bool:
+    """Whether a component is added to and read by nothing else.
+
+    Then the update is the same from everywhere: where an operator has an identity with c there, the one that takes
+    x - c and y - c and adds c again has one with 0.
+    """
+    x, component = update.accumulators[i], update.components[i]
+    if x.type.is_bool or (x.type.code == "uint" and update.meaning is Meaning.MATH):
+        return False
+    return _adds(component, x) and not any(x.name in names(c) for j, c in enumerate(update.components) if j != i)
+
+
+def _adds(expr: Expr, x: Var) -> bool:
+    """Whether it is x with something added that does not depend on x."""
+    if expr == x:
+        return True
+    if not isinstance(expr, Op) or x.name not in names(expr):
+        return False
+    if expr.op == "select":
+        condition, *branches = expr.args
+        return x.name not in names(condition) and all(_adds(branch, x) for branch in branches)
+    if expr.op not in ("+", "-"):
+        return False
+    first, second = expr.args
+    if x.name not in names(second):
+        return _adds(first, x)
+    return expr.op == "+" and x.name not in names(first) and _adds(second, x)
 
 
 def _nearest(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -146,7 +186,7 @@ def agrees(left: Sequence[sampling.Array] | None, right: Sequence[sampling.Array
 def claims(
     update: Update,
     solved: Solved | None = None,
-    starts_given: Sequence[State] | None = None,
+    starts_given: Iterable[State] | None = None,
     limits: Limits = DEFAULT,
 ) -> Iterator[Claim]:
     """Claims whose operator is the update with its data replaced, those with a two-sided identity first.
@@ -155,11 +195,10 @@ def claims(
     """
     solved = solved or Solved({}, {})
     search: _Search | None = None
-    infinite = update.meaning is Meaning.MATH
     waiting: list[Claim] = []
     tried: set[State] = set()
-    after_first = 0
-    for e in promising(update, starts_given if starts_given is not None else starts(update, solved, infinite)):
+    after_first = fruitless = 0
+    for e in promising(update, likely(update, solved) if starts_given is None else starts_given):
         search = search or _Search(update, solved, limits)
         if waiting:
             after_first += 1
@@ -167,15 +206,17 @@ def claims(
                 continue
         if limits.expired:
             return
+        fruitless += 1
         for claim, two_sided in search.from_start(e):
             assert claim.operator is not None
+            fruitless = 0
             if two_sided:
                 yield claim
                 waiting = [other for other in waiting if other.operator != claim.operator]
             elif claim.operator not in tried:
                 tried.add(claim.operator)
                 waiting.append(claim)
-        if len(waiting) > 12:
+        if len(waiting) > 12 or fruitless == _FRUITLESS:
             break
     yield from waiting
 
@@ -204,6 +245,8 @@ class _Search:
         after_two = apply_update(self._second(), update.components)
         self.two = self.samples.values([after_two[i] for i in self.open])
         self.tried = 0
+        self.order = list(range(len(update.types)))
+        """Components in the order in which they are looked at: those for which nothing was found first."""
         self.y = tuple(Var(t, f"y{i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
 
     def _second(self) -> Update:
@@ -243,17 +286,20 @@ class _Search:
                     place, literal = Var(update.types[i], name), const(update.types[i], neutral)
                     places.append((i, place))
                     standing[place] = self.standing_for(literal, one[i : i + 1], self.y[i : i + 1])
-        pairs = self.run_of_two(one)
-        components: list[list[Expr]] = []
-        for i in range(len(update.types)):
+        two = cache(lambda: self.run_of_two(one))
+        components: dict[int, list[Expr]] = {}
+        for i in self.order:
             if i in self.solved.operator:
-                components.append([self.solved.operator[i]])
+                components[i] = [self.solved.operator[i]]
                 continue
             own = {term: options.get(term) or standing[term] for at, term in places if at == i}
-            components.append(self.components(i, own, one, pairs))
-            if not components[-1]:
+            components[i] = self.components(i, own, one, two)
+            if not components[i]:
+                self.order.remove(i)
+                self.order.insert(0, i)
                 return
-        for operator in itertools.islice(_by_rank(components), _PER_START):
+        in_order = [components[i] for i in range(len(update.types))]
+        for operator in itertools.islice(_by_rank(in_order), _PER_START):
             op = Operator(operator, update.types, update.meaning)
             yield Claim(update, operator, e, data), self.looks_two_sided(op, e)
 
@@ -262,7 +308,7 @@ class _Search:
         i: int,
         options: Mapping[Expr, list[Expr]],
         one: Sequence[sampling.Array],
-        two: Sequence[sampling.Array] | None,
+        two: Callable[[], Sequence[sampling.Array] | None],
     ) -> list[Expr]:
         """What component i of the operator may be, with places replaced: what agrees with runs of one and two data."""
         found: list[Expr] = []
@@ -273,7 +319,7 @@ class _Search:
             candidate = replace(self.body[i], dict(zip(options, choice, strict=True)))
             self.tried += 1
             if agrees(self.samples.at([candidate], one), self.step and [self.step[wanted]]) and (
-                two is None or agrees(self.samples.at([candidate], two), self.two and [self.two[wanted]])
+                (right := two()) is None or agrees(self.samples.at([candidate], right), self.two and [self.two[wanted]])
             ):
                 found.append(simplify(candidate))
                 if len(found) >= _PER_START:

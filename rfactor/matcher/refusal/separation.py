@@ -19,6 +19,7 @@ from rfactor.ir.expr import Expr, Value, leaves, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
+from rfactor.kept import Kept
 from rfactor.matcher.terms import State
 from rfactor.prover import sampling
 from rfactor.prover.infinity import is_infinite
@@ -40,13 +41,25 @@ _FIRST, _LATER = 4, 200
 """Starts that are looked at together: the likeliest, then the others."""
 
 
+_KNOWN: Kept[Update, dict[State, bool]] = Kept(64)
+"""Which starts are promising: variants of an update have no others than it has."""
+
+
 def promising(update: Update, starts: Iterable[State]) -> Iterator[State]:
     """The starts that may tell data apart as far as every other state does: without that no operator exists."""
-    separation = Separation(update)
+    known = _KNOWN.get(update)
+    if known is None:
+        known = {}
+        _KNOWN.keep(update, known)
+    separation: Separation | None = None
     waiting = iter(starts)
     for size in (_FIRST, _LATER):
         some = list(itertools.islice(waiting, size))
-        yield from itertools.compress(some, separation.of(some))
+        new = [e for e in some if e not in known]
+        if new:
+            separation = separation or Separation(update)
+            known.update(zip(new, separation.of(new), strict=True))
+        yield from (e for e in some if known[e])
 
 
 class Separation:
