@@ -16,7 +16,7 @@ import numpy as np
 from rfactor.ir.evaluate import evaluate, evaluate_all
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.simplify import simplify
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL
 from rfactor.kept import Kept
 from rfactor.prover import sampling
@@ -217,7 +217,7 @@ def _by_choices(
         chosen = {flags[0].name: Const(BOOL, value)}
 
         def under(exprs: tuple[Expr, ...], chosen: dict[str, Const] = chosen) -> tuple[Expr, ...]:
-            return tuple(simplify(substitute(e, chosen)) for e in exprs)
+            return tuple(simplify_real(substitute(e, chosen)) for e in exprs)
 
         method = _by_choices(under(left), under(right), under(assumptions), flags[1:], limits)
         if method is None:
@@ -237,7 +237,7 @@ def _flag_by_flag(left: Tuple, right: Tuple, assumptions: Tuple, limits: Limits)
         return soon.method if isinstance(soon, Proven) else None
     for values in itertools.product((True, False), repeat=len(flags)):
         chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
-        a, b = (tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right))
+        a, b = (tuple(simplify_real(substitute(e, chosen)) for e in side) for side in (left, right))
         given = tuple(substitute(e, chosen) for e in assumptions)
         if prove_by_cases(a, b, Meaning.WRAP, given, limits.at_most(cases=_FEW)) is not None:
             continue
