@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -246,3 +247,6 @@ def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]
         return {"id": case.get("id"), "error": str(error)}, False
     except RecursionError:
         return {"id": case.get("id"), "error": "an expression is nested too deep"}, False
+    except Exception as error:  # a fault of ours in one answer must not cost those to the other lines
+        traceback.print_exc()
+        return {"id": case.get("id"), "error": f"rfactor failed: {type(error).__name__}: {error}"}, False

@@ -64,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except click.ClickException as error:
         where = f"{error.ctx.command_path}: " if isinstance(error, click.UsageError) and error.ctx else ""
-        click.echo(f"{where or 'rfactor: '}{' '.join(error.format_message().split())}", err=True)
+        dashed = isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--")
+        more = " An expression that begins with a minus stands after -- alone." if dashed else ""
+        click.echo(f"{where or 'rfactor: '}{' '.join(error.format_message().split())}{more}", err=True)
         sys.exit(2)
     except click.Abort:
         click.echo("rfactor: interrupted", err=True)

@@ -103,7 +103,7 @@ def _objects(values: list[Any]) -> Array:
 
 
 def _real(value: Any) -> Any:
-    number = float(value) if not isinstance(value, Fraction) else value
+    number = value if isinstance(value, Fraction | int) else float(value)
     return number if isinstance(number, float) and not math.isfinite(number) else Fraction(number)
 
 
@@ -182,16 +182,21 @@ class _Evaluator:
         if old.is_float and new.is_int:
             return _saturate(value, new)
         if new.is_float and value.dtype == object:
-            value = np.array([_nearest(v) for v in value.tolist()], dtype=np.float64)
+            value = _doubles(value)
         return value.astype(dtype_of(new))
 
 
-def _nearest(value: Any) -> float:
+def nearest(value: Any) -> float:
     """A number of any size as a double: infinite beyond the greatest."""
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _doubles(values: Array) -> Array:
+    """Numbers of any size as doubles."""
+    return np.array([nearest(v) for v in values.tolist()]) if values.dtype == object else values.astype(np.float64)
 
 
 def _truncate(value: Any) -> int:
@@ -202,7 +207,7 @@ def _truncate(value: Any) -> int:
 
 def _saturate(value: Array, new: Type) -> Array:
     """Float to integer: truncated, saturated, NaN gives 0."""
-    wide = np.trunc(value.astype(np.float64))
+    wide = np.trunc(_doubles(value))
     low, high = float(new.min), float(new.max)
     inside = (wide >= low) & (wide < high if new.bits == 64 else wide <= high)
     result = np.where(inside, wide, 0.0).astype(dtype_of(new))
@@ -317,18 +322,18 @@ def _unbounded_shift(value: int, count: int) -> int:
 def _real_divide(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction) and isinstance(b, Fraction) and b != 0:
         return a / b
-    a, b = float(a), float(b)
+    a, b = nearest(a), nearest(b)
     if b == 0:
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
     return _real(a / b)
 
 
 def _real_times(a: Any, b: Any) -> Any:
-    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(float(a) * float(b))
+    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(nearest(a) * nearest(b))
 
 
 def _real_plus(a: Any, b: Any) -> Any:
-    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(float(a) + float(b))
+    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _real(nearest(a) + nearest(b))
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -432,6 +437,6 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
             return np.asarray(args[0].view(dtype_of(type)))
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
-    native = [np.array([float(v) for v in arg.tolist()]) if boxed else arg for arg in args]
+    native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeVar
 
@@ -281,6 +282,12 @@ def const(type: Type, value: Value) -> Const:
         with np.errstate(over="ignore"):
             value = float(np.dtype(f"f{type.bits // 8}").type(value))
     return Const(type, value)
+
+
+def is_held(type: Type, value: int | Fraction) -> bool:
+    """Whether a float type has exactly this value."""
+    exact, largest = Fraction(value), float(type.largest_finite)
+    return -largest <= exact <= largest and Fraction(const(type, float(exact)).value) == exact
 
 
 def apply(op: str, *args: Expr) -> Op:

@@ -190,7 +190,9 @@ class _Parser:
             if isinstance(number, float) and not type_.is_float:
                 raise self.error(f"{number} is a float where {type_} is needed; the type of names may be f32", node)
             if type_.is_bool:
-                raise self.error(f"{number} is a number where bool is needed; write True or False", node)
+                beside = next((name for name, other in self.names.items() if other.root() is cell.root()), None)
+                typed = "" if beside is None else f", or give {beside}, which is bool here, a type of numbers"
+                raise self.error(f"{number} is a number where bool is needed; write True or False{typed}", node)
             try:
                 built = const(type_, number)
             except (TypeMismatch, OverflowError):

@@ -8,6 +8,7 @@ a side of its identity, or gain an invariant, on the way.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -259,6 +260,10 @@ def _never(condition: Expr) -> bool:
 
 def _check_shape(claim: Claim) -> None:
     count, lift = len(claim.update.types), claim.lift
+    types = dict(zip(map("y{}".format, itertools.count()), (lift or claim.update).types, strict=False))
+    for var in sampling.used(claim.invariant):
+        if types.get(var.name, var.type) != var.type:
+            raise ValueError(f"{var.name} is {types[var.name]}, not {var.type} as in the invariant")
     if lift is not None:
         wide = len(lift.types)
         if not len(lift.data) == len(lift.operator) == len(lift.identity) == wide or len(lift.apply) != count:

@@ -16,10 +16,11 @@ import numpy as np
 from rfactor.ir.evaluate import evaluate, evaluate_all
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.simplify import simplify
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL
 from rfactor.kept import Kept
 from rfactor.prover import sampling
+from rfactor.prover.bijections import without_bijections
 from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, with_amounts, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
@@ -110,6 +111,11 @@ def _prove_equal(
     refuted = sampling.refute(left, right, meaning, assumptions)
     if refuted is not None:
         return refuted
+    plainer = without_bijections(pairs, assumptions, meaning)
+    if plainer is not None:
+        verdict = _prove_equal(*_sides(plainer[0]), meaning, plainer[1], limits)
+        if isinstance(verdict, Proven):
+            return proven(verdict.method)
     pairs = [pair for pair in pairs if not (_is_bitwise(pair, meaning) and _equal_on_bits(*pair))]
     if not pairs:
         return proven("bits")
@@ -212,7 +218,7 @@ def _by_choices(
         chosen = {flags[0].name: Const(BOOL, value)}
 
         def under(exprs: tuple[Expr, ...], chosen: dict[str, Const] = chosen) -> tuple[Expr, ...]:
-            return tuple(simplify(substitute(e, chosen)) for e in exprs)
+            return tuple(simplify_real(substitute(e, chosen)) for e in exprs)
 
         method = _by_choices(under(left), under(right), under(assumptions), flags[1:], limits)
         if method is None:
@@ -232,11 +238,9 @@ def _flag_by_flag(left: Tuple, right: Tuple, assumptions: Tuple, limits: Limits)
         return soon.method if isinstance(soon, Proven) else None
     for values in itertools.product((True, False), repeat=len(flags)):
         chosen = {var.name: Const(BOOL, value) for var, value in zip(flags, values, strict=True)}
-        a, b = (tuple(simplify(substitute(e, chosen)) for e in side) for side in (left, right))
+        a, b = (tuple(simplify_real(substitute(e, chosen)) for e in side) for side in (left, right))
         given = tuple(substitute(e, chosen) for e in assumptions)
-        if prove_by_cases(a, b, Meaning.WRAP, given, limits.at_most(cases=_FEW)) is not None:
-            continue
-        if not isinstance(_by_solver(a, b, Meaning.WRAP, given, limits, start), Proven):
+        if not isinstance(_prove_equal(a, b, Meaning.WRAP, given, limits), Proven):
             return None
     return "smt"
 

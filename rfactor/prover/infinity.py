@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from rfactor.errors import Error
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, rebuild, replace, select, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, rebuild, replace, select, walk
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F64, Type
 
@@ -37,7 +37,11 @@ def has_infinity(expr: Expr) -> bool:
 
 
 def writable(expr: Expr) -> bool:
-    """Whether ±inf stands only among floats of its own type, so that the parser reads `expr` back."""
+    """Whether the parser reads `expr` back: literals are values of their types, ±inf stands among floats of its own."""
+    if any(
+        isinstance(node, Const) and node.type.is_float and const(node.type, node.value) != node for node in walk(expr)
+    ):
+        return False
     if not has_infinity(expr):
         return True
     for node in walk(expr):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial, reduce
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, is_held
 from rfactor.ir.linear import from_linear
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -63,7 +63,7 @@ def normal_form(expr: Expr, meaning: Meaning) -> Expr | None:
     variables = {facts.atoms.get(("var", var.name, var.type)): var for var in used((expr,))}
     if len(facts.atoms) > len(variables):
         return None
-    if expr.type.is_int and not all(_is_written(dict(p), expr.type) for part in value for p in part):
+    if not all(_is_written(dict(p), expr.type) for part in value for p in part):
         return None
     parts = [[_written(dict(p), expr.type, variables) for p in sorted(part, key=sorted)] for part in value]
     minima = sorted((reduce(partial(apply, "min"), part) for part in parts), key=str)
@@ -72,6 +72,8 @@ def normal_form(expr: Expr, meaning: Meaning) -> Expr | None:
 
 def _is_written(value: Polynomial, type_: Type) -> bool:
     """Whether literals of the type are enough to write a polynomial."""
+    if type_.is_float:
+        return all(is_held(type_, coefficient) for coefficient in value.values())
     begins = type_.is_signed or not value or any(coefficient > 0 for coefficient in value.values())
     largest = int(type_.max)
     return begins and all(-largest <= coefficient <= largest for coefficient in value.values())
@@ -325,7 +327,10 @@ class _Reader:
         if expr.op == "cast":
             return self.cast(expr)
         if expr.op == "/" and isinstance(expr.args[1], Const) and expr.args[1].value:
-            return self.scaled(self.number(expr.args[0]), 1 / Fraction(expr.args[1].value))
+            divisor = expr.args[1].value
+            if not math.isfinite(divisor):
+                raise _Unread
+            return self.scaled(self.number(expr.args[0]), 1 / Fraction(divisor))
         if expr.op == "//" and isinstance(expr.args[1], Const) and expr.args[1].value > 0:
             return self.divided(expr, int(expr.args[1].value))
         if expr.op in ("min", "max", "+", "-", "*"):

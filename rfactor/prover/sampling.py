@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir.evaluate import dtype_of, evaluate, evaluate_all, to_value
+from rfactor.ir.evaluate import dtype_of, evaluate, evaluate_all, nearest, to_value
 from rfactor.ir.expr import Const, Expr, Value, Var, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -210,7 +210,7 @@ def exactly(vars_: Sequence[Var], meaning: Meaning, point: Mapping[str, Value]) 
         value = point.get(var.name, 0)
         boxed = np.empty(1, dtype=object)
         if var.type.is_float:
-            boxed[0] = Fraction(value) if np.isfinite(float(value)) else value
+            boxed[0] = Fraction(value) if np.isfinite(nearest(value)) else value
         elif var.type.is_int and meaning is Meaning.MATH:
             boxed[0] = int(value)
         elif var.type.is_int:
@@ -230,12 +230,12 @@ def unlike(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def _plain(value: Any) -> Value:
-    return float(value) if isinstance(value, Fraction) else to_value(value)
+    return nearest(value) if isinstance(value, Fraction) else to_value(value)
 
 
 def _agree(a: Value, b: Value) -> bool:
     if isinstance(a, float) or isinstance(b, float):
-        x, y = float(a), float(b)
+        x, y = nearest(a), nearest(b)
         if not (math.isfinite(x) and math.isfinite(y)):
             return x == y or (x != x and y != y)
         return abs(x - y) <= 1e-9 * (1.0 + max(abs(x), abs(y)))

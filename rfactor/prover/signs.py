@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Value, Var, apply, replace, substitute, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.simplify import simplify
+from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling
 from rfactor.prover.polynomial import Number
@@ -57,8 +57,8 @@ def equal_by_signs(
         return False
     for values in itertools.product((True, False), repeat=len(flags)):
         chosen = {flag.name: Const(BOOL, value) for flag, value in zip(flags, values, strict=True)}
-        sides = [[simplify(substitute(e, chosen)) for e in side] for side in (left, right)]
-        orders = [order for a in assumptions for order in _orders(simplify(substitute(a, chosen)))]
+        sides = [[simplify_real(substitute(e, chosen)) for e in side] for side in (left, right)]
+        orders = [order for a in assumptions for order in _orders(simplify_real(substitute(a, chosen)))]
         if not all(a == b or _equal_in_all_signs(a, b, orders) for a, b in zip(*sides, strict=True)):
             return False
     return True
@@ -113,7 +113,7 @@ def _equal_in_all_signs(left: Expr, right: Expr, orders: Sequence[Order]) -> boo
             continue  # low <= high excludes it
         told: dict[Expr, Expr] = {node: Const(BOOL, signs[name] == yes) for node, (name, yes) in asked.items()}
         try:
-            for pair in _of_numbers(*(simplify(replace(e, told)) for e in (left, right))):
+            for pair in _of_numbers(*(simplify_real(replace(e, told)) for e in (left, right))):
                 one, other = (_read(e, signs) for e in pair)
                 if not _equal_lattices(one, other, signs, orders):
                     return False
@@ -177,6 +177,8 @@ def _read(expr: Expr, signs: Signs) -> Lattice:
 
 
 def _constant(value: Value) -> Sum:
+    if not math.isfinite(value):
+        raise _Unread
     number = Fraction(value)
     return frozenset([((), number.numerator if number.denominator == 1 else number)]) if value else frozenset()
 

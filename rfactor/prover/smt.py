@@ -18,6 +18,7 @@ import z3
 
 from rfactor.errors import Error
 from rfactor.forks import GATE
+from rfactor.ir.evaluate import nearest
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -213,10 +214,10 @@ def _value(term: Any) -> Value:
     if z3.is_bv_value(term) or z3.is_int_value(term):
         return int(term.as_long())
     if z3.is_rational_value(term):
-        return float(Fraction(term.numerator_as_long(), term.denominator_as_long()))
+        return nearest(Fraction(term.numerator_as_long(), term.denominator_as_long()))
     if z3.is_algebraic_value(term):
         approximation = term.approx(20)
-        return float(Fraction(approximation.numerator_as_long(), approximation.denominator_as_long()))
+        return nearest(Fraction(approximation.numerator_as_long(), approximation.denominator_as_long()))
     return 0
 
 

@@ -84,6 +84,21 @@ def test_bad_input_is_one_line_and_code_2(arguments: list[str], capsys: pytest.C
     assert len(captured.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["-max(-x, a)"], "stands after -- alone"),
+        (["select(a > 0, not x, x)", "--type", "bool"], "give a, which is bool here, a type of numbers"),
+    ],
+)
+def test_bad_input_says_what_to_write_instead(
+    arguments: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", *arguments])
+    assert advice in capsys.readouterr().err
+
+
 def test_a_batch_answers_in_order_and_marks_bad_lines(tmp_path: Path) -> None:
     lines = [
         json.dumps({"id": "one", "update": "x + a", "type": "u8"}),

@@ -10,6 +10,7 @@ import pytest
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import Type, parse_type
+from rfactor.matcher.check import check
 from rfactor.matcher.refusal import small_states
 
 STEPS = [
@@ -60,3 +61,9 @@ def test_runs_repeat_where_from_every_state_two_have_one_end(dtype: type) -> Non
     assert not small_states._all_repeat(np.array([[0, 7], [1, 2], [0, 3]], dtype))
     assert not small_states._all_repeat(np.array([[0, 7], [1, 0], [2, 3]], dtype))
     assert not small_states._all_repeat(np.array([[0, 7]], dtype))
+
+
+def test_counts_of_bits_are_exact_and_tried_like_any_step() -> None:
+    assert check("popcount(x) + a", type="u8").verdict == "not_associative"
+    assert check("(x + a) ^ count_leading_zeros(x)", type="u8").verdict == "not_associative"
+    assert check("x + popcount(a)", type="u8").verdict == "associative"

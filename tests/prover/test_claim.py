@@ -125,6 +125,9 @@ def test_data_called_like_operands_are_told_apart() -> None:
 
 
 def test_parts_that_do_not_fit_are_an_error() -> None:
+    flag = parse_expr("not y0", {"y0": BOOL}, BOOL)
+    with pytest.raises(ValueError, match="y0 is i32, not bool"):
+        discharge(replace(SUM, invariant=(flag,)))
     with pytest.raises(ValueError, match="1 components"):
         discharge(replace(SUM, data=parse_tuple("a, b", DATA, (I32, I32))))
 

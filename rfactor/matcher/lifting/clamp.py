@@ -46,13 +46,14 @@ def claims(update: Update) -> Iterator[Claim]:
     step = reader.read(extremal(update.components[0], reader.free))
     if step is None:
         return
-    if step.scale != const(type_, 1):
+    if tidy(step.scale) != const(type_, 1):
         invariant = apply("<=", nought(type_), Var(type_, "y0"))
         yield Claim(update, lift=pruned(_flagged(step, type_)), invariant=(invariant,))
         return
-    if is_infinite(step.high) or is_infinite(step.low):
+    open_ended = is_infinite(step.high) or is_infinite(step.low)
+    if open_ended and step.scale == const(type_, 1):
         return
-    if type_.is_int and (has_infinity(step.high) or has_infinity(step.low)):
+    if open_ended or (type_.is_int and (has_infinity(step.high) or has_infinity(step.low))):
         yield Claim(update, lift=pruned(_flagged(step, type_)))
         return
     add, high, low = (Var(type_, f"x{i}") for i in range(3))

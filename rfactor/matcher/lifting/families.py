@@ -17,12 +17,14 @@ from rfactor.matcher.lifting import (
     control,
     counter,
     decay,
+    derived,
     difference,
     divided,
     ends,
     factor,
     floor,
     lanes,
+    mapped,
     matched,
     merged,
     modular,
@@ -55,6 +57,8 @@ Inner = Callable[[Update], Action | None]
 _PLAIN, _OF_PARTS = False, True
 _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (neighbour.claims, _OF_PARTS),
+    (mapped.claims, _OF_PARTS),
+    (derived.claims, _OF_PARTS),
     (reset.claims, _OF_PARTS),
     (guard.lifted, _OF_PARTS),
     (control.claims, _OF_PARTS),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from rfactor.ir.canonical import canonical
 from rfactor.ir.expr import Expr, Op, Var, apply, names, replace, substitute, walk
-from rfactor.ir.graph import restrict
+from rfactor.ir.graph import Subgraph, restrict
 from rfactor.ir.update import Update
 from rfactor.matcher.action import bind, nought, operands
 from rfactor.matcher.terms import tidy
@@ -22,18 +23,11 @@ _NEW = "new "
 def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iterator[Claim]:
     """The claim for the components that no other reads and that read the new values of others alone."""
     count = len(update.types)
-    read = [names(component) for component in update.components]
-    rest = tuple(i for i in range(count) if any(f"x{i}" in other for other in read))
-    last = [i for i in range(count) if i not in rest]
-    if not rest or not last:
+    found_parts = made_of(update)
+    if found_parts is None:
         return
-    new: dict[Expr, Expr] = {update.components[i]: Var(update.types[i], f"{_NEW}{i}") for i in rest}
-    made = {i: replace(update.components[i], new) for i in last}
-    known = {f"{_NEW}{i}" for i in rest} | update.constants
-    if not all(names(expr) <= known for expr in made.values()):
-        return
-    if any(isinstance(n, Op) and n.op == "/" and names(n.args[1]) for expr in made.values() for n in walk(expr)):
-        return  # what starts from nothing may divide by zero, where the whole run does not
+    rest, made = found_parts
+    last = list(made)
     found = solve(restrict(update, rest))
     claim = None if found is None else found.claim
     if claim is None or claim.operator is None or claim.identity is None or claim.data is None:
@@ -62,4 +56,30 @@ def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iter
     )
 
 
-__all__ = ["claims"]
+def made_of(update: Update) -> tuple[Subgraph, dict[int, Expr]] | None:
+    """The components that some component reads, and how the others are made of the new values of these.
+
+    Those are `new_value(update, i)`. None where one of the others reads anything else but constants.
+    """
+    read = [names(component) for component in update.components]
+    rest = tuple(i for i in range(len(read)) if any(f"x{i}" in other for other in read))
+    last = [i for i in range(len(read)) if i not in rest]
+    if not rest or not last:
+        return None
+    for components in (update.components, tuple(map(canonical, update.components))):
+        new: dict[Expr, Expr] = {components[i]: new_value(update, i) for i in rest}
+        made = {i: replace(components[i], new) for i in last}
+        known = {f"{_NEW}{i}" for i in rest} | update.constants
+        divides = any(isinstance(n, Op) and n.op == "/" and names(n.args[1]) for e in made.values() for n in walk(e))
+        # What starts from nothing may divide by zero, where the whole run does not.
+        if all(names(expr) <= known for expr in made.values()) and not divides:
+            return rest, made
+    return None
+
+
+def new_value(update: Update, i: int) -> Var:
+    """What stands for a component after a step."""
+    return Var(update.types[i], f"{_NEW}{i}")
+
+
+__all__ = ["claims", "made_of", "new_value"]

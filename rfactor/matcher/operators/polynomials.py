@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, names
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, is_held, names
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -98,7 +98,7 @@ class Reader:
             if expr.op == "*":
                 return self.ring.multiply(first, second)
             divisor = expr.args[1]
-            if expr.op == "/" and isinstance(divisor, Const) and float(divisor.value) not in (0.0, float("inf")):
+            if expr.op == "/" and isinstance(divisor, Const) and divisor.value and math.isfinite(divisor.value):
                 return self.ring.scale(first, 1 / Fraction(divisor.value))
             if expr.op == "/" and names(divisor).isdisjoint(self.own):
                 self.divisors[divisor] = None
@@ -135,8 +135,7 @@ class Reader:
     def signed(self, coefficient: int | Fraction) -> int | float | None:
         """A coefficient as a literal: the representative nearest zero, or a float that is exact."""
         if self.type.is_float:
-            value = float(coefficient)
-            return value if Fraction(const(self.type, value).value) == coefficient else None
+            return float(coefficient) if is_held(self.type, coefficient) else None
         number = int(coefficient)
         bits = self.ring.bits
         if bits and number >> (bits - 1):

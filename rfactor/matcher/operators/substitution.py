@@ -328,10 +328,9 @@ class _Search:
 
     def standing_for(self, literal: Const, values: Sequence[sampling.Array], operands: Sequence[Var]) -> list[Expr]:
         """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
+        held = const(literal.type, literal.value).value
         same = [
-            y
-            for y, value in zip(operands, values, strict=True)
-            if y.type == literal.type and np.all(value == literal.value)
+            y for y, value in zip(operands, values, strict=True) if y.type == literal.type and np.all(value == held)
         ]
         return [*same, literal]
 

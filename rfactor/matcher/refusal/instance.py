@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rfactor.ir.evaluate import as_array, evaluate
+from rfactor.ir.evaluate import as_array, evaluate, nearest
 from rfactor.ir.expr import Value, variables
 from rfactor.ir.update import Update
 from rfactor.prover.verdict import Proven
 
 Datum = Mapping[str, Value]
+_ROUNDED = Fraction(1, 10**9)
+"""Reals this near, beside their size, may be one, rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether two states are the same, up to the rounding of functions such as exp."""
+    """Whether two states of numbers are the same, up to the rounding of functions such as exp."""
     for a, b in zip(one, other, strict=True):
         if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
-            if not (a == b or abs(float(a) - float(b)) <= 1e-9 * (1.0 + max(abs(float(a)), abs(float(b))))):
+            p, q = Fraction(a), Fraction(b)
+            if abs(p - q) > _ROUNDED * (1 + max(abs(p), abs(q))):
                 return False
         elif a != b:
             return False
@@ -133,5 +136,5 @@ def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _shown(state: Sequence[Any]) -> str:
-    values = [str(float(value)) if isinstance(value, Fraction) else str(value) for value in state]
+    values = [str(nearest(value)) if isinstance(value, Fraction) else str(value) for value in state]
     return values[0] if len(values) == 1 else f"({', '.join(values)})"

@@ -14,6 +14,7 @@ import numpy as np
 
 from rfactor.ir.evaluate import Floats, as_array, dtype_of, evaluate_all, to_value
 from rfactor.ir.expr import Call, Value, Var, walk
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -36,6 +37,11 @@ _STRIDE = 61
 """Of so many states one is looked at before all are."""
 
 
+def _is_exact(call: Call) -> bool:
+    """Whether a call has one value: it counts bits, where functions of reals are rounded."""
+    return call.kind == "intrinsic" and INTRINSICS[call.name].takes == "integer"
+
+
 def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refutation | None:
     """A proof that no start tells apart what others do, by trying all; None if there is none or too many states.
 
@@ -44,8 +50,8 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     bits = sum(t.bits for t in update.types)
     nodes = {node for component in update.components for node in walk(component)}
     floats = any(node.type.is_float for node in nodes)
-    if any(isinstance(node, Call) for node in nodes):
-        return None  # its values are rounded
+    if any(isinstance(node, Call) and not _is_exact(node) for node in nodes):
+        return None
     wraps = update.meaning is Meaning.WRAP or all(t.is_bool for t in update.types)
     if bits > (8 if floats else _BITS) or not wraps or not update.data or any(t.is_float for t in update.types):
         return None
