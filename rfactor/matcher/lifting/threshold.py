@@ -30,7 +30,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import TRUE, choose
+from rfactor.matcher.action import FALSE, TRUE, choose
 from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, chain, free_of
 from rfactor.prover.claim import Claim, Lift
@@ -106,24 +106,34 @@ class _Reader:
         relations = list(asked.thresholds)
         # What does not depend on the number: the data alone, or one extremum against another.
         decides = bool(asked.free) or any(self.fails(r) for r in relations)
-        types = (self.type, *(self.type for _ in relations), *([BOOL] if decides else []))
+        # An infinite number passes no strict relation to the threshold of a run without a step: a flag tells of steps.
+        begun = self.type.is_float and any(len(r) == 1 for r in relations)
+        types = (self.type, *(self.type for _ in relations), *([BOOL] if decides else []), *([BOOL] if begun else []))
         first, second = ([Var(t, f"{v}{i}") for i, t in zip(range(len(types)), types, strict=True)] for v in "xy")
         operator: list[Expr] = [apply(self.op, first[0], second[0])]
-        passed: list[Expr] = [first[-1], second[-1]] if decides else []
+        at = 1 + len(relations)
+        passed: list[Expr] = [first[at], second[at]] if decides else []
         for relation, one, other in zip(relations, first[1:], second[1:], strict=False):
             asks = other if self.op != "+" else self.less(other, first[0], relation)
             stronger: Expr = apply("max" if relation[0] == ">" else "min", one, asks)
+            fine: Expr = apply(relation, first[0], other)
             if self.fails(relation):
-                passed.append(apply(relation, first[0], other))
+                passed.append(apply("or", apply("not", second[-1]), fine) if begun else fine)
             elif self.op != "+":
-                stronger = choose(apply(relation, first[0], other), one, stronger)
-            operator.append(stronger)
+                stronger = choose(fine, one, stronger)
+            operator.append(choose(first[-1], choose(second[-1], stronger, one), asks) if begun else stronger)
         if decides:
             operator.append(conjunction(*passed))
         data = [added, *asked.thresholds.values(), *([conjunction(*asked.free)] if decides else [])]
-        identity = [self.nothing(self.op), *(self.least_asked(r) for r in relations), *([TRUE] if decides else [])]
-        kept = [apply(r, self.x, y) for r, y in zip(relations, second[1:], strict=False)]
-        held = conjunction(*kept, *([second[-1]] if decides else []))
+        least = [const(self.type, 0) if begun else self.least_asked(r) for r in relations]
+        identity = [self.nothing(self.op), *least, *([TRUE] if decides else [])]
+        held = conjunction(*(apply(r, self.x, y) for r, y in zip(relations, second[1:], strict=False)))
+        if begun:
+            operator.append(apply("or", first[-1], second[-1]))
+            data.append(TRUE)
+            identity.append(FALSE)
+            held = apply("or", apply("not", second[-1]), held)
+        held = conjunction(held, *([second[at]] if decides else []))
         number = apply(self.op, self.x, second[0])
         flag = apply("and", self.f, held) if all_ else apply("or", self.f, apply("not", held))
         return Lift(types, tuple(data), tuple(operator), tuple(identity), (number, flag))
