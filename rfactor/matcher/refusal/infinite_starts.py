@@ -53,12 +53,16 @@ def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[
     return frozenset(left)
 
 
-_Numbers = tuple[int, ...]
+_Step = int | tuple[int, ...]
+"""All data of a step, or its data in turn."""
+_Numbers = tuple[_Step, ...]
 _FEW = (0, 1, 2, 5, -1, -2, 9, 12)
 _LITERAL_RUNS: tuple[Sequence[_Numbers], ...] = (
     [(n,) for n in _FEW],
     list(itertools.product(_FEW, repeat=2)),
     [(11, 14, 15), (12, 13, 15), (-1, -4, -5), (-2, -3, -5)],
+    # Intervals as long together, with a gap and without.
+    [((11, 12), (13, 14)), ((12, 13), (13, 14)), ((12, 11), (14, 13)), ((13, 12), (14, 13))],
 )
 """Runs that are compared with others of their length."""
 _SAMPLES = 144
@@ -72,7 +76,7 @@ class _LiteralRuns:
         self.update = update
         self.reached = step(update, update.accumulators, first)
         numbers = {n for runs in _LITERAL_RUNS for run in runs for n in run}
-        self.data = {n: {v.name: literal(v.type, n) for v in update.data} for n in numbers}
+        self.data = {n: _data(update, n) for n in numbers}
         self.known: dict[_Numbers, list[sampling.Array]] = {}
 
     def run(self, numbers: _Numbers) -> Run:
@@ -159,7 +163,7 @@ class _Ways:
         self.start: State = tuple(x if part is None else part for x, part in zip(self.x, e, strict=True))
         self.conditions = conditions or {}
         """Values of conditions on the start."""
-        self.known: dict[tuple[State, int], State | None] = {}
+        self.known: dict[tuple[State, _Step], State | None] = {}
         """None where a step has no value."""
 
     def end(self, numbers: _Numbers) -> State:
@@ -172,7 +176,7 @@ class _Ways:
         # What has no value on the way need not be read.
         return tuple(map(self.plain, followed(self.runs.update, self.start, self.runs.run(numbers))))
 
-    def _next(self, state: State, number: int) -> State | None:
+    def _next(self, state: State, number: _Step) -> State | None:
         key = (state, number)
         if key not in self.known:
             try:
@@ -188,6 +192,11 @@ class _Ways:
         folded = {n: simplify(n) for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)}
         expr = without_infinities(exchange(expr, folded))
         return expr if has_infinity(expr) else canonical(tidy(expr))
+
+
+def _data(update: Update, step: _Step) -> Mapping[str, Expr]:
+    values = (step,) if isinstance(step, int) else step
+    return {v.name: literal(v.type, values[i % len(values)]) for i, v in enumerate(update.data)}
 
 
 def literal(type_: Type, number: int) -> Expr:
