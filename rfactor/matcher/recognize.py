@@ -64,7 +64,7 @@ def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if (answer.identity_kind in (None, "none") or answer.lift is not None) and not limits.expired:
-        other = _respelled(own, limits, table)
+        other = _respelled(own, limits, table, lift=answer.lift is None)
         if other is not None and (other.operator is not None or answer.verdict in ("not_associative", "unknown")):
             answer = other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
@@ -72,7 +72,8 @@ def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
     return _with_names(answer, update, back)
 
 
-def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
+def _recognize(update: Update, limits: Limits, table: Table | None, *, lift: bool = True) -> Answer:
+    """The answer for an update as it is spelled; with `lift` false only an operator on the state as it is is sought."""
     solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
     found = decompose(update, solver)
     if found is not None:
@@ -91,6 +92,8 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
             assumes=whole.assumes,
             proofs=whole.proofs,
         )
+    if not lift:
+        return Answer(update, "unknown")
     lifted = Lifter(solver).lift(update)
     if lifted is not None:
         return _lifted(update, lifted)
@@ -110,13 +113,12 @@ def _recognize(update: Update, limits: Limits, table: Table | None) -> Answer:
     return Answer(update, "unknown", reason=reason)
 
 
-def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | None:
+def _respelled(update: Update, limits: Limits, table: Table | None, *, lift: bool) -> Answer | None:
     """A yes for the update in another spelling, proved for the update."""
     other = respelled(update)
     if other == update:
         return None
-    answer = _recognize(other, limits, table)
-    lift = answer.lift
+    answer = _recognize(other, limits, table, lift=lift)
     claim = claim_of(replace(answer, update=update))
     if claim is None:
         return None
@@ -126,7 +128,7 @@ def _respelled(update: Update, limits: Limits, table: Table | None) -> Answer | 
     return replace(
         answer,
         update=update,
-        identity=None if lift is not None else proved.claim.identity,
+        identity=None if answer.lift is not None else proved.claim.identity,
         identity_kind=proved.identity_kind,
         commutative=proved.commutative,
         invariant=proved.claim.invariant,

@@ -40,6 +40,7 @@ _EXHAUSTED_FIRST, _EXHAUSTED_LAST = 16, 22
 _QUICK, _FEW = 32, 400
 """Branches that cost less than trying samples, and less than polynomials over bits where numbers are compared."""
 _ADDING = frozenset(("+", "-", "neg", "min", "max", "select", "cast", "<", "<=", ">", ">=", "==", "!="))
+_CHOICES = frozenset(("select", "min", "max"))
 _LINEAR = 2_000_000
 """Resource units for a claim read as one about sums of integers, before it is read as one about bits."""
 _UNDIVIDED = 100_000
@@ -145,7 +146,11 @@ def _prove_equal(
     refuted = sampling.refute(left, right, meaning, assumptions, count=1500 if meaning is Meaning.WRAP else 300)
     if refuted is not None:
         return refuted
-    if meaning is Meaning.WRAP:
+    if meaning is Meaning.WRAP and _only_chosen((*left, *right, *assumptions)):
+        verdict = _by_solver(left, right, Meaning.MATH, assumptions, limits, start)
+        if isinstance(verdict, Proven):
+            return verdict
+    elif meaning is Meaning.WRAP:
         method = _without_overflow(left, right, assumptions, limits)
         if method is not None:
             return proven(method)
@@ -325,6 +330,14 @@ def _compares(expr: Expr) -> bool:
 
 def _has_integers(exprs: Sequence[Expr]) -> bool:
     return any(v.type.is_int for expr in exprs for v in variables(expr))
+
+
+def _only_chosen(exprs: Sequence[Expr]) -> bool:
+    """Whether integers beside other numbers are only compared and chosen: what holds of all holds at any width."""
+    nodes = [node for expr in exprs for node in walk(expr)]
+    whole = [node for node in nodes if node.type.is_int]
+    plain = all(isinstance(n, Var | Const) or (isinstance(n, Op) and n.op in _CHOICES) for n in whole)
+    return plain and bool(whole) and any(node.type.is_float for node in nodes)
 
 
 def _only_adds(exprs: Sequence[Expr]) -> bool:

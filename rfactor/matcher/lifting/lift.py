@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rfactor.ir.canonical import canonical
@@ -61,10 +62,18 @@ class Lifter:
                 return again
         groups = subgraphs(update)
         if len(groups) > 1:
-            product = self.product(update, groups, depth)
-            if product is not None:
-                return product
+            found = self.together(update, groups) or self.product(update, groups, depth)
+            if found is not None:
+                return found
         return self.whole(update, depth)
+
+    def together(self, update: Update, groups: tuple[Subgraph, ...]) -> Discharged | None:
+        """A lifting of groups that overlap in which what they have in common is carried once."""
+        if sum(map(len, groups)) == len(update.types):
+            return None
+        from rfactor.matcher.lifting import carried
+
+        return self.first_proved(carried.claims(update))
 
     def whole(self, update: Update, depth: int) -> Discharged | None:
         """Each family in turn on the update as one group."""
@@ -75,12 +84,19 @@ class Lifter:
         from rfactor.matcher.lifting import families  # most updates need none of these many
 
         for family in families.of(update, inner if depth < _DEEPEST else None):
-            for claim in family:
-                if self.solver.limits.expired:
-                    return None
-                result = discharge(_tidied(claim), self.solver.limits)
-                if isinstance(result, Discharged):
-                    return result
+            found = self.first_proved(family)
+            if found is not None or self.solver.limits.expired:
+                return found
+        return None
+
+    def first_proved(self, claims: Iterable[Claim]) -> Discharged | None:
+        """The first of some claims that is proved."""
+        for claim in claims:
+            if self.solver.limits.expired:
+                return None
+            result = discharge(_tidied(claim), self.solver.limits)
+            if isinstance(result, Discharged):
+                return result
         return None
 
     def action(self, update: Update, depth: int) -> Action | None:

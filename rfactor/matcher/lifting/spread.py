@@ -41,7 +41,7 @@ def claims(update: Update) -> Iterator[Claim]:
     if not any(isinstance(node, Op) and node.op in _EXTREMAL for e in update.components for node in walk(e)):
         return
     (ring,) = [r for r in semirings(type_, update.meaning) if (r.plus, r.times) == ("max", "+")]
-    reader = _Reader(update, ring)
+    reader = SumReader(update, ring)
     rows: list[Terms] = []
     signs: list[int] = []
     for component in reader.components:
@@ -162,8 +162,8 @@ class _Runs:
             terms: dict[Sum, list[Maybe]] = {}
             for a, left in result.items():
                 for b, right in row.items():
-                    both = _plus(a, tuple((j, m * abs(n)) for j, m in b))
-                    terms.setdefault(both, []).append(times(left, (right[0], _times(right[1], abs(n))), self.ring))
+                    both = plus(a, tuple((j, m * abs(n)) for j, m in b))
+                    terms.setdefault(both, []).append(times(left, (right[0], product(right[1], abs(n))), self.ring))
             result = {both: total(found, self.ring) for both, found in terms.items()}
         return result
 
@@ -196,7 +196,7 @@ class _Runs:
         """A sum as an expression, what is added first."""
         result: Expr = self.ring.one
         for i, n in sorted(s, key=lambda part: -part[1]):
-            part = _times(Var(self.ring.type, f"x{i}"), abs(n))
+            part = product(Var(self.ring.type, f"x{i}"), abs(n))
             if result == self.ring.one:
                 result = part if n > 0 else apply("neg", part)
             else:
@@ -204,7 +204,7 @@ class _Runs:
         return result
 
 
-class _Reader:
+class SumReader:
     """Components as the greatest, or the least, of sums."""
 
     def __init__(self, update: Update, ring: Semiring) -> None:
@@ -252,7 +252,7 @@ class _Reader:
         result: Terms = {}
         for a, left in first.items():
             for b, right in second.items():
-                s = _plus(a, b)
+                s = plus(a, b)
                 result[s] = self.ring.add(result.get(s, self.ring.zero), self.ring.multiply(left, right))
         return result
 
@@ -268,17 +268,17 @@ class _Reader:
         return result
 
 
-def _plus(a: Sum, b: Sum) -> Sum:
+def plus(a: Sum, b: Sum) -> Sum:
     total = dict(a)
     for i, n in b:
         total[i] = total.get(i, 0) + n
     return tuple(sorted((i, n) for i, n in total.items() if n))
 
 
-def _times(value: Expr, n: int) -> Expr:
+def product(value: Expr, n: int) -> Expr:
     return value if n == 1 or value == const(value.type, 0) else apply("*", value, const(value.type, n))
 
 
 def _multiple(terms: Terms, n: int) -> Terms:
     """Each sum n times: n * max(a, b) = max(n * a, n * b)."""
-    return {tuple((i, m * n) for i, m in s): _times(e, n) for s, e in terms.items()}
+    return {tuple((i, m * n) for i, m in s): product(e, n) for s, e in terms.items()}

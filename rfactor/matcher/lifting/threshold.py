@@ -30,7 +30,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import TRUE, choose
+from rfactor.matcher.action import FALSE, TRUE, choose
 from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import accumulator_names, chain, free_of
 from rfactor.prover.claim import Claim, Lift
@@ -45,11 +45,18 @@ def _as_logic(node: Expr) -> Expr | None:
     return choose(apply("not", condition), false, true) if false == TRUE else choose(condition, true, false)
 
 
+def _if(condition: Expr, then: Expr) -> Expr:
+    """That something holds where the condition does."""
+    return choose(condition, then, TRUE)
+
+
 @dataclass(slots=True)
 class _Asked:
     """What one step asks of the number: relations with thresholds, and conditions on the data alone."""
 
     thresholds: dict[str, Expr] = field(default_factory=dict)
+    where: dict[str, Expr] = field(default_factory=dict)
+    """Where on data it asks so."""
     free: list[Expr] = field(default_factory=list)
 
 
@@ -106,24 +113,42 @@ class _Reader:
         relations = list(asked.thresholds)
         # What does not depend on the number: the data alone, or one extremum against another.
         decides = bool(asked.free) or any(self.fails(r) for r in relations)
-        types = (self.type, *(self.type for _ in relations), *([BOOL] if decides else []))
+        # A flag tells whether a step asked: data may say that it does not, and where none did there is no threshold
+        # that an infinite number passes strictly.
+        told = [r for r in relations if asked.where[r] != TRUE or (self.type.is_float and len(r) == 1)]
+        types = (self.type, *(self.type for _ in relations), *([BOOL] if decides else []), *(BOOL for _ in told))
         first, second = ([Var(t, f"{v}{i}") for i, t in zip(range(len(types)), types, strict=True)] for v in "xy")
+        start = len(types) - len(told)
+        asking = {r: (first[start + i], second[start + i]) for i, r in enumerate(told)}
         operator: list[Expr] = [apply(self.op, first[0], second[0])]
-        passed: list[Expr] = [first[-1], second[-1]] if decides else []
+        at = 1 + len(relations)
+        passed: list[Expr] = [first[at], second[at]] if decides else []
+        kept: list[Expr] = []
+        flags: list[Expr] = []
         for relation, one, other in zip(relations, first[1:], second[1:], strict=False):
+            asked_before, asks_now = asking.get(relation, (TRUE, TRUE))
             asks = other if self.op != "+" else self.less(other, first[0], relation)
             stronger: Expr = apply("max" if relation[0] == ">" else "min", one, asks)
+            fine: Expr = apply(relation, first[0], other)
             if self.fails(relation):
-                passed.append(apply(relation, first[0], other))
+                passed.append(_if(asks_now, fine))
             elif self.op != "+":
-                stronger = choose(apply(relation, first[0], other), one, stronger)
-            operator.append(stronger)
+                stronger = choose(fine, one, stronger)
+            if relation in told:
+                known = self.op != "+" and not self.fails(relation)
+                flags.append(
+                    apply("or", asked_before, apply("and", asks_now, apply("not", fine)) if known else asks_now)
+                )
+            operator.append(choose(asked_before, choose(asks_now, stronger, one), asks))
+            kept.append(_if(asks_now, apply(relation, self.x, other)))
         if decides:
             operator.append(conjunction(*passed))
+        operator += flags
         data = [added, *asked.thresholds.values(), *([conjunction(*asked.free)] if decides else [])]
-        identity = [self.nothing(self.op), *(self.least_asked(r) for r in relations), *([TRUE] if decides else [])]
-        kept = [apply(r, self.x, y) for r, y in zip(relations, second[1:], strict=False)]
-        held = conjunction(*kept, *([second[-1]] if decides else []))
+        data += [asked.where[r] for r in told]
+        least = [const(self.type, 0) if r in told else self.least_asked(r) for r in relations]
+        identity = [self.nothing(self.op), *least, *([TRUE] if decides else []), *(FALSE for _ in told)]
+        held = conjunction(*kept, *([second[at]] if decides else []))
         number = apply(self.op, self.x, second[0])
         flag = apply("and", self.f, held) if all_ else apply("or", self.f, apply("not", held))
         return Lift(types, tuple(data), tuple(operator), tuple(identity), (number, flag))
@@ -184,17 +209,24 @@ class _Reader:
                     return asked, op == "and"
         return None
 
-    def ask(self, expr: Expr, asked: _Asked, positive: bool) -> bool:
-        """Enter what `expr`, or what is not it, asks; whether it could be read."""
+    def ask(self, expr: Expr, asked: _Asked, positive: bool, guard: Expr = TRUE) -> bool:
+        """Enter what `expr`, or what is not it, asks where the guard holds; whether it could be read."""
         if self.free(expr):
-            asked.free.append(expr if positive else apply("not", expr))
+            asked.free.append(_if(guard, expr if positive else apply("not", expr)))
             return True
         if not isinstance(expr, Op):
             return False
         if expr.op == "not":
-            return self.ask(expr.args[0], asked, not positive)
+            return self.ask(expr.args[0], asked, not positive, guard)
         if expr.op == ("and" if positive else "or"):
-            return all(self.ask(part, asked, positive) for part in expr.args)
+            return all(self.ask(part, asked, positive, guard) for part in expr.args)
+        if expr.op in ("and", "or"):
+            for one, other in (expr.args, expr.args[::-1]):
+                if self.free(one):
+                    return self.ask(
+                        other, asked, positive, choose(guard, apply("not", one) if positive else one, FALSE)
+                    )
+            return False
         if expr.op not in OPPOSITE or expr.args[0].type != self.type:
             return False
         relation = expr.op if positive else OPPOSITE[expr.op]
@@ -205,10 +237,14 @@ class _Reader:
         if isinstance(left, Op) and left.op in ("min", "max") and self.free(right):
             if (left.op == "max") != (relation[0] == "<"):
                 return False
-            return all(self.ask(apply(relation, part, right), asked, True) for part in left.args)
-        return self.threshold(relation, left, right, asked)
+            return all(self.ask(apply(relation, part, right), asked, True, guard) for part in left.args)
+        if isinstance(left, Op) and left.op == "abs" and self.free(right):
+            low, high = apply("neg", right), left.args[0]
+            ends = apply(relation, high, right), apply(MIRRORED[relation], high, low)
+            return relation[0] == "<" and all(self.ask(end, asked, True, guard) for end in ends)
+        return self.threshold(relation, left, right, asked, guard)
 
-    def threshold(self, relation: str, left: Expr, right: Expr, asked: _Asked) -> bool:
+    def threshold(self, relation: str, left: Expr, right: Expr, asked: _Asked, guard: Expr) -> bool:
         """Enter `x relation t` for a comparison that is that."""
         if left == self.x and self.free(right) and not self.counted:
             bound = right
@@ -227,10 +263,12 @@ class _Reader:
             bound = self.less(high, low, relation)
         if len(relation) == 1 and self.type.is_int and self.update.meaning is Meaning.WRAP:
             # No strict relation is passed by every number of the type.
-            asked.free.append(apply("!=", bound, self.end(lowest=relation == "<")))
+            asked.free.append(_if(guard, apply("!=", bound, self.end(lowest=relation == "<"))))
             bound = apply("-" if relation == "<" else "+", bound, const(self.type, 1))
             relation += "="
         if relation in asked.thresholds:
-            bound = apply("max" if relation[0] == ">" else "min", asked.thresholds[relation], bound)
-        asked.thresholds[relation] = bound
+            before, where = asked.thresholds[relation], asked.where[relation]
+            both = apply("max" if relation[0] == ">" else "min", before, bound)
+            bound, guard = choose(where, choose(guard, both, before), bound), choose(where, TRUE, guard)
+        asked.thresholds[relation], asked.where[relation] = bound, guard
         return True

@@ -10,9 +10,11 @@ import numpy as np
 
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate_all, spread
-from rfactor.ir.expr import Expr, const
+from rfactor.ir.expr import Const, Expr, Op, const, names, walk
+from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import Type
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.refusal.runs import Run, followed, step
 from rfactor.matcher.terms import State, tidy
@@ -43,7 +45,7 @@ def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[
     left: set[State] = set()
     runs = _LiteralRuns(update, dict(first))
     for e in itertools.product(*choices):
-        if any(part is not None for part in e) and not _merges(runs, e):
+        if any(part is not None for part in e) and not (_merges(runs, e) or _merges_by_case(runs, e)):
             single = tuple(part for part in e if part is not None)
             if len(single) < len(e) or len(left) == MOST:
                 return None
@@ -51,12 +53,16 @@ def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[
     return frozenset(left)
 
 
-_Numbers = tuple[int, ...]
+_Step = int | tuple[int, ...]
+"""All data of a step, or its data in turn."""
+_Numbers = tuple[_Step, ...]
 _FEW = (0, 1, 2, 5, -1, -2, 9, 12)
 _LITERAL_RUNS: tuple[Sequence[_Numbers], ...] = (
     [(n,) for n in _FEW],
     list(itertools.product(_FEW, repeat=2)),
     [(11, 14, 15), (12, 13, 15), (-1, -4, -5), (-2, -3, -5)],
+    # Intervals as long together, with a gap and without.
+    [((11, 12), (13, 14)), ((12, 13), (13, 14)), ((12, 11), (14, 13)), ((13, 12), (14, 13))],
 )
 """Runs that are compared with others of their length."""
 _SAMPLES = 144
@@ -70,7 +76,7 @@ class _LiteralRuns:
         self.update = update
         self.reached = step(update, update.accumulators, first)
         numbers = {n for runs in _LITERAL_RUNS for run in runs for n in run}
-        self.data = {n: {v.name: literal(v.type, n) for v in update.data} for n in numbers}
+        self.data = {n: _data(update, n) for n in numbers}
         self.known: dict[_Numbers, list[sampling.Array]] = {}
 
     def run(self, numbers: _Numbers) -> Run:
@@ -108,16 +114,30 @@ class _LiteralRuns:
             self.known[run] = [part[at] for part in parts]
 
 
-def _merges(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
+def _merges_by_case(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
+    """Whether they do both where a finite part of `e` is a literal that a step compares it with, and elsewhere."""
+    ways = _Ways(runs, e)
+    for n in _FEW[:2]:
+        try:
+            nodes = {node for part in ways.end((n,)) for node in walk(part)}
+        except Undefined:
+            continue
+        for node in nodes:
+            if isinstance(node, Op) and node.op == "==" and isinstance(node.args[1], Const):
+                equal = [node.args[1] if x == node.args[0] else part for x, part in zip(ways.x, e, strict=True)]
+                if equal != list(e) and _merges(runs, equal) and _merges(runs, e, {node: Const(BOOL, False)}):
+                    return True
+    return False
+
+
+def _merges(runs: _LiteralRuns, e: Sequence[Expr | None], known: Mapping[Expr, Expr] | None = None) -> bool:
     """Whether two runs of up to three literal data lead to one state from `e`, and to two after the first datum.
 
-    Parts of `e` that are None are any value. Where reals have no value at an infinite state, as in
-    x + max(a - x, 0), an operator may have one.
+    Parts of `e` that are None are any value for which conditions have the `known` values. Where reals have no value at
+    an infinite state, as in x + max(a - x, 0), an operator may have one.
     """
-    update = runs.update
-    start = tuple(x if part is None else part for x, part in zip(update.accumulators, e, strict=True))
-    reals = any(t.is_float for t in update.types)
-    ways = _Ways(runs, start)
+    reals = any(t.is_float for t in runs.update.types)
+    ways = _Ways(runs, e, known)
     for numbers_of in _LITERAL_RUNS:
         alike: dict[State, _Numbers] = {}
         for numbers in numbers_of:
@@ -136,9 +156,14 @@ def _merges(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
 class _Ways:
     """Where runs lead from one start, step by step: from one state each datum leads to one."""
 
-    def __init__(self, runs: _LiteralRuns, start: State) -> None:
-        self.runs, self.start = runs, start
-        self.known: dict[tuple[State, int], State | None] = {}
+    def __init__(
+        self, runs: _LiteralRuns, e: Sequence[Expr | None], conditions: Mapping[Expr, Expr] | None = None
+    ) -> None:
+        self.runs, self.x = runs, runs.update.accumulators
+        self.start: State = tuple(x if part is None else part for x, part in zip(self.x, e, strict=True))
+        self.conditions = conditions or {}
+        """Values of conditions on the start."""
+        self.known: dict[tuple[State, _Step], State | None] = {}
         """None where a step has no value."""
 
     def end(self, numbers: _Numbers) -> State:
@@ -149,24 +174,30 @@ class _Ways:
         if state is not None:
             return state
         # What has no value on the way need not be read.
-        return tuple(map(_plain, followed(self.runs.update, self.start, self.runs.run(numbers))))
+        return tuple(map(self.plain, followed(self.runs.update, self.start, self.runs.run(numbers))))
 
-    def _next(self, state: State, number: int) -> State | None:
+    def _next(self, state: State, number: _Step) -> State | None:
         key = (state, number)
         if key not in self.known:
             try:
                 after = step(self.runs.update, state, self.runs.data[number])
-                self.known[key] = tuple(map(_plain, after))
+                self.known[key] = tuple(map(self.plain, after))
             except Undefined:
                 self.known[key] = None
         return self.known[key]
 
+    def plain(self, expr: Expr) -> Expr:
+        """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
+        expr = exchange(without_infinities(expr), self.conditions)
+        folded = {n: simplify(n) for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)}
+        expr = without_infinities(exchange(expr, folded))
+        return expr if has_infinity(expr) else canonical(tidy(expr))
+
+
+def _data(update: Update, step: _Step) -> Mapping[str, Expr]:
+    values = (step,) if isinstance(step, int) else step
+    return {v.name: literal(v.type, values[i % len(values)]) for i, v in enumerate(update.data)}
+
 
 def literal(type_: Type, number: int) -> Expr:
     return const(type_, number > 0 if type_.is_bool else abs(number) if type_.code == "uint" else number)
-
-
-def _plain(expr: Expr) -> Expr:
-    """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
-    expr = without_infinities(expr)
-    return expr if has_infinity(expr) else canonical(tidy(expr))

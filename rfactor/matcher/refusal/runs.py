@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -96,29 +96,41 @@ def runs_of(update: Update, e: State, steps: int, most: int) -> list[Run]:
 _STAIRS = ((1, 5), (2, 5), (3, 5), (2, 2, 4), (1, 3, 4), (1, 4, 5), (2, 3, 5), (3, 3, 5))
 
 
+_INTERVALS = (((2, 4),), ((1, 2), (3, 4)), ((2, 3), (3, 4)))
+"""Of two data that are the ends of intervals: as long together, with a gap and without."""
+
+
 def stairs(update: Update, e: State) -> list[Run]:
-    """Runs of two and of three data, in this order, that climb or go down.
+    """Runs of one, two and three data, in this order, that climb or go down.
 
     They do from an accumulator's start, and around the probes 7 and 0.
 
     Extrema take each of the data for a new one, so that sums and numbers of new ones are alike from `e` and not from
-    between them. The other data are 1 or true.
+    between them. So are lengths of intervals. The other data are 1 or true.
     """
     found: list[Run] = []
     others: dict[str, Expr] = {v.name: const(v.type, v.type.is_bool or 1) for v in update.data}
-    for datum in update.data:
-        type_ = datum.type
-        if type_.is_bool or type_ not in update.types:
-            continue
-        for sign, feet in ("+", (5,)), ("-", (9, 2)):
-            starts: list[Expr] = [const(type_, foot) for foot in feet if type_.code != "uint" or foot >= 5]
-            if sign == "+" or not _bounded_below(type_, update):
-                starts += [v for v in e if v.type == type_]
-            for start in starts:
-                for steps in _STAIRS:
-                    data = [tidy(apply(sign, start, const(type_, n))) for n in steps]
-                    found.append(tuple(others | {datum.name: value} for value in data))
+    data = [v for v in update.data if not v.type.is_bool and v.type in update.types]
+    for datum in data:
+        for sign, foot in _feet(datum.type, update, e):
+            climbs = [[tidy(apply(sign, foot, const(datum.type, n))) for n in steps] for steps in _STAIRS]
+            found += [tuple(others | {datum.name: value} for value in climb) for climb in climbs]
+    for one, other in itertools.permutations(data, 2):
+        for sign, foot in _feet(one.type, update, e) if one.type == other.type else ():
+            for steps in _INTERVALS:
+                ends = [[tidy(apply(sign, foot, const(one.type, n))) for n in step] for step in steps]
+                found.append(tuple(others | {one.name: low, other.name: high} for low, high in ends))
     return sorted(found, key=len)
+
+
+def _feet(type_: Type, update: Update, e: State) -> Iterator[tuple[str, Expr]]:
+    """Where stairs of a type begin, and whether they climb or go down."""
+    for sign, feet in ("+", (5,)), ("-", (9, 2)):
+        for foot in feet:
+            if type_.code != "uint" or foot >= 5:
+                yield sign, const(type_, foot)
+        if sign == "+" or not _bounded_below(type_, update):
+            yield from ((sign, v) for v in e if v.type == type_)
 
 
 def step(update: Update, state: State, datum: Mapping[str, Expr]) -> State:
