@@ -1,0 +1,172 @@
+"""Iterations in which a clamp changes no index of a vector: there the vector is loaded as if there were none.
+
+    vectorized for xi in (0, 8):                     f[x*8 + xi] = a[ramp(x*8 - 1, 1, 8)]    where 1 <= x*8 and x*8 + 6 <= n
+      f[x*8 + xi] = a[max(min(x*8 + xi - 1, n), 0)]
+
+Coordinates are compared in i64: what they are clamped to may be any number that a user gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.overflow import in_i64
+from rfactor.ir.expr import Const, Expr, Op, Var, names, walk
+from rfactor.ir.expr import replace as replaced
+from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.types import I32, I64
+
+SHORT = 16
+"""Serial loops of constant extent up to this stand for their worst iteration."""
+_MOST = 1 << 32
+"""Of a factor or constant in a coordinate: sums of such do not leave i64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """The iterations `first <= x <= last` (where known) of a loop in which no clamp of `plain` changes a coordinate."""
+
+    first: Expr | None
+    last: Expr | None
+    plain: Mapping[Expr, Expr]
+    """What clamped coordinates (i64) are without their clamp."""
+
+
+def borders(loop: For) -> Borders | None:
+    """Where `loop` reads vectors between the ends of what they are clamped to; None where it clamps none."""
+    if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
+        return None
+    plain: dict[Expr, Expr] = {}
+    left: set[Expr] = set()
+    first: Expr | None = None
+    last: Expr | None = None
+    for clamped, inner, bound in _clamped(loop.body, {}, frozenset()):
+        coordinate, ends = _without_clamp(clamped.args[0], inner)
+        solved = [_solved(end, loop.name, inner, bound) for end in ends]
+        if not ends or None in solved:
+            left.add(clamped)
+            continue
+        plain[clamped] = affine.tidy(in_i64(coordinate))
+        for one in solved:
+            assert one is not None
+            low, high = one
+            if low is not None:
+                first = low if first is None else affine.maximum(first, low)
+            if high is not None:
+                last = high if last is None else affine.minimum(last, high)
+    kept = {clamped: coordinate for clamped, coordinate in plain.items() if clamped not in left}
+    return Borders(first, last, kept) if kept else None
+
+
+def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
+    """`stmt` with coordinates as they are without their clamp."""
+    if isinstance(stmt, Block):
+        return block(*(unclamped(part, plain) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else unclamped(stmt.otherwise, plain)
+        return If(replaced(stmt.condition, plain), unclamped(stmt.then, plain), otherwise)
+    if isinstance(stmt, Let):
+        return Let(stmt.name, replaced(stmt.value, plain), unclamped(stmt.body, plain))
+    if isinstance(stmt, For | Produce | Allocate):
+        return replace(stmt, body=unclamped(stmt.body, plain))
+    if isinstance(stmt, Store):
+        index, value, predicate = (replaced(e, plain) for e in (stmt.index, stmt.value, stmt.predicate))
+        return Store(stmt.buffer, index, value, predicate)
+    return stmt
+
+
+def _clamped(
+    stmt: Stmt, inner: dict[str, For], bound: frozenset[str]
+) -> Iterator[tuple[Op, dict[str, For], frozenset[str]]]:
+    """The coordinates in `stmt` that are clamped and differ between the lanes of a vector, each with the loops inside
+    and the names that are bound inside by something else."""
+    if isinstance(stmt, Block):
+        for part in stmt.statements:
+            yield from _clamped(part, inner, bound)
+    elif isinstance(stmt, For):
+        yield from _clamped(stmt.body, {**inner, stmt.name: stmt}, bound)
+    elif isinstance(stmt, If):
+        for branch in (stmt.then, stmt.otherwise):
+            if branch is not None:
+                yield from _clamped(branch, inner, bound)
+    elif isinstance(stmt, Let):
+        yield from ((one, inner, bound) for one in _in(stmt.value, inner))
+        yield from _clamped(stmt.body, inner, bound | {stmt.name})
+    elif isinstance(stmt, Produce | Allocate):
+        yield from _clamped(stmt.body, inner, bound)
+    elif isinstance(stmt, Store):
+        yield from ((one, inner, bound) for one in _in(stmt.value, inner))
+
+
+def _in(value: Expr, inner: dict[str, For]) -> Iterator[Op]:
+    lanes = {name for name, loop in inner.items() if loop.kind == "vectorized"}
+    if lanes:
+        for load in walk(value):
+            if isinstance(load, Load) and names(load.index) & lanes:
+                for node in walk(load.index):
+                    if isinstance(node, Op) and node.op == "cast" and node.type == I64 and _is_clamp(node.args[0]):
+                        if names(node) & lanes and not affine.reads(node):
+                            yield node
+
+
+def _is_clamp(expr: Expr) -> bool:
+    return isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32
+
+
+def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Expr]]:
+    """The coordinate that is clamped, and differences (i64) that are <= 0 where the clamp does not change it."""
+    if not (isinstance(expr, Op) and _is_clamp(expr)):
+        return expr, []
+    moving = [bool(names(arg) & inner.keys()) for arg in expr.args]
+    if moving not in ([True, False], [False, True]):
+        return expr, []
+    arm, end = expr.args if moving[0] else expr.args[::-1]
+    coordinate, ends = _without_clamp(arm, inner)
+    over = in_i64(coordinate), in_i64(end)
+    return coordinate, [*ends, affine.subtract(*(over if expr.op == "min" else over[::-1]))]
+
+
+def _solved(
+    difference: Expr, name: str, inner: Mapping[str, For], bound: frozenset[str]
+) -> tuple[Expr | None, Expr | None] | None:
+    """The least and the greatest iteration of the loop `name`, one of them known, in which `difference` is <= 0
+    whatever the loops inside do; None where that is not known."""
+    for loop in reversed(inner.values()):
+        difference, known = _worst(difference, loop)
+        if not known:
+            return None
+    terms, constant = affine.affine(difference)
+    if abs(constant) > _MOST or any(abs(factor) > _MOST for _, factor in terms):
+        return None
+    here = Op(I64, "cast", (Var(I32, name),))
+    factor = dict(terms).get(here, 0)
+    others = tuple((term, own) for term, own in terms if term != here)
+    if not factor or any(names(term) & (bound | {name}) for term, _ in others):
+        return None
+    rest = affine.from_affine(others, constant, I64)
+    if factor > 0:  # factor*x + rest <= 0
+        return None, _in_i32(affine.divide(affine.scale(rest, -1), factor))
+    return _in_i32(affine.divide_up(rest, -factor)), None
+
+
+def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
+    """`difference` in that iteration of `loop` in which it is greatest; whether there is one that is known."""
+    if loop.name not in names(difference):
+        return difference, True
+    lanes = loop.kind in ("vectorized", "unrolled")
+    if not isinstance(loop.extent, Const) or not (lanes or int(loop.extent.value) <= SHORT):
+        return difference, False
+    here = Op(I64, "cast", (Var(I32, loop.name),))
+    factor = dict(affine.affine(difference)[0]).get(here, 0)
+    low = in_i64(loop.min)
+    last = affine.add(low, Const(I64, int(loop.extent.value) - 1))
+    worst = affine.replace_terms(difference, {here: last if factor > 0 else low})
+    return worst, loop.name not in names(worst)
+
+
+def _in_i32(value: Expr) -> Expr:
+    """`value` (i64), or the end of i32 that is nearest."""
+    held = Op(I64, "max", (Op(I64, "min", (value, Const(I64, I32.max))), Const(I64, I32.min)))
+    return Op(I32, "cast", (held,))
