@@ -103,6 +103,36 @@ def test_casts_have_the_reference_bits_at_boundaries(old: Type) -> None:
         assert same_bits(result, evaluate(expr, {"x": values})), f"{old} to {new}"
 
 
+@pytest.mark.parametrize("old", [F16, F32, F64], ids=str)
+def test_floats_cast_and_held_between_constants_have_the_reference_bits(old: Type) -> None:
+    """Ends that are floats and ends that are none, 0 among them and not, in either order, and the wrong way round."""
+    x = Var(old, "x")
+    exprs = []
+    for new in (I8, U8, I32, U64):
+        whole = cast(new, x)
+        ends = [(0, 100), (5, 100), (0, int(new.max)), (int(new.max) - 1, int(new.max)), (100, 5)]
+        ends += [(-7, 100), (-7, -3), (int(new.min), -7)] if new.is_signed else []
+        ends += [(2**24 + 1, 2**24 + 3), (3, 2**24 + 1)] if new.bits > 8 else []
+        for low, high in ends:
+            exprs.append(apply("max", apply("min", whole, Const(new, high)), Const(new, low)))
+            exprs.append(apply("min", apply("max", whole, Const(new, low)), Const(new, high)))
+        exprs += [apply("max", whole, Const(new, 3)), apply("min", whole, Const(new, 3))]
+    near = [end + part for end in (-7, -3, 0, 3, 5, 100) for part in (-1, -0.5, 0, 0.5, 1)]
+    values = np.concatenate([boundary(old), np.array(near, dtype_of(old)), boundary(old)])
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
+
+
+@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+def test_extremes_of_floats_and_constants_have_the_reference_bits(type: Type) -> None:
+    x = Var(type, "x")
+    ends = [Const(type, end) for end in (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan)]
+    exprs = [apply(op, *both) for op in ("min", "max") for end in ends for both in ((x, end), (end, x))]
+    values = np.concatenate([boundary(type), boundary(type)])
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
+
+
 @pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
 def test_exact_functions_have_the_reference_bits(type: Type) -> None:
     x = Var(type, "x")

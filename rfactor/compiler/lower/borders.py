@@ -1,9 +1,11 @@
 """Iterations in which a clamp changes no index of a vector: there the vector is loaded as if there were none.
 
-    vectorized for xi in (0, 8):                     f[x*8 + xi] = a[ramp(x*8 - 1, 1, 8)]    where 1 <= x*8 and x*8 + 6 <= n
-      f[x*8 + xi] = a[max(min(x*8 + xi - 1, n), 0)]
+    for x in (0, e):                                         for x in (0, b): as it was
+      vectorized for xi in (0, 8):                           for x in (b, m - b): f[…] = a[ramp(x*8 - 1, 1, 8)]
+        f[x*8 + xi] = a[max(min(x*8 + xi - 1, n), 0)]   ->   for x in (m, e - m): as it was
 
-Coordinates are compared in i64: what they are clamped to may be any number that a user gives.
+`b` is the first `x` with `x*8 >= 1`, `m` the first with `x*8 + 6 > n`; `partition` makes the loops. Coordinates are
+compared in i64: what they are clamped to may be any number that a user gives.
 """
 
 from __future__ import annotations
@@ -38,20 +40,22 @@ def borders(loop: For) -> Borders | None:
     """Where `loop` reads vectors between the ends of what they are clamped to; None where it clamps none."""
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
         return None
+    found = list(_clamped(loop.body, {}, frozenset()))
+    vectors = {clamped for clamped, inner, _ in found if _lanes(inner) & names(clamped)}
     plain: dict[Expr, Expr] = {}
     left: set[Expr] = set()
     first: Expr | None = None
     last: Expr | None = None
-    for clamped, inner, bound in _clamped(loop.body, {}, frozenset()):
-        coordinate, ends = _without_clamp(clamped.args[0], inner)
+    for clamped, inner, bound in found:
+        if clamped not in vectors or clamped in left:
+            continue
+        coordinate, ends = _without_clamp(clamped.children[0], inner)
         solved = [_solved(end, loop.name, inner, bound) for end in ends]
         if not ends or None in solved:
             left.add(clamped)
             continue
         plain[clamped] = affine.tidy(in_i64(coordinate))
-        for one in solved:
-            assert one is not None
-            low, high = one
+        for low, high in filter(None, solved):
             if low is not None:
                 first = low if first is None else affine.maximum(first, low)
             if high is not None:
@@ -66,22 +70,21 @@ def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
         return block(*(unclamped(part, plain) for part in stmt.statements))
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else unclamped(stmt.otherwise, plain)
-        return If(replaced(stmt.condition, plain), unclamped(stmt.then, plain), otherwise)
+        return If(stmt.condition, unclamped(stmt.then, plain), otherwise)
     if isinstance(stmt, Let):
         return Let(stmt.name, replaced(stmt.value, plain), unclamped(stmt.body, plain))
     if isinstance(stmt, For | Produce | Allocate):
         return replace(stmt, body=unclamped(stmt.body, plain))
     if isinstance(stmt, Store):
-        index, value, predicate = (replaced(e, plain) for e in (stmt.index, stmt.value, stmt.predicate))
-        return Store(stmt.buffer, index, value, predicate)
+        return replace(stmt, value=replaced(stmt.value, plain))
     return stmt
 
 
 def _clamped(
     stmt: Stmt, inner: dict[str, For], bound: frozenset[str]
-) -> Iterator[tuple[Op, dict[str, For], frozenset[str]]]:
-    """The coordinates in `stmt` that are clamped and differ between the lanes of a vector, each with the loops inside
-    and the names that are bound inside by something else."""
+) -> Iterator[tuple[Expr, dict[str, For], frozenset[str]]]:
+    """The coordinates in `stmt` that are clamped, each with the loops inside that are around it and the names that are
+    bound inside by something else."""
     if isinstance(stmt, Block):
         for part in stmt.statements:
             yield from _clamped(part, inner, bound)
@@ -92,23 +95,26 @@ def _clamped(
             if branch is not None:
                 yield from _clamped(branch, inner, bound)
     elif isinstance(stmt, Let):
-        yield from ((one, inner, bound) for one in _in(stmt.value, inner))
+        yield from ((one, inner, bound) for one in _in(stmt.value))
         yield from _clamped(stmt.body, inner, bound | {stmt.name})
     elif isinstance(stmt, Produce | Allocate):
         yield from _clamped(stmt.body, inner, bound)
     elif isinstance(stmt, Store):
-        yield from ((one, inner, bound) for one in _in(stmt.value, inner))
+        yield from ((one, inner, bound) for one in _in(stmt.value))
 
 
-def _in(value: Expr, inner: dict[str, For]) -> Iterator[Op]:
-    lanes = {name for name, loop in inner.items() if loop.kind == "vectorized"}
-    if lanes:
-        for load in walk(value):
-            if isinstance(load, Load) and names(load.index) & lanes:
-                for node in walk(load.index):
-                    if isinstance(node, Op) and node.op == "cast" and node.type == I64 and _is_clamp(node.args[0]):
-                        if names(node) & lanes and not affine.reads(node):
-                            yield node
+def _in(value: Expr) -> Iterator[Expr]:
+    """The coordinates in the indices of `value` that are clamped."""
+    for load in walk(value):
+        if isinstance(load, Load):
+            for node in walk(load.index):
+                index = isinstance(node, Op) and node.op == "cast" and node.type == I64
+                if index and _is_clamp(node.children[0]) and not affine.reads(node):
+                    yield node
+
+
+def _lanes(inner: Mapping[str, For]) -> set[str]:
+    return {name for name, loop in inner.items() if loop.kind == "vectorized"}
 
 
 def _is_clamp(expr: Expr) -> bool:
@@ -133,7 +139,7 @@ def _solved(
 ) -> tuple[Expr | None, Expr | None] | None:
     """The least and the greatest iteration of the loop `name`, one of them known, in which `difference` is <= 0
     whatever the loops inside do; None where that is not known."""
-    for loop in reversed(inner.values()):
+    for loop in reversed(list(inner.values())):
         difference, known = _worst(difference, loop)
         if not known:
             return None

@@ -21,6 +21,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, var
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
 
+
 def partition(stmt: Stmt) -> Stmt:
     """The flat nest with every such loop split in up to three."""
     if isinstance(stmt, Block):
