@@ -90,20 +90,16 @@ def test_values_are_those_without_vectors(index: Callable[[Any], Any], low: int,
     np.testing.assert_array_equal(results[0], results[1])
 
 
-@pytest.mark.parametrize("end", [-(2**31), 2**31 - 1 - WIDTH])
-def test_ends_may_be_any_numbers(end: int) -> None:
+@pytest.mark.parametrize(("first", "by", "join"), [(-(2**31), 1000, hl.min), (2**31 - 1 - WIDTH, -1000, hl.max)])
+def test_ends_may_be_any_numbers(first: int, by: int, join: Callable[[Any, Any], Any]) -> None:
     """What is compared reaches beyond i32, where a difference that wraps would have taken every vector for inside."""
-    low, high, f = hl.Param(hl.Int(32), "low"), hl.Param(hl.Int(32), "high"), hl.Func("f")
-    a = hl.Buffer(DATA)
-    a.set_min([end])
-    f[x, y] = a[hl.clamp(x + y + 1000, low, high)] + a[hl.clamp(x + y - 1000, low, high)]
+    end, f, a = hl.Param(hl.Int(32), "end"), hl.Func("f"), hl.Buffer(DATA)
+    a.set_min([first])
+    f[x, y] = a[join(x + y + by, end)]
     f.bound(x, 0, 8).vectorize(x)
-    for lower, upper in ((end, end + 3), (end, end), (end + WIDTH - 4, end + WIDTH - 1), (end + 9, end + 3)):
-        low.set(lower)
-        high.set(upper)
-        # All coordinates lie beyond the same end; a maximum is taken last.
-        expected = 2 * DATA[(upper if end < 0 else lower) - end] if lower <= upper else 2 * DATA[lower - end]
-        np.testing.assert_array_equal(np.array(f.realize([8, 50])), np.full((50, 8), expected))
+    for place in (0, 3, WIDTH - 1):
+        end.set(first + place)
+        np.testing.assert_array_equal(np.array(f.realize([8, 50])), np.full((50, 8), DATA[place]))
 
 
 def test_sums_tails_threads_and_updates_have_the_values_of_numpy() -> None:
