@@ -18,7 +18,7 @@ from rfactor.ir.loopnest import For, Load, Store, block
 from rfactor.ir.nest_printer import show_nest
 from rfactor.ir.types import I32, I64
 
-x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, 3)], "r")
+x, y = hl.Var("x"), hl.Var("y")
 WIDTH = 37
 DATA = np.arange(100, 100 + WIDTH, dtype=np.int32)
 
