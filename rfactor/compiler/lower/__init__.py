@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
-`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` →
+`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` → `vectorize` → `tidy` →
 `records` → `keep` → `hoist`.
 """
 
