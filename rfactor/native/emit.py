@@ -25,6 +25,7 @@ from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
 from rfactor.native.output import PUTS, write
+from rfactor.native.quotients import factors
 
 Rule = Callable[..., LLVMValue]
 Known = dict[Hashable, LLVMValue]
@@ -306,21 +307,40 @@ def _inward(type: Type, end: int, toward: float) -> float:
 def _held(expr: Op) -> tuple[Expr, int, int] | None:
     """The float that is cast to an integer in `expr`, and the ends that constants hold the integer to; None where
     nothing is cast or nothing but the type holds it."""
+    node, low, high = _between(expr)
+    if not (isinstance(node, Op) and node.op == "cast" and node.args[0].type.is_float):
+        return None
+    return node.args[0], low, high
+
+
+def _between(expr: Expr) -> tuple[Expr, int, int]:
+    """What `expr`, an integer, is before constants hold it between ends, and these ends or those of its type."""
     ends: list[tuple[str, int]] = []
-    node: Expr = expr
-    while isinstance(node, Op) and node.op in ("min", "max"):
-        end = _constant(node.args[1])
-        if end is None:
-            return None
+    node = expr
+    while isinstance(node, Op) and node.op in ("min", "max") and (end := _constant(node.args[1])) is not None:
         ends.append((node.op, end))
         node = node.args[0]
-    if not (ends and isinstance(node, Op) and node.op == "cast" and node.args[0].type.is_float):
-        return None
     low, high = int(node.type.min), int(node.type.max)
     for op, end in reversed(ends):
         join = min if op == "min" else max
         low, high = join(low, end), join(high, end)
-    return node.args[0], low, high
+    return node, low, high
+
+
+def _multiplied(builder: Builder, expr: Op, type: Type, number: LLVMValue, by: LLVMValue) -> LLVMValue | None:
+    """The quotient `expr` of floats as products, where an integer of few values is divided by a literal."""
+    whole = expr.args[0]
+    if not (isinstance(by, Literal) and type.lanes > 1 and isinstance(whole, Op) and whole.op == "cast"):
+        return None
+    (integer,) = whole.args
+    if not integer.type.is_int or integer.type.is_bool:
+        return None
+    _, low, high = _between(integer)
+    found = factors(type.element, low, high, float(by.value))
+    if found is None:
+        return None
+    first, second = (builder.fmul(number, Literal(type, factor)) if factor else None for factor in found)
+    return first if second is None else builder.fadd(first, second)
 
 
 def _constant(expr: Expr) -> int | None:
@@ -552,9 +572,11 @@ class Emitter:
         if expr.op == "select":
             # A scalar condition chooses between whole vectors.
             return self.builder.select(*args)
-        if expr.op in ("min", "max") and operand.lanes > 1 and (held := _held(expr)):
+        if expr.op in ("min", "max") and operand.lanes > 1 and operand.is_int and (held := _held(expr)):
             value, low, high = held
             return saturate(self.builder, self.typed(value.type), operand, self.emit(value), low, high)
+        if expr.op == "/" and (product := _multiplied(self.builder, expr, operand, *args)):
+            return product
         if expr.op == "cast":
             return convert(self.builder, operand, self.typed(expr.type), args[0])
         return RULES[expr.op](self.builder, operand, *args)

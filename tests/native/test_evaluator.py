@@ -15,9 +15,10 @@ from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.intrinsics import INTRINSICS
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, SCALARS, U8, U64, Type
+from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
 from rfactor.native.emit import RULES, Emitter
 from rfactor.native.evaluator import compile_evaluator
+from rfactor.native.quotients import factors
 
 Array = np.ndarray[Any, Any]
 
@@ -121,6 +122,33 @@ def test_floats_cast_and_held_between_constants_have_the_reference_bits(old: Typ
     values = np.concatenate([boundary(old), np.array(near, dtype_of(old)), boundary(old)])
     for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
         assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
+
+
+@pytest.mark.parametrize("type", [F32, F64], ids=str)
+def test_quotients_of_small_integers_and_constants_have_the_reference_bits(type: Type) -> None:
+    """All integers of 16 bits, by divisors that have factors and by some that have none."""
+    values = np.arange(-(2**15), 2**15)
+    x = Var(I32, "x")
+    divisors = [Const(type, by) for by in (255.0, 65535.0, 12.0, -3.0, 0.1, 1023.0, 1e-44, 1e38, 0.0, np.inf, np.nan)]
+    for integer in (U8, I16, U16):
+        quotients = [apply("/", cast(type, Var(integer, "x")), by) for by in divisors]
+        given = values.astype(dtype_of(integer))
+        for expr, result in zip(quotients, compile_evaluator(tuple(quotients))((given,)), strict=True):
+            assert same_bits(result, evaluate(expr, {"x": given})), str(expr)
+    held = apply("max", apply("min", x, Const(I32, 40000)), Const(I32, -3))
+    exprs = [apply("/", cast(type, whole), by) for by in divisors for whole in (held, x)]
+    given = np.concatenate([values * 2, values * 70000]).astype(np.int32)
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs))((given,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": given})), str(expr)
+
+
+def test_factors_are_those_of_a_division_or_none() -> None:
+    assert factors(F32, 0, 255, 255.0) is not None
+    assert factors(F32, 0, 65535, 65535.0) is not None
+    assert factors(F32, 0, 65535, 255.0) is None  # some of these quotients are rounded otherwise
+    assert factors(F32, 0, 65536, 65535.0) is None  # more than are tried
+    assert factors(F32, -128, 127, -255.0) is None  # 0 / -255 is -0.0, a sum of two zeros of both signs is not
+    assert all(factors(F32, 0, 255, by) is None for by in (0.0, np.inf, np.nan))
 
 
 @pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
