@@ -102,6 +102,27 @@ def test_ends_may_be_any_numbers(first: int, by: int, join: Callable[[Any, Any],
         np.testing.assert_array_equal(np.array(f.realize([8, 50])), np.full((50, 8), DATA[place]))
 
 
+@pytest.mark.parametrize(
+    ("end", "value"),
+    [
+        (lambda p: hl.abs(p), -(2**31)),
+        (lambda p: p // -1, -(2**31)),
+        (lambda p: p << 16, 2**15),
+        (lambda p: hl.i32(hl.u32(p) * hl.u32(p)), 2**16 - 1),
+        (lambda p: ~p, 2**31 - 1),
+    ],
+)
+def test_ends_that_wrap_are_what_they_wrap_to(end: Callable[[Any], Any], value: int) -> None:
+    results = []
+    for lanes in (1, 8):
+        p = hl.Param(hl.Int(32), "p")
+        f = blurred(lambda at, p=p: hl.clamp(hl.min(at, end(p)), 0, WIDTH - 1), hl.Buffer(DATA), lanes)
+        p.set(value)
+        results.append(np.array(f.realize([60])))
+    np.testing.assert_array_equal(results[0], results[1])
+    assert results[0].max() == DATA[0]
+
+
 def test_sums_tails_threads_and_updates_have_the_values_of_numpy() -> None:
     """Short loops inside, unrolled ones, guards beside the clamps, a parallel loop that is itself split."""
     image = np.arange(5 * WIDTH, dtype=np.int32).reshape(5, WIDTH) ** 2 % 1009

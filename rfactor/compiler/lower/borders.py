@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.overflow import in_i64
 from rfactor.ir.expr import Const, Expr, Op, Var, names, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
@@ -54,7 +53,7 @@ def borders(loop: For) -> Borders | None:
         if not ends or None in solved:
             left.add(clamped)
             continue
-        plain[clamped] = affine.tidy(in_i64(coordinate))
+        plain[clamped] = affine.tidy(_wide(coordinate))
         for low, high in filter(None, solved):
             if low is not None:
                 first = low if first is None else affine.maximum(first, low)
@@ -130,7 +129,7 @@ def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Exp
         return expr, []
     arm, end = expr.args if moving[0] else expr.args[::-1]
     coordinate, ends = _without_clamp(arm, inner)
-    over = in_i64(coordinate), in_i64(end)
+    over = _wide(coordinate), _wide(end)
     return coordinate, [*ends, affine.subtract(*(over if expr.op == "min" else over[::-1]))]
 
 
@@ -166,10 +165,19 @@ def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
         return difference, False
     here = Op(I64, "cast", (Var(I32, loop.name),))
     factor = dict(affine.affine(difference)[0]).get(here, 0)
-    low = in_i64(loop.min)
+    low = _wide(loop.min)
     last = affine.add(low, Const(I64, int(loop.extent.value) - 1))
     worst = affine.replace_terms(difference, {here: last if factor > 0 else low})
     return worst, loop.name not in names(worst)
+
+
+def _wide(expr: Expr) -> Expr:
+    """An i32 coordinate as i64: its sums and products, which are checked on entry, there, all else as i32 has it."""
+    if isinstance(expr, Const):
+        return Const(I64, expr.value)
+    if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg"):
+        return Op(I64, expr.op, tuple(map(_wide, expr.args)))
+    return Op(I64, "cast", (expr,))
 
 
 def _in_i32(value: Expr) -> Expr:
