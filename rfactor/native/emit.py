@@ -7,10 +7,12 @@ instruction for (`exp`, `pow`, …) call one scalar routine of libm for every la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
+import numpy as np
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
@@ -23,6 +25,7 @@ from rfactor.ir.types import F32, F64, Type
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
 from rfactor.native.output import PUTS, write
+from rfactor.native.quotients import factors
 
 Rule = Callable[..., LLVMValue]
 Known = dict[Hashable, LLVMValue]
@@ -131,6 +134,9 @@ def _float_extremum(builder: Builder, type: Type, least: bool, a: LLVMValue, b: 
     Where neither operand is the lesser, they are equal (then only zeros differ, in the sign) or one is NaN (then so is
     the union of their bits): the union, with the sign of both for a minimum and that in common for a maximum.
     """
+    for end, other in ((a, b), (b, a)):
+        if isinstance(end, Literal) and not math.isnan(end.value):
+            return _float_extremum_of(builder, type, least, end, other)
     word = Type("uint", type.bits, type.lanes)
     better = builder.select(builder.fcmp_ordered("<" if least else ">", a, b), a, b)
     x, y = builder.bitcast(a, llvm_type(word)), builder.bitcast(b, llvm_type(word))
@@ -141,6 +147,19 @@ def _float_extremum(builder: Builder, type: Type, least: bool, a: LLVMValue, b: 
         union = builder.or_(builder.and_(union, Literal(word, sign - 1)), common)
     tied = builder.fcmp_unordered("==", a, b)
     return builder.select(tied, builder.bitcast(union, a.type), better)
+
+
+def _float_extremum_of(builder: Builder, type: Type, least: bool, end: Literal, value: LLVMValue) -> LLVMValue:
+    """The same of a literal that is not NaN, in one instruction: `value` stays where it is NaN or equal.
+
+    Where it is equal and another zero, a sum with zero is the greater of both, and the negated one the lesser.
+    """
+    nearer = builder.select(builder.fcmp_ordered("<" if least else ">", end, value), end, value)
+    if end.value != 0 or (math.copysign(1, end.value) < 0) != least:
+        return nearer
+    if not least:
+        return builder.fadd(nearer, Literal(type, 0.0))
+    return builder.fneg(builder.fadd(builder.fneg(nearer), Literal(type, 0.0)))
 
 
 def _negate(builder: Builder, type: Type, a: LLVMValue) -> LLVMValue:
@@ -232,11 +251,11 @@ def convert(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMVal
     if old.is_float:
         if new.is_float:
             return _float_to_float(builder, old, new, value)
-        if old.bits == 16:
-            old = F32.with_lanes(old.lanes)
-            value = builder.fpext(value, llvm_type(old))
         if old.lanes > 1:
-            return _saturated(builder, old, new, value)
+            return saturate(builder, old, new, value, int(new.min), int(new.max))
+        if old.bits == 16:
+            old = F32
+            value = builder.fpext(value, llvm_type(old))
         name = f"llvm.fpto{'s' if new.is_signed else 'u'}i.sat.{mangled(target)}"
         function = declare(builder, f"{name}.{mangled(value.type)}", target, [value.type])
         return builder.call(function, [value])
@@ -253,14 +272,82 @@ def convert(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMVal
     return (builder.sext if old.is_signed and not old.is_bool else builder.zext)(value, target)
 
 
-def _saturated(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:
-    """`llvm.fptosi.sat` or `llvm.fptoui.sat` of vectors, which LLVM does lane by lane: both ends are powers of two."""
-    least, beyond = Literal(old, float(new.min)), Literal(old, float(int(new.max) + 1))
-    below, above = builder.fcmp_ordered("<", value, least), builder.fcmp_ordered(">=", value, beyond)
-    inside = builder.and_(builder.fcmp_ordered(">=", value, least), builder.fcmp_ordered("<", value, beyond))
-    held = builder.select(inside, value, Literal(old, 0.0))
+def saturate(builder: Builder, old: Type, new: Type, value: LLVMValue, low: int, high: int) -> LLVMValue:
+    """Vectors of floats truncated and held from `low` to `high`, NaN as 0: what `llvm.fptosi.sat` does lane by lane.
+
+    Where both ends are floats, they are what the float is held to: one instruction an end.
+    """
+    if old.bits == 16:
+        old = F32.with_lanes(old.lanes)
+        value = builder.fpext(value, llvm_type(old))
+    least, most = _inward(old, low, math.inf), _inward(old, high, -math.inf)
+    held = builder.select(builder.fcmp_ordered(">", value, Literal(old, least)), value, Literal(old, least))
+    held = builder.select(builder.fcmp_ordered("<", held, Literal(old, most)), held, Literal(old, most))
     whole = (builder.fptosi if new.is_signed else builder.fptoui)(held, llvm_type(new))
-    return builder.select(above, Literal(new, new.max), builder.select(below, Literal(new, new.min), whole))
+    if least != low:
+        below = builder.fcmp_ordered("<", value, Literal(old, least))
+        whole = builder.select(below, Literal(new, low), whole)
+    if most != high:
+        above = builder.fcmp_ordered(">", value, Literal(old, most))
+        whole = builder.select(above, Literal(new, high), whole)
+    nothing = min(max(0, low), high)
+    if int(least) != nothing:  # NaN became the least
+        whole = builder.select(builder.fcmp_unordered("uno", value, value), Literal(new, nothing), whole)
+    return whole
+
+
+def _inward(type: Type, end: int, toward: float) -> float:
+    """`end`, or the next float of `type` in that direction."""
+    scalar = np.float32 if type.bits == 32 else np.float64
+    nearest = scalar(end)
+    beyond = int(nearest) < end if toward > 0 else int(nearest) > end
+    return float(np.nextafter(nearest, scalar(toward)) if beyond else nearest)
+
+
+def _held(expr: Op) -> tuple[Expr, int, int] | None:
+    """The float that is cast to an integer in `expr`, and the ends that constants hold the integer to; None where
+    nothing is cast or nothing but the type holds it."""
+    node, low, high = _between(expr)
+    if not (isinstance(node, Op) and node.op == "cast" and node.args[0].type.is_float):
+        return None
+    return node.args[0], low, high
+
+
+def _between(expr: Expr) -> tuple[Expr, int, int]:
+    """What `expr`, an integer, is before constants hold it between ends, and these ends or those of its type."""
+    ends: list[tuple[str, int]] = []
+    node = expr
+    while isinstance(node, Op) and node.op in ("min", "max") and (end := _constant(node.args[1])) is not None:
+        ends.append((node.op, end))
+        node = node.args[0]
+    low, high = int(node.type.min), int(node.type.max)
+    for op, end in reversed(ends):
+        join = min if op == "min" else max
+        low, high = join(low, end), join(high, end)
+    return node, low, high
+
+
+def _multiplied(builder: Builder, expr: Op, type: Type, number: LLVMValue, by: LLVMValue) -> LLVMValue | None:
+    """The quotient `expr` of floats as products, where an integer of few values is divided by a literal."""
+    whole = expr.args[0]
+    if not (isinstance(by, Literal) and type.lanes > 1 and isinstance(whole, Op) and whole.op == "cast"):
+        return None
+    (integer,) = whole.args
+    if not integer.type.is_int or integer.type.is_bool:
+        return None
+    _, low, high = _between(integer)
+    found = factors(type.element, low, high, float(by.value))
+    if found is None:
+        return None
+    first, second = (builder.fmul(number, Literal(type, factor)) if factor else None for factor in found)
+    return first if second is None else builder.fadd(first, second)
+
+
+def _constant(expr: Expr) -> int | None:
+    """The integer that all lanes are."""
+    if isinstance(expr, Broadcast):
+        expr = expr.value
+    return int(expr.value) if isinstance(expr, Const) and expr.type.is_int and not expr.type.is_bool else None
 
 
 def _float_to_float(builder: Builder, old: Type, new: Type, value: LLVMValue) -> LLVMValue:
@@ -485,6 +572,11 @@ class Emitter:
         if expr.op == "select":
             # A scalar condition chooses between whole vectors.
             return self.builder.select(*args)
+        if expr.op in ("min", "max") and operand.lanes > 1 and operand.is_int and (held := _held(expr)):
+            value, low, high = held
+            return saturate(self.builder, self.typed(value.type), operand, self.emit(value), low, high)
+        if expr.op == "/" and (product := _multiplied(self.builder, expr, operand, *args)):
+            return product
         if expr.op == "cast":
             return convert(self.builder, operand, self.typed(expr.type), args[0])
         return RULES[expr.op](self.builder, operand, *args)

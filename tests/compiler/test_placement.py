@@ -270,7 +270,7 @@ def test_storage_lies_as_it_is_asked_for() -> None:
     assert "let g.stride.0 = " in f.lowered()
     agrees(f, before, [5, 4])
     g.align_storage(y, 16)
-    assert "let g.stride.0 = i64((max(f.extent.1, 0) + 15) // 16) * 16" in f.lowered()
+    assert "let g.stride.0 = (i64(max(f.extent.1, 0)) + 15) // 16 * 16" in f.lowered()
     agrees(f, before, [5, 4])
 
 

@@ -15,9 +15,10 @@ from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.intrinsics import INTRINSICS
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, SCALARS, U8, U64, Type
+from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
 from rfactor.native.emit import RULES, Emitter
 from rfactor.native.evaluator import compile_evaluator
+from rfactor.native.quotients import factors
 
 Array = np.ndarray[Any, Any]
 
@@ -101,6 +102,63 @@ def test_casts_have_the_reference_bits_at_boundaries(old: Type) -> None:
     exprs = tuple(cast(new, x) for new in targets)
     for new, expr, result in zip(targets, exprs, compile_evaluator(exprs)((values,)), strict=True):
         assert same_bits(result, evaluate(expr, {"x": values})), f"{old} to {new}"
+
+
+@pytest.mark.parametrize("old", [F16, F32, F64], ids=str)
+def test_floats_cast_and_held_between_constants_have_the_reference_bits(old: Type) -> None:
+    """Ends that are floats and ends that are none, 0 among them and not, in either order, and the wrong way round."""
+    x = Var(old, "x")
+    exprs = []
+    for new in (I8, U8, I32, U64):
+        whole = cast(new, x)
+        ends = [(0, 100), (5, 100), (0, int(new.max)), (int(new.max) - 1, int(new.max)), (100, 5)]
+        ends += [(-7, 100), (-7, -3), (int(new.min), -7)] if new.is_signed else []
+        ends += [(2**24 + 1, 2**24 + 3), (3, 2**24 + 1)] if new.bits > 8 else []
+        for low, high in ends:
+            exprs.append(apply("max", apply("min", whole, Const(new, high)), Const(new, low)))
+            exprs.append(apply("min", apply("max", whole, Const(new, low)), Const(new, high)))
+        exprs += [apply("max", whole, Const(new, 3)), apply("min", whole, Const(new, 3))]
+    near = [end + part for end in (-7, -3, 0, 3, 5, 100) for part in (-1, -0.5, 0, 0.5, 1)]
+    values = np.concatenate([boundary(old), np.array(near, dtype_of(old)), boundary(old)])
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
+
+
+@pytest.mark.parametrize("type", [F32, F64], ids=str)
+def test_quotients_of_small_integers_and_constants_have_the_reference_bits(type: Type) -> None:
+    """All integers of 16 bits, by divisors that have factors and by some that have none."""
+    values = np.arange(-(2**15), 2**15)
+    x = Var(I32, "x")
+    divisors = [Const(type, by) for by in (255.0, 65535.0, 12.0, -3.0, 0.1, 1023.0, 1e-44, 1e38, 0.0, np.inf, np.nan)]
+    for integer in (U8, I16, U16):
+        quotients = [apply("/", cast(type, Var(integer, "x")), by) for by in divisors]
+        given = values.astype(dtype_of(integer))
+        for expr, result in zip(quotients, compile_evaluator(tuple(quotients))((given,)), strict=True):
+            assert same_bits(result, evaluate(expr, {"x": given})), str(expr)
+    held = apply("max", apply("min", x, Const(I32, 40000)), Const(I32, -3))
+    exprs = [apply("/", cast(type, whole), by) for by in divisors for whole in (held, x)]
+    given = np.concatenate([values * 2, values * 70000]).astype(np.int32)
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs))((given,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": given})), str(expr)
+
+
+def test_factors_are_those_of_a_division_or_none() -> None:
+    assert factors(F32, 0, 255, 255.0) is not None
+    assert factors(F32, 0, 65535, 65535.0) is not None
+    assert factors(F32, 0, 65535, 255.0) is None  # some of these quotients are rounded otherwise
+    assert factors(F32, 0, 65536, 65535.0) is None  # more than are tried
+    assert factors(F32, -128, 127, -255.0) is None  # 0 / -255 is -0.0, a sum of two zeros of both signs is not
+    assert all(factors(F32, 0, 255, by) is None for by in (0.0, np.inf, np.nan))
+
+
+@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+def test_extremes_of_floats_and_constants_have_the_reference_bits(type: Type) -> None:
+    x = Var(type, "x")
+    ends = [Const(type, end) for end in (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan)]
+    exprs = [apply(op, *both) for op in ("min", "max") for end in ends for both in ((x, end), (end, x))]
+    values = np.concatenate([boundary(type), boundary(type)])
+    for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
+        assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
 
 
 @pytest.mark.parametrize("type", [F16, F32, F64], ids=str)

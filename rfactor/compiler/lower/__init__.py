@@ -1,8 +1,8 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
-`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails) → `unroll` → `vectorize` → `tidy` →
-`records` → `keep` → `hoist`.
+`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
+`vectorize` → `tidy` → `records` → `keep` → `hoist`.
 """
 
 from __future__ import annotations

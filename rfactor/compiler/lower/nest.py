@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.trace import around
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
@@ -22,7 +23,6 @@ from rfactor.compiler.schedule.directives import (
     Schedule,
     Split,
     StageSchedule,
-    Storage,
     entry_values,
 )
 from rfactor.compiler.schedule.loops import apart, countable
@@ -30,7 +30,7 @@ from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, names, substitute, transform, walk
-from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Layout, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
 _LONGEST = 1 << 20
@@ -82,14 +82,14 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             and own.store.kind == "inlined"
             and _bound_to_a_loop(function.name, algorithm, schedule)
         ):
-            nest = _innermost(nest, function, own.storage, produce, told)
+            nest = _innermost(nest, function, own, produce, told)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
                     f"{function.name} is stored at {own.store.function}, {own.store.variable}, but computed outside "
                     f"that loop: compute it at {own.store.function}, {own.store.variable} or at a loop inside"
                 )
-            nest = _realize(function, own.storage, _computed(function, produce, nest, told), told)
+            nest = _realize(function, own, _computed(function, produce, nest, told), told)
     for name in algorithm.outputs:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
@@ -134,7 +134,7 @@ def called_functions(function: Function) -> set[str]:
     }
 
 
-def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produce, told: bool) -> Stmt:
+def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
     """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop."""
     name, places = function.name, count()
 
@@ -154,7 +154,7 @@ def _innermost(nest: Stmt, function: Function, storage: Storage, produce: Produc
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
         return _once(
-            f"{name}.{next(places)}", _realize(function, storage, _computed(function, produce, stmt, told), told)
+            f"{name}.{next(places)}", _realize(function, schedule, _computed(function, produce, stmt, told), told)
         )
 
     return visit(nest)
@@ -210,17 +210,11 @@ def _boxed(what: str, function: Function, body: Stmt) -> Stmt:
     return around(what, name, box, body)
 
 
-def _realize(function: Function, storage: Storage, body: Stmt, told: bool) -> Realize:
+def _realize(function: Function, schedule: FunctionSchedule, body: Stmt, told: bool) -> Realize:
     dimensions = range(len(function.variables))
     bounds = tuple((hole(function.name, "min", d), hole(function.name, "extent", d)) for d in dimensions)
-    padding = dict(storage.padding)
-    layout = Layout(
-        tuple(map(function.variables.index, storage.order or function.variables)),
-        tuple(padding.get(name, 1) for name in function.variables),
-        (None,) * len(dimensions),
-    )
     body = _boxed("realization", function, body) if told else body
-    return Realize(function.name, function.types, bounds, body, layout)
+    return Realize(function.name, function.types, bounds, body, layout(function, schedule))
 
 
 def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
@@ -233,7 +227,7 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
 
     def computed(body: Stmt) -> Stmt:
         inner = _computed(function, produce, body, told)
-        return inner if apart else _realize(function, schedule.storage, inner, told)
+        return inner if apart else _realize(function, schedule, inner, told)
 
     result, found, loops = _at_loops(nest, level, function.name, computed)
     if not found:
@@ -251,7 +245,7 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
 
     def kept(body: Stmt) -> Stmt:
         _no_race(body, function.name, ())
-        return _realize(function, schedule.storage, body, told)
+        return _realize(function, schedule, body, told)
 
     if store.kind != "at":
         return kept(result)

@@ -1,4 +1,4 @@
-"""Loop partitioning: iterations that a guard cannot stop are run without it.
+"""Loop partitioning: iterations that a guard cannot stop are run without it, as are those that no clamp changes.
 
     for x in (0, e):                     for x in (0, m): f[x*8 + …] = …
       if x*8 + 7 < n: f[…] = …     ->    for x in (m, e - m): if x*8 + 7 < n: f[…] = …
@@ -16,14 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.borders import SHORT, borders, unclamped
 from rfactor.compiler.lower.interval import nonpositive
 from rfactor.compiler.lower.nest import conjuncts
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
-
-SHORT = 16
-"""Serial loops of constant extent up to this are not split, unless vectors in them would be masked."""
 
 
 def partition(stmt: Stmt) -> Stmt:
@@ -56,8 +54,6 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     guards = _guards(loop.body, loop.name, {})
     safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
-    if not safe:
-        return replace(loop, body=inner)
     end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
     first: Expr = loop.min
     last: Expr = end
@@ -68,8 +64,17 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
             last = _sooner(last, s.last)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = _assuming(inner, held)
-    if all(s.exact for s in safe) and held <= _around(loop.body):
-        return _range(loop, first, last, end, body)
+    if safe and all(s.exact for s in safe) and held <= _around(loop.body):
+        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body)
+    ends = borders(loop)
+    if not safe and ends is None:
+        return replace(loop, body=inner)
+    if ends is not None:
+        body = unclamped(body, ends.plain)
+        if ends.first is not None:
+            first = affine.maximum(first, ends.first)
+        if ends.last is not None:
+            last = _sooner(last, ends.last)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
@@ -110,7 +115,7 @@ def _around(body: Stmt) -> set[Expr]:
     return set()
 
 
-def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> Stmt:
+def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> For:
     """Only `[first, last)`: nothing is done outside."""
     low = loop.min if first == loop.min else affine.minimum(first, end)
     return replace(loop, min=low, extent=affine.subtract(last, low), body=body)

@@ -232,11 +232,12 @@ class _Flattening:
         for d in layout.order:
             fold = layout.folds[d]
             room = affine.integer(fold) if fold is not None else affine.maximum(self._room(stmt.bounds[d][1]), _ZERO)
-            count = affine.scale(affine.divide_up(room, layout.padding[d]), layout.padding[d])
+            # In i64: what i32 holds may be rounded up to more.
+            count = affine.scale(affine.divide_up(widen(room), layout.padding[d]), layout.padding[d])
             strides[d] = stride
-            size = affine.multiply(size, widen(count))
+            size = affine.multiply(size, count)
             if len(strides) < len(layout.order):
-                stride = affine.multiply(stride, widen(count))
+                stride = affine.multiply(stride, count)
                 if not isinstance(stride, Const):
                     name = Var(I64, f"{stmt.name}.stride.{layout.order[len(strides)]}")
                     lets.append((name.name, stride))

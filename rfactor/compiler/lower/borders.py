@@ -1,0 +1,186 @@
+"""Iterations in which a clamp changes no index of a vector: there the vector is loaded as if there were none.
+
+    for x in (0, e):                                         for x in (0, b): as it was
+      vectorized for xi in (0, 8):                           for x in (b, m - b): f[…] = a[ramp(x*8 - 1, 1, 8)]
+        f[x*8 + xi] = a[max(min(x*8 + xi - 1, n), 0)]   ->   for x in (m, e - m): as it was
+
+`b` is the first `x` with `x*8 >= 1`, `m` the first with `x*8 + 6 > n`; `partition` makes the loops. Coordinates are
+compared in i64: what they are clamped to may be any number that a user gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.expr import Const, Expr, Op, Var, names, walk
+from rfactor.ir.expr import replace as replaced
+from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.types import I32, I64
+
+SHORT = 16
+"""Serial loops of constant extent up to this stand for their worst iteration."""
+_MOST = 1 << 32
+"""Of a factor or constant in a coordinate: sums of such do not leave i64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Borders:
+    """The iterations `first <= x <= last` (where known) of a loop in which no clamp of `plain` changes a coordinate."""
+
+    first: Expr | None
+    last: Expr | None
+    plain: Mapping[Expr, Expr]
+    """What clamped coordinates (i64) are without their clamp."""
+
+
+def borders(loop: For) -> Borders | None:
+    """Where `loop` reads vectors between the ends of what they are clamped to; None where it clamps none."""
+    if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
+        return None
+    found = list(_clamped(loop.body, {}, frozenset()))
+    vectors = {clamped for clamped, inner, _ in found if _lanes(inner) & names(clamped)}
+    plain: dict[Expr, Expr] = {}
+    left: set[Expr] = set()
+    first: Expr | None = None
+    last: Expr | None = None
+    for clamped, inner, bound in found:
+        if clamped not in vectors or clamped in left:
+            continue
+        coordinate, ends = _without_clamp(clamped.children[0], inner)
+        solved = [_solved(end, loop.name, inner, bound) for end in ends]
+        if not ends or None in solved:
+            left.add(clamped)
+            continue
+        plain[clamped] = affine.tidy(_wide(coordinate))
+        for low, high in filter(None, solved):
+            if low is not None:
+                first = low if first is None else affine.maximum(first, low)
+            if high is not None:
+                last = high if last is None else affine.minimum(last, high)
+    kept = {clamped: coordinate for clamped, coordinate in plain.items() if clamped not in left}
+    return Borders(first, last, kept) if kept else None
+
+
+def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
+    """`stmt` with coordinates as they are without their clamp."""
+    if isinstance(stmt, Block):
+        return block(*(unclamped(part, plain) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else unclamped(stmt.otherwise, plain)
+        return If(stmt.condition, unclamped(stmt.then, plain), otherwise)
+    if isinstance(stmt, Let):
+        return Let(stmt.name, replaced(stmt.value, plain), unclamped(stmt.body, plain))
+    if isinstance(stmt, For | Produce | Allocate):
+        return replace(stmt, body=unclamped(stmt.body, plain))
+    if isinstance(stmt, Store):
+        return replace(stmt, value=replaced(stmt.value, plain))
+    return stmt
+
+
+def _clamped(
+    stmt: Stmt, inner: dict[str, For], bound: frozenset[str]
+) -> Iterator[tuple[Expr, dict[str, For], frozenset[str]]]:
+    """The coordinates in `stmt` that are clamped, each with the loops inside that are around it and the names that are
+    bound inside by something else."""
+    if isinstance(stmt, Block):
+        for part in stmt.statements:
+            yield from _clamped(part, inner, bound)
+    elif isinstance(stmt, For):
+        yield from _clamped(stmt.body, {**inner, stmt.name: stmt}, bound)
+    elif isinstance(stmt, If):
+        for branch in (stmt.then, stmt.otherwise):
+            if branch is not None:
+                yield from _clamped(branch, inner, bound)
+    elif isinstance(stmt, Let):
+        yield from ((one, inner, bound) for one in _in(stmt.value))
+        yield from _clamped(stmt.body, inner, bound | {stmt.name})
+    elif isinstance(stmt, Produce | Allocate):
+        yield from _clamped(stmt.body, inner, bound)
+    elif isinstance(stmt, Store):
+        yield from ((one, inner, bound) for one in _in(stmt.value))
+
+
+def _in(value: Expr) -> Iterator[Expr]:
+    """The coordinates in the indices of `value` that are clamped."""
+    for load in walk(value):
+        if isinstance(load, Load):
+            for node in walk(load.index):
+                index = isinstance(node, Op) and node.op == "cast" and node.type == I64
+                if index and _is_clamp(node.children[0]) and not affine.reads(node):
+                    yield node
+
+
+def _lanes(inner: Mapping[str, For]) -> set[str]:
+    return {name for name, loop in inner.items() if loop.kind == "vectorized"}
+
+
+def _is_clamp(expr: Expr) -> bool:
+    return isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32
+
+
+def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Expr]]:
+    """The coordinate that is clamped, and differences (i64) that are <= 0 where the clamp does not change it."""
+    if not (isinstance(expr, Op) and _is_clamp(expr)):
+        return expr, []
+    moving = [bool(names(arg) & inner.keys()) for arg in expr.args]
+    if moving not in ([True, False], [False, True]):
+        return expr, []
+    arm, end = expr.args if moving[0] else expr.args[::-1]
+    coordinate, ends = _without_clamp(arm, inner)
+    over = _wide(coordinate), _wide(end)
+    return coordinate, [*ends, affine.subtract(*(over if expr.op == "min" else over[::-1]))]
+
+
+def _solved(
+    difference: Expr, name: str, inner: Mapping[str, For], bound: frozenset[str]
+) -> tuple[Expr | None, Expr | None] | None:
+    """The least and the greatest iteration of the loop `name`, one of them known, in which `difference` is <= 0
+    whatever the loops inside do; None where that is not known."""
+    for loop in reversed(list(inner.values())):
+        difference, known = _worst(difference, loop)
+        if not known:
+            return None
+    terms, constant = affine.affine(difference)
+    if abs(constant) > _MOST or any(abs(factor) > _MOST for _, factor in terms):
+        return None
+    here = Op(I64, "cast", (Var(I32, name),))
+    factor = dict(terms).get(here, 0)
+    others = tuple((term, own) for term, own in terms if term != here)
+    if not factor or any(names(term) & (bound | {name}) for term, _ in others):
+        return None
+    rest = affine.from_affine(others, constant, I64)
+    if factor > 0:  # factor*x + rest <= 0
+        return None, _in_i32(affine.divide(affine.scale(rest, -1), factor))
+    return _in_i32(affine.divide_up(rest, -factor)), None
+
+
+def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
+    """`difference` in that iteration of `loop` in which it is greatest; whether there is one that is known."""
+    if loop.name not in names(difference):
+        return difference, True
+    lanes = loop.kind in ("vectorized", "unrolled")
+    if not isinstance(loop.extent, Const) or not (lanes or int(loop.extent.value) <= SHORT):
+        return difference, False
+    here = Op(I64, "cast", (Var(I32, loop.name),))
+    factor = dict(affine.affine(difference)[0]).get(here, 0)
+    low = _wide(loop.min)
+    last = affine.add(low, Const(I64, int(loop.extent.value) - 1))
+    worst = affine.replace_terms(difference, {here: last if factor > 0 else low})
+    return worst, loop.name not in names(worst)
+
+
+def _wide(expr: Expr) -> Expr:
+    """An i32 coordinate as i64: its sums and products, which are checked on entry, there, all else as i32 has it."""
+    if isinstance(expr, Const):
+        return Const(I64, expr.value)
+    if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg"):
+        return Op(I64, expr.op, tuple(map(_wide, expr.args)))
+    return Op(I64, "cast", (expr,))
+
+
+def _in_i32(value: Expr) -> Expr:
+    """`value` (i64), or the end of i32 that is nearest."""
+    held = Op(I64, "max", (Op(I64, "min", (value, Const(I64, I32.max))), Const(I64, I32.min)))
+    return Op(I32, "cast", (held,))

@@ -1,0 +1,166 @@
+"""Vectors of clamped coordinates are loaded dense where no lane is clamped, and have the same values everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.lower import passes
+from rfactor.compiler.lower.borders import borders
+from rfactor.compiler.lower.storage import ALWAYS
+from rfactor.ir.expr import Const, Var, apply, cast
+from rfactor.ir.loopnest import For, Load, Store, block
+from rfactor.ir.nest_printer import show_nest
+from rfactor.ir.types import I32, I64
+
+x, y = hl.Var("x"), hl.Var("y")
+WIDTH = 37
+DATA = np.arange(100, 100 + WIDTH, dtype=np.int32)
+
+
+def loads(func: Any, name: str = "a") -> list[str]:
+    """The lines of the final nest that load from the array `name`, its checks aside."""
+    frozen = freeze(func)
+    text = show_nest(dict(passes(frozen.algorithm, frozen.schedule))["final"])
+    return [line.strip() for line in text.splitlines() if f"{name}[" in line]
+
+
+def blurred(index: Callable[[Any], Any], source: Any, lanes: int = 8) -> Any:
+    f = hl.Func("f")
+    f[x] = source[index(x)]
+    f.vectorize(x, lanes)
+    return f
+
+
+def test_vectors_inside_are_dense_and_those_at_the_ends_are_not() -> None:
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    first, main, last = loads(blurred(lambda at: hl.clamp(at - 1, 0, 99), a))
+    assert main.endswith(" = a[ramp(i64(f.s0.x) * 8 + i64(f.min.0) - i64(a.min.0) - 1, 1, 8)]")
+    assert all("a[i64x8(max(min(ramp(" in end for end in (first, last))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda at: hl.clamp(hl.i32(hl.Buffer(DATA)[hl.clamp(3, 0, 9)]) + 0 * at, 0, 36),  # no lane differs
+        lambda at: hl.clamp(at * at, 0, 36),  # no sum of the loops
+        lambda at: hl.min(at, hl.clamp(36 - at, 0, 36)),  # both arms move
+    ],
+)
+def test_what_is_not_seen_through_stays_as_it_was(index: Callable[[Any], Any]) -> None:
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    assert len(loads(blurred(index, a))) <= 2
+
+
+def test_rows_are_not_split_for_clamps_that_all_lanes_share() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
+    f[x, y] = a[x, hl.clamp(y, 0, 9)]
+    f.vectorize(x, 8)
+    assert len(loads(f)) == 2  # the main loop and its tail
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda at: hl.clamp(at, 0, WIDTH - 1),
+        lambda at: hl.clamp(at - 40, 3, 20),
+        lambda at: hl.clamp(20 - at, 0, WIDTH - 1),
+        lambda at: hl.clamp(3 * at - 50, 1, WIDTH - 2),
+        lambda at: hl.clamp(30 - 2 * at, 0, WIDTH - 1) // 2,
+        lambda at: hl.clamp(at, 20, 10),  # always 20
+        lambda at: hl.max(hl.clamp(at, 0, 5), hl.clamp(at, -3, 7)),
+        lambda at: hl.min(hl.max(at + 1, 0), 30) + hl.clamp(at, 0, 3),
+        lambda at: hl.clamp(hl.clamp(at - 5, 2, 30) + 2, 0, WIDTH - 1),
+        lambda at: hl.clamp(at // 2 - 1 + 2 * (at % 2), 0, WIDTH - 1),
+    ],
+)
+@pytest.mark.parametrize(("low", "size"), [(-20, 1), (-20, 7), (0, 8), (-45, 100)])
+def test_values_are_those_without_vectors(index: Callable[[Any], Any], low: int, size: int) -> None:
+    results = []
+    for lanes in (1, 8):
+        out = hl.Buffer(hl.Int(32), [size])
+        out.set_min([low])
+        blurred(index, hl.Buffer(DATA), lanes).realize(out)
+        results.append(np.array(out))
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize(("first", "by", "join"), [(-(2**31), 1000, hl.min), (2**31 - 1 - WIDTH, -1000, hl.max)])
+def test_ends_may_be_any_numbers(first: int, by: int, join: Callable[[Any, Any], Any]) -> None:
+    """What is compared reaches beyond i32, where a difference that wraps would have taken every vector for inside."""
+    end, f, a = hl.Param(hl.Int(32), "end"), hl.Func("f"), hl.Buffer(DATA)
+    a.set_min([first])
+    f[x, y] = a[join(x + y + by, end)]
+    f.bound(x, 0, 8).vectorize(x)
+    for place in (0, 3, WIDTH - 1):
+        end.set(first + place)
+        np.testing.assert_array_equal(np.array(f.realize([8, 50])), np.full((50, 8), DATA[place]))
+
+
+@pytest.mark.parametrize(
+    ("end", "value"),
+    [
+        (lambda p: hl.abs(p), -(2**31)),
+        (lambda p: p // -1, -(2**31)),
+        (lambda p: p << 16, 2**15),
+        (lambda p: hl.i32(hl.u32(p) * hl.u32(p)), 2**16 - 1),
+        (lambda p: ~p, 2**31 - 1),
+    ],
+)
+def test_ends_that_wrap_are_what_they_wrap_to(end: Callable[[Any], Any], value: int) -> None:
+    results = []
+    for lanes in (1, 8):
+        p = hl.Param(hl.Int(32), "p")
+        f = blurred(lambda at, p=p: hl.clamp(hl.min(at, end(p)), 0, WIDTH - 1), hl.Buffer(DATA), lanes)
+        p.set(value)
+        results.append(np.array(f.realize([60])))
+    np.testing.assert_array_equal(results[0], results[1])
+    assert results[0].max() == DATA[0]
+
+
+def test_sums_tails_threads_and_updates_have_the_values_of_numpy() -> None:
+    """Short loops inside, unrolled ones, guards beside the clamps, a parallel loop that is itself split."""
+    image = np.arange(5 * WIDTH, dtype=np.int32).reshape(5, WIDTH) ** 2 % 1009
+    a, xi = hl.Buffer(image), hl.Var("xi")
+    s = hl.RDom([(0, 3), (0, 3)], "s")
+
+    def near(dx: Any, dy: Any) -> Any:
+        return a[hl.clamp(x + dx - 1, 0, WIDTH - 1), hl.clamp(y + dy - 1, 0, 4)]
+
+    inlined, updated, threads = hl.Func("inlined"), hl.Func("updated"), hl.Func("threads")
+    inlined[x, y] = sum(near(dx, dy) for dx in range(3) for dy in range(3))
+    inlined.split(x, x, xi, 16).vectorize(xi, 8).unroll(y, 2)
+    updated[x, y] = 0
+    updated[x, y] += near(s.x, s.y)
+    updated.update(0).reorder(s.x, s.y, x, y).vectorize(x, 8)
+    threads[x, y] = sum(near(dx, dy) for dx in range(3) for dy in range(3))
+    threads.split(x, x, xi, 8).vectorize(xi).parallel(x)
+    for columns, rows in ((WIDTH, 5), (3, 5), (200, 2)):
+        expected = np.zeros((rows, columns), np.int32)
+        for dx in range(3):
+            for dy in range(3):
+                places = np.clip(np.arange(rows) + dy - 1, 0, 4), np.clip(np.arange(columns) + dx - 1, 0, WIDTH - 1)
+                expected += image[np.ix_(*places)]
+        for f in (inlined, updated, threads):
+            np.testing.assert_array_equal(np.array(f.realize([columns, rows])), expected)
+
+
+def test_a_clamp_is_left_where_it_is_not_seen_through_in_every_loop() -> None:
+    at = apply("+", apply("*", Var(I32, "x"), Const(I32, 8)), Var(I32, "xi"))
+    clamped = cast(I64, apply("max", apply("min", at, Const(I32, 99)), Const(I32, 0)))
+    store = Store("f.0", cast(I64, at), Load(I32, "a", clamped, ALWAYS), ALWAYS)
+    zero, eight = Const(I32, 0), Const(I32, 8)
+
+    def around(*loops: For) -> For:
+        return For("x", zero, Var(I32, "n"), "serial", block(*loops))
+
+    vectors, plain = (For("xi", zero, eight, kind, store) for kind in ("vectorized", "serial"))
+    longer = For("xi", zero, Var(I32, "n"), "serial", store)
+    assert borders(around(vectors, plain)) is not None
+    assert borders(around(plain)) is None
+    assert borders(around(vectors, longer)) is None
