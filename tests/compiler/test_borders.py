@@ -116,7 +116,12 @@ def test_ends_that_wrap_are_what_they_wrap_to(end: Callable[[Any], Any], value: 
     results = []
     for lanes in (1, 8):
         p = hl.Param(hl.Int(32), "p")
-        f = blurred(lambda at, p=p: hl.clamp(hl.min(at, end(p)), 0, WIDTH - 1), hl.Buffer(DATA), lanes)
+        last = end(p)
+
+        def clamped(at: Any, last: Any = last) -> Any:
+            return hl.clamp(hl.min(at, last), 0, WIDTH - 1)
+
+        f = blurred(clamped, hl.Buffer(DATA), lanes)
         p.set(value)
         results.append(np.array(f.realize([60])))
     np.testing.assert_array_equal(results[0], results[1])
