@@ -16,6 +16,7 @@ from rfactor.compiler.language.types import Type, dtype_of
 from rfactor.errors import FactorError, ScheduleError
 from rfactor.ir.types import BOOL, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64
 from rfactor.semantics.interpreter import ImageValue, interpret
+from tests.fuzz.schedules import has_loops
 
 INTEGERS = (U8, U16, U32, U64, I8, I16, I32, I64)
 
@@ -151,7 +152,7 @@ def scheduled(draw: st.DrawFn, cases: st.SearchStrategy[Case]) -> tuple[Case, li
 
 
 def _place(draw: st.DrawFn, case: Case, producer: Any) -> None:
-    where = draw(st.sampled_from(["inline", "root", "at"]))
+    where = draw(st.sampled_from(["root", "at"] if has_loops(producer) else ["root", "at", "inline"]))
     if where == "root":
         producer.compute_root()
     elif where == "at":

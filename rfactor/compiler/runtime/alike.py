@@ -42,7 +42,7 @@ class _Fields(ctypes.Structure):
 
 
 _TEXT = """
-define i1 @alike(ptr %looks, ptr %given) {{
+define zeroext i1 @alike(ptr %looks, ptr %given) {{
 entry:
   %known = load i64, ptr %looks
   %size = call i64 inttoptr (i64 {size} to ptr)(ptr %given)
