@@ -146,7 +146,11 @@ def _proved(session: Session, program: Program) -> Outcome:
         outcome.kind, outcome.detail = "refused", f"{type(session.why).__name__}: {session.why}"
         return outcome
     frozen = session.frozen()
-    found = verify_pipeline(frozen.algorithm, frozen.schedule)
+    try:
+        found = verify_pipeline(frozen.algorithm, frozen.schedule)
+    except Refused as refused:
+        outcome.kind, outcome.detail = "refused", f"{type(refused).__name__}: {refused}"
+        return outcome
     for one in found.obligations:
         where = "" if one.verdict == "proven" else f" {one.place.kind}: {one.reason}"
         outcome.proved[f"{one.verdict}{where}"] += 1
