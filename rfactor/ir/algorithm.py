@@ -57,6 +57,10 @@ class Definition:
     where: Expr | None = None
     """Of the pure definition: where it does not hold, values are 0, and the array of an output is left as it is."""
 
+    def may_keep(self, component: int) -> bool:
+        """Whether the caller's array may hold values of `component` that nobody computed."""
+        return self.where is not None or bool(self.keeps and self.keeps[component])
+
     @property
     def keeps_all(self) -> bool:
         """Whether there is nothing to compute where the caller's arrays hold the values."""

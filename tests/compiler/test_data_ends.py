@@ -133,3 +133,25 @@ def test_what_data_or_a_coordinate_bounds_is_refused() -> None:
         f[x] = hl.Buffer(TABLE)[h[x]]
         with pytest.raises(AlgorithmError, match="nothing bounds that index"):
             f.realize([4])
+
+
+def test_what_the_array_of_a_caller_holds_is_between_no_ends() -> None:
+    """Where a function is undefined, an output keeps any numbers, and those are read."""
+    x, p, f, g = hl.Var("x"), hl.Param(hl.Int(32), "p", 3), hl.Func("f"), hl.Func("g")
+    data = hl.Buffer(np.arange(COUNT, dtype=np.int32))
+    f[x] = hl.select(data[x] % 2 == 0, hl.clamp(data[x], -p, p), hl.undef(hl.Int(32)))
+    g[x] = hl.Buffer(TABLE)[f[x]]
+    f.compute_root()
+    outputs = np.full(COUNT, 10, np.int32), np.zeros(COUNT, np.int32)
+    with pytest.raises(AlgorithmError, match="nothing bounds that index"):
+        hl.Pipeline([f, g]).realize(outputs)
+
+
+def test_coordinates_where_a_function_is_defined_are_clamped_too() -> None:
+    x, p, f, h = hl.Var("x"), hl.Param(hl.Int(32), "p", 3), hl.Func("f"), hl.Func("h")
+    h[x] = hl.clamp(hl.Buffer(np.arange(COUNT, dtype=np.int32))[x] - 6, -p, p)
+    f[x] = hl.select(hl.Buffer(np.arange(7, dtype=np.int32))[3 + h[x]] > 4, x, hl.undef(hl.Int(32)))
+    h.compute_root()
+    found = np.full(12, -1, np.int32)
+    f.realize(found)
+    assert found.tolist() == [-1] * 8 + [8, 9, 10, 11]

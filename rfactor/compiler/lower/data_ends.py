@@ -62,6 +62,7 @@ def _rewritten(function: Function, coordinate: Callable[[Expr], Expr]) -> Functi
             arguments=tuple(coordinate(argument) if _calls(argument) else argument for argument in written),
             values=tuple(transform(value, read) for value in definition.values),
             domain=domain,
+            where=None if definition.where is None else transform(definition.where, read),
         )
 
     return replace(function, pure=stage(function.pure), updates=tuple(map(stage, function.updates)))
@@ -118,7 +119,7 @@ class _Stored:
 
     def _hull(self, function: Function, index: int) -> Known | None:
         """The ends of what the stages of a function store; None where they are not known."""
-        if function.types[index].is_bool or (function.pure.keeps and function.pure.keeps[index]):
+        if function.types[index].is_bool or function.pure.may_keep(index):
             return None
         whole: list[Interval] = []
         conditions: list[Expr] = []

@@ -32,7 +32,7 @@ def data_ranges(functions: Iterable[Function]) -> Ranges:
 
 def _values(function: Function, index: int, ranges: Ranges) -> Known | None:
     """The hull of what the stages of a function store; None where it keeps what the caller's array holds."""
-    if function.pure.where is not None or (function.pure.keeps and function.pure.keeps[index]):
+    if function.pure.may_keep(index):
         return None
     values = [stage.values[index] for stage in function.stages]
     if function.types[index].is_float:
