@@ -11,6 +11,7 @@ import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.storage import flatten
+from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Const
 from rfactor.ir.loopnest import Allocate, Block, Layout, Let, Realize
@@ -71,3 +72,15 @@ def test_padding_counts_beyond_i32() -> None:
         stmt = stmt.body
     assert isinstance(stmt, Allocate)
     assert stmt.size == Const(I64, 2**31 * (2**31 - 3))
+
+
+def test_storage_that_is_rounded_up_beyond_i64_is_refused() -> None:
+    """Its bytes would wrap around to a few."""
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = hl.i64(x + y)
+    f[x, y] = g[x, y] + g[x, y + 1]
+    g.compute_root().align_storage(x, 2**16).align_storage(y, 2**12)
+    assert "g.stride.1" in f.lowered()
+    g.align_storage(x, 2**31 - 1).align_storage(y, 2**31 - 1)
+    with pytest.raises(ScheduleError, match="g: align_storage and fold_storage ask for multiples of"):
+        f.lowered()

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.lower.trace import access
 from rfactor.compiler.schedule.directives import SILENT, Trace
+from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild, walk
 from rfactor.ir.loopnest import (
@@ -43,6 +45,8 @@ from rfactor.ir.types import BOOL, I32, I64
 
 ALWAYS = Const(BOOL, True)
 _ZERO = affine.integer(0)
+_MOST_ROUNDED = 1 << 28
+"""Elements that padding and folds round up to, in all: sizes of what is checked on entry do not leave i64 then."""
 SMALL = 1 << 12
 """Extents up to this are rounded up to a constant."""
 
@@ -229,6 +233,12 @@ class _Flattening:
         stride: Expr = Const(I64, 1)
         size: Expr = Const(I64, 1)
         layout = stmt.layout
+        rounded = prod(layout.padding[d] * (layout.folds[d] or 1) for d in layout.order)
+        if rounded > _MOST_ROUNDED:
+            raise ScheduleError(
+                f"{stmt.name}: align_storage and fold_storage ask for multiples of {rounded} elements; the counts of "
+                f"all dimensions are to make {_MOST_ROUNDED} or less"
+            )
         for d in layout.order:
             fold = layout.folds[d]
             room = affine.integer(fold) if fold is not None else affine.maximum(self._room(stmt.bounds[d][1]), _ZERO)
