@@ -102,6 +102,17 @@ def test_ends_may_be_any_numbers(first: int, by: int, join: Callable[[Any, Any],
         np.testing.assert_array_equal(np.array(f.realize([8, 50])), np.full((50, 8), DATA[place]))
 
 
+def test_no_iteration_is_inside_where_the_last_would_be_before_i32() -> None:
+    least = -(2**31)
+    end, f, a, out = hl.Param(hl.Int(32), "end", least), hl.Func("f"), hl.Buffer(DATA), hl.Buffer(hl.Int(32), [8, 20])
+    a.set_min([least])
+    out.set_min([0, least])
+    f[x, y] = a[hl.min(x + y, end)]
+    f.bound(x, 0, 8).vectorize(x)
+    f.realize(out)
+    np.testing.assert_array_equal(np.array(out), np.full((20, 8), DATA[0]))
+
+
 @pytest.mark.parametrize(
     ("end", "value"),
     [

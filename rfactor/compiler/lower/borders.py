@@ -21,16 +21,16 @@ from rfactor.ir.types import I32, I64
 
 SHORT = 16
 """Serial loops of constant extent up to this stand for their worst iteration."""
-_MOST = 1 << 32
-"""Of a factor or constant in a coordinate: sums of such do not leave i64."""
+_MOST = 1 << 31
+"""Of the factors in a coordinate, and of its constant: sums of such do not leave i64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Borders:
-    """The iterations `first <= x <= last` (where known) of a loop in which no clamp of `plain` changes a coordinate."""
+    """The iterations `first <= x < end` (where known) of a loop in which no clamp of `plain` changes a coordinate."""
 
     first: Expr | None
-    last: Expr | None
+    end: Expr | None
     plain: Mapping[Expr, Expr]
     """What clamped coordinates (i64) are without their clamp."""
 
@@ -44,23 +44,23 @@ def borders(loop: For) -> Borders | None:
     plain: dict[Expr, Expr] = {}
     left: set[Expr] = set()
     first: Expr | None = None
-    last: Expr | None = None
+    end: Expr | None = None
     for clamped, inner, bound in found:
         if clamped not in vectors or clamped in left:
             continue
-        coordinate, ends = _without_clamp(clamped.children[0], inner)
-        solved = [_solved(end, loop.name, inner, bound) for end in ends]
-        if not ends or None in solved:
+        coordinate, differences = _without_clamp(clamped.children[0], inner)
+        solved = [_solved(difference, loop.name, inner, bound) for difference in differences]
+        if not differences or None in solved:
             left.add(clamped)
             continue
         plain[clamped] = affine.tidy(_wide(coordinate))
-        for low, high in filter(None, solved):
+        for low, beyond in filter(None, solved):
             if low is not None:
                 first = low if first is None else affine.maximum(first, low)
-            if high is not None:
-                last = high if last is None else affine.minimum(last, high)
+            if beyond is not None:
+                end = beyond if end is None else affine.minimum(end, beyond)
     kept = {clamped: coordinate for clamped, coordinate in plain.items() if clamped not in left}
-    return Borders(first, last, kept) if kept else None
+    return Borders(first, end, kept) if kept else None
 
 
 def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
@@ -136,14 +136,14 @@ def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Exp
 def _solved(
     difference: Expr, name: str, inner: Mapping[str, For], bound: frozenset[str]
 ) -> tuple[Expr | None, Expr | None] | None:
-    """The least and the greatest iteration of the loop `name`, one of them known, in which `difference` is <= 0
-    whatever the loops inside do; None where that is not known."""
+    """The least iteration of the loop `name` in which `difference` is <= 0 whatever the loops inside do, and the one
+    after the greatest; one of them is known. None where that is not known."""
     for loop in reversed(list(inner.values())):
         difference, known = _worst(difference, loop)
         if not known:
             return None
     terms, constant = affine.affine(difference)
-    if abs(constant) > _MOST or any(abs(factor) > _MOST for _, factor in terms):
+    if abs(constant) > _MOST or sum(abs(factor) for _, factor in terms) > _MOST:
         return None
     here = Op(I64, "cast", (Var(I32, name),))
     factor = dict(terms).get(here, 0)
@@ -152,7 +152,7 @@ def _solved(
         return None
     rest = affine.from_affine(others, constant, I64)
     if factor > 0:  # factor*x + rest <= 0
-        return None, _in_i32(affine.divide(affine.scale(rest, -1), factor))
+        return None, _in_i32(affine.add(affine.divide(affine.scale(rest, -1), factor), Const(I64, 1)))
     return _in_i32(affine.divide_up(rest, -factor)), None
 
 
@@ -181,6 +181,6 @@ def _wide(expr: Expr) -> Expr:
 
 
 def _in_i32(value: Expr) -> Expr:
-    """`value` (i64), or the end of i32 that is nearest."""
+    """`value` (i64), or the end of i32 that is nearest: no iteration has the greatest number."""
     held = Op(I64, "max", (Op(I64, "min", (value, Const(I64, I32.max))), Const(I64, I32.min)))
     return Op(I32, "cast", (held,))

@@ -73,8 +73,8 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
         body = unclamped(body, ends.plain)
         if ends.first is not None:
             first = affine.maximum(first, ends.first)
-        if ends.last is not None:
-            last = _sooner(last, ends.last)
+        if ends.end is not None:
+            last = affine.minimum(last, ends.end)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
