@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import FactorError, TypeMismatch
+from rfactor.errors import BufferError, FactorError, TypeMismatch
 from tests.compiler.pipelines import expected
 
 x = hl.Var("x")
@@ -82,3 +82,12 @@ def test_a_reduction_that_prints_is_not_factored() -> None:
     f[()] = hl.print(f[()]) + r.x
     with pytest.raises(FactorError, match="it prints on the way"):
         f.update(0).rfactor(r.x, u)
+
+
+def test_a_check_that_prints_and_fails_is_made_once(capfd: pytest.CaptureFixture[str]) -> None:
+    x, p, f = hl.Var("x"), hl.Param(hl.Int(32), "p", -7), hl.Func("f")
+    f[x] = hl.require(hl.print(p, "is p") > 0, x, "p is", p)
+    for _ in range(3):
+        with pytest.raises(BufferError, match="p is -7"):
+            f.realize([4])
+        assert capfd.readouterr().out == "-7 is p\n"

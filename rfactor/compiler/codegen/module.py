@@ -48,7 +48,7 @@ class Executable:
     _lower: Callable[[], LoweredPipeline]
     _function: Any
     _report: ctypes.Array[ctypes.c_int64]
-    """Where a check that fails writes what it saw. Nobody reads this one: several calls may do so at once."""
+    """Where a check that fails writes what it saw. Nobody reads this one: several calls may write at once."""
     bind: Binding
     """Checks arguments and lays them out for `start`."""
     _prints: bool
@@ -66,22 +66,20 @@ class Executable:
 
     def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
         """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
-        if self._prints:
+        report = self._report
+        if self._prints:  # a check too: it is made once
+            report = type(report)()
             with raising():
-                status = self._function(given, cell(), self._report)
+                status = self._function(given, cell(), report)
         else:
-            status = self._function(given, cell(), self._report)
-        if status:
-            self._fail(status, given)
-
-    def _fail(self, status: int, given: ctypes.Array[ctypes.c_int64]) -> None:
-        """Raise what a call ended with. A check that failed, before anything was done, is made again to be told of."""
+            status = self._function(given, cell(), report)
+            if status > 0:  # before anything was done: it is made again, to be told of
+                report = type(report)()
+                status = self._function(given, cell(), report) or status  # other data may have come to lie there
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
-        report = type(self._report)()
-        again = self._function(given, cell(), report)
-        status = again if again > 0 else status  # other data may have come to lie in the arrays
-        raise BufferError(_message(self.checks[status - 1], list(report)))
+        if status:
+            raise BufferError(_message(self.checks[status - 1], list(report)))
 
     @property
     def lowered(self) -> LoweredPipeline:
