@@ -18,12 +18,14 @@ import pytest
 import rfactor as hl
 from benchmarks.stress import stress
 from rfactor.compiler.language.names import Named
+from rfactor.compiler.runtime import spawning
 from rfactor.compiler.runtime.threads import find_openmp, use_openmp
 from rfactor.errors import BufferError
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.simplify import _real_memo, simplify_real
 from rfactor.ir.types import F32
 from rfactor.kept import Kept
+from rfactor.native.engine import Code, compile_module
 from rfactor.table.store import open_table
 
 x = hl.Var("x")
@@ -263,6 +265,25 @@ def test_a_pipeline_is_run_while_another_prints(monkeypatch: pytest.MonkeyPatch)
     use_openmp(True)
     assert set(sums) == {55}
     assert len(sums) >= 12
+
+
+def test_no_thread_runs_loops_in_code_that_another_made_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code goes with the object that holds it."""
+    monkeypatch.setattr(spawning, "_kept", {})
+    made, met = list[weakref.ref[Code]](), threading.Barrier(3)
+
+    def compiled() -> Code:
+        code = compile_module("define void @launch() {\n  ret void\n}", ["launch"])
+        made.append(weakref.ref(code))
+        met.wait(60)
+        return code
+
+    monkeypatch.setattr(spawning, "_compiled", compiled)
+    found = set(at_once(lambda _: spawning.launch(), threads=3))
+    gc.collect()
+    (kept,) = (code for one in made if (code := one()) is not None)
+    assert len(made) == 3
+    assert found == {kept.addresses["launch"]}
 
 
 def test_a_failed_check_in_one_thread_is_not_told_to_another() -> None:

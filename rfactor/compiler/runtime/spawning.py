@@ -8,7 +8,6 @@ cannot be had is done without; a loop inside a loop runs in the thread that meet
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 
 from rfactor.native.engine import Code, compile_module, host
 
@@ -87,12 +86,17 @@ done:
 
 def launch() -> int | None:
     """The address of `launch(worker, closure, threads, flags)`; None where the system has no POSIX threads."""
-    code = _code()
+    if not _kept:
+        _kept.setdefault("code", _compiled())  # of two threads at once, the code of one
+    code = _kept["code"]
     return None if code is None else code.addresses["launch"]
 
 
-@cache
-def _code() -> Code | None:
+_kept: dict[str, Code | None] = {}
+"""What was compiled: never another, as loops run in it."""
+
+
+def _compiled() -> Code | None:
     try:
         create_key = ctypes.CDLL(None).pthread_key_create
     except (AttributeError, TypeError, OSError):
