@@ -16,14 +16,22 @@ import numpy as np
 from rfactor.ir.types import Type
 
 MOST = 1 << 16
-"""As many integers are tried."""
+"""As many integers are tried,"""
+_EXACT = 1 << 53
+"""those that NumPy counts without rounding."""
 
 
 @lru_cache(maxsize=1 << 8)
 def factors(type: Type, low: int, high: int, divisor: float) -> tuple[float, float] | None:
     """`a` and `b` (0 where `a` alone does), such that `x * a + x * b` rounded as floats of `type` are (f32, f64) is
     `x / divisor` for all integers `x` from `low` to `high`; None where none are known."""
-    if high - low >= MOST or type.bits not in (32, 64) or not np.isfinite(divisor) or divisor == 0:
+    if (
+        high - low >= MOST
+        or max(-low, high) > _EXACT
+        or type.bits not in (32, 64)
+        or not np.isfinite(divisor)
+        or divisor == 0
+    ):
         return None
     scalar: Any = np.float32 if type.bits == 32 else np.float64
     with np.errstate(all="ignore"):

@@ -147,6 +147,7 @@ def test_factors_are_those_of_a_division_or_none() -> None:
     assert factors(F32, 0, 65535, 65535.0) is not None
     assert factors(F32, 0, 65535, 255.0) is None  # some of these quotients are rounded otherwise
     assert factors(F32, 0, 65536, 65535.0) is None  # more than are tried
+    assert factors(F32, 2**64 - 9, 2**64 - 1, 2.0) is None  # more than are counted
     assert factors(F32, -128, 127, -255.0) is None  # 0 / -255 is -0.0, a sum of two zeros of both signs is not
     assert all(factors(F32, 0, 255, by) is None for by in (0.0, np.inf, np.nan))
 
