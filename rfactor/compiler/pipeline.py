@@ -139,7 +139,8 @@ class Prepared:
         images: Any = self.buffers
         if images is None:
             images = _images(self)
-        if [*map(_MINS, images)] != last.mins or not last.look.again((*map(_ARRAY, images), *arrays)):
+        held = (*map(_ARRAY, images), *arrays)  # until the code is done with them
+        if [*map(_MINS, images)] != last.mins or not last.look.again(held):
             return False
         last.executable.start(_filled(self, last) if self.numbers_by_name else last.slots)
         return True

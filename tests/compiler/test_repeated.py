@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.language.changes import LATEST
+from rfactor.compiler.codegen.module import Executable
+from rfactor.compiler.language.changes import LATEST, Changing
 from rfactor.compiler.pipeline import prepare
 from rfactor.compiler.runtime import alike
 from rfactor.compiler.runtime.alike import look
@@ -217,3 +218,34 @@ def test_arrays_are_not_kept() -> None:
     del base, out
     gc.collect()
     assert gone() is None
+
+
+def test_a_definition_is_there_when_it_says_that_it_changed_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks between the two, in another thread, would not look again."""
+    f, change, seen = hl.Func("f"), Changing.__setattr__, list[tuple[object, int]]()
+    f[x] = x
+
+    def changed(self: Changing, name: str, value: Any) -> None:
+        change(self, name, value)
+        seen.append((LATEST[0], len(f.stages)))
+
+    monkeypatch.setattr(Changing, "__setattr__", changed)
+    f[x] += 1
+    assert [stages for mark, stages in seen if mark is LATEST[0]] == [2]
+
+
+def test_arrays_are_held_while_the_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gave them in a list may take them out meanwhile."""
+    f, given, alive = hl.Func("f"), [np.zeros(4, np.int32)], list[bool]()
+    f[x] = x
+    assert repeats(f, given)
+    array = weakref.ref(given[0])
+
+    def start(self: Executable, slots: Any) -> None:
+        given.clear()
+        alive.append(array() is not None)
+
+    monkeypatch.setattr(Executable, "start", start)
+    f.realize(given)
+    assert alive == [True]
+    assert array() is None

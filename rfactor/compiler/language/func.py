@@ -393,7 +393,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
         definition = Definition(*several.joined(nodes), loops, keeps, where)
         self.references.update(references)
-        self.stages.append(StageState(definition, default_stage_of(self, definition)))
+        self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
 
     def _without_undef(self, point: tuple[Expr, ...], values: tuple[Expr, ...]) -> tuple[Expr, ...]:
         at = tuple(argument.node for argument in point)
