@@ -6,10 +6,9 @@ overlap where one is written), variables by value, and a `Context`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
 
 from llvmlite import ir
 
@@ -31,7 +30,6 @@ from rfactor.ir.loopnest import (
     Stmt,
     Store,
     Write,
-    block,
 )
 from rfactor.ir.types import F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
@@ -110,10 +108,7 @@ class Statements:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
         match stmt:
             case Block():
-                checks = list(takewhile(lambda child: isinstance(child, Assert), stmt.statements))
-                if checks:
-                    self._checked(checks)
-                for child in stmt.statements[len(checks) :]:
+                for child in stmt.statements:
                     self.emit(child)
             case For(kind="serial"):
                 self._loop(stmt)
@@ -267,21 +262,6 @@ class Statements:
         with self._scope():
             self.emit(stmt.body)
         builder.atomic_rmw("xchg", lock, I32(0), "release")
-
-    def _checked(self, checks: Sequence[Stmt]) -> None:
-        """Checks in a function of their own that LLVM takes no pains over: it is long, and runs once."""
-        variables, arrays = captured(block(*checks), self)
-        module = self.builder.module
-        name = module.get_unique_name(f"{self.builder.function.name}.checks")
-        builder, _, context, values, pointers = new_function(module, name, I32, [], variables, arrays)
-        builder.function.attributes.add("optnone")
-        inside = Statements(builder, values, pointers, context, self.parallel, self.told, self._entry)
-        for check in checks:
-            inside.emit(check)
-        builder.ret(I32(0))
-        status = self.builder.call(builder.function, arguments(self.context, variables, arrays))
-        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, I32(0)), likely=False):
-            self._leave(status)
 
     def _leave(self, status: LLVMValue) -> None:
         for raw in self._heap:
