@@ -447,17 +447,20 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """`substitute` in several expressions; what they share is rebuilt once."""
-    memo: dict[Expr, Expr] = {}
+    changed: dict[Expr, Expr] = {}
     for expr in exprs:
         for node in walk(expr):
-            if node in memo:
-                continue
-            children = node.children
-            if children:
-                memo[node] = rebuild(node, tuple([memo[child] for child in children]))
-            else:
-                memo[node] = values.get(node.name, node) if isinstance(node, Var) else node
-    return tuple([memo[expr] for expr in exprs])
+            if isinstance(node, Var):
+                if node.name in values:
+                    changed[node] = values[node.name]
+            elif changed:
+                children = node.children
+                for child in children:
+                    if child in changed:
+                        if node not in changed:
+                            changed[node] = rebuild(node, tuple([changed.get(child, child) for child in children]))
+                        break
+    return tuple([changed.get(expr, expr) for expr in exprs])
 
 
 def walk(expr: Expr) -> Iterable[Expr]:

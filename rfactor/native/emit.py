@@ -488,7 +488,8 @@ class Emitter:
         return self._value(key)
 
     def _has(self, expr: Hashable) -> bool:
-        return expr in self._known or expr in self._read or expr in self._printed
+        read, printed = self._read, self._printed  # which are empty most of the time
+        return expr in self._known or (bool(read) and expr in read) or (bool(printed) and expr in printed)
 
     def _value(self, expr: Hashable) -> LLVMValue:
         known = self._known.get(expr)

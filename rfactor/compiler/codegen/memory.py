@@ -77,6 +77,10 @@ class Memory:
         with self.builder.if_then(predicate):
             self._store(store, value, emitter.inner(), None)
 
+    def address(self, store: Store, emitter: Emitter) -> LLVMValue:
+        """Where a store of one lane stores."""
+        return self._at(self.arrays[store.buffer], store.index, emitter)
+
     def update(self, store: Store, emitter: Emitter) -> bool:
         """Emit a store whose value is a function of what is there as one atomic operation.
 
@@ -85,7 +89,7 @@ class Memory:
         type = store.value.type
         if type.lanes > 1 or _condition(store.predicate) is not True:
             return False
-        address = self._at(self.arrays[store.buffer], store.index, emitter)
+        address = self.address(store, emitter)
         change = in_place(store) if type.is_int and not type.is_bool else None
         name = None if change is None else _IN_PLACE.get(change.op)
         if change is not None and name is not None:

@@ -27,7 +27,16 @@ from rfactor.compiler.codegen.vectorizable import vectorizable
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell
 from rfactor.errors import BufferError
-from rfactor.ir.loopnest import Assert, BufferArgument, LoweredPipeline, ScalarArgument
+from rfactor.ir.loopnest import (
+    Assert,
+    Block,
+    BufferArgument,
+    Let,
+    LoweredPipeline,
+    ScalarArgument,
+    Stmt,
+    block,
+)
 from rfactor.ir.types import F64, I64, Type
 from rfactor.native.emit import convert
 from rfactor.native.engine import Code, Target, compile_module, host
@@ -166,7 +175,7 @@ def build(
 
     The entry is `i32 pipeline(ptr slots, ptr runtime, ptr report)`; see `runtime.arguments.slots` for the slots.
     """
-    module = ir.Module(lowered.name)
+    module = ir.Module(lowered.name, ir.Context())
     module.triple = target.triple
     entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), name)
     entry.attributes.add("noinline")
@@ -188,15 +197,41 @@ def build(
     failure.type = POINTER
     builder.store(I32(0), failure)
 
+    # What runs once, checks and all, is emitted where LLVM takes no pains over it.
+    asserted, body = _divided(lowered.body)
     checks: list[Assert] = []
+    outside = Context(runtime, failure, report)
+    Statements(builder, variables, arrays, outside, emit_parallel, checks, entry=True).emit(asserted)
+
     inner, _, context, inner_variables, inner_arrays = new_function(module, f"{name}.body", I32, [], variables, arrays)
     statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks, entry=True)
-    statements.emit(lowered.body)
+    statements.emit(body)
     inner.ret(inner.load(context.failure, typ=I32))
 
-    outside = Context(runtime, failure, report)
     builder.ret(builder.call(inner.function, arguments(outside, variables, arrays)))
     return module, entry, tuple(checks)
+
+
+def _divided(stmt: Stmt) -> tuple[Stmt, Stmt]:
+    """The checks that `stmt` begins with, and the rest; both see what is defined around them."""
+    if isinstance(stmt, Assert):
+        return stmt, block()
+    if isinstance(stmt, Let):
+        checks, rest = _divided(stmt.body)
+        return (checks if checks == block() else Let(stmt.name, stmt.value, checks)), Let(stmt.name, stmt.value, rest)
+    if not isinstance(stmt, Block):
+        return block(), stmt
+    checked: list[Stmt] = []
+    for index, child in enumerate(stmt.statements):
+        checks, rest = _divided(child)
+        checked.append(checks)
+        if not _nothing(rest):
+            return block(*checked), block(rest, *stmt.statements[index + 1 :])
+    return block(*checked), block()
+
+
+def _nothing(stmt: Stmt) -> bool:
+    return _nothing(stmt.body) if isinstance(stmt, Let) else stmt == block()
 
 
 def _scalar(builder: ir.IRBuilder, bits: LLVMValue, type_: Type) -> LLVMValue:

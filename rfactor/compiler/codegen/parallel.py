@@ -59,7 +59,8 @@ def _launch(loop: For, outside: Statements, variables: dict[str, LLVMValue], arr
     )
     builder.function.attributes.add("optnone")
     passed = [first, *arguments(context, values, pointers)]
-    closure = ir.LiteralStructType([I64_, I64_, I64_, *(value.type for value in passed)])
+    closure = module.context.get_identified_type(f"{body.name}.closure")
+    closure.set_body(I64_, I64_, I64_, *(value.type for value in passed))
     worker = _worker(module, body, closure)
     shared = builder.alloca(closure)
     shared.align = ALIGNMENT

@@ -6,16 +6,16 @@ overlap where one is written), variables by value, and a `Context`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
 
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.places import Places
+from rfactor.compiler.codegen.vectorizable import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast
 from rfactor.ir.loopnest import (
@@ -31,7 +31,6 @@ from rfactor.ir.loopnest import (
     Stmt,
     Store,
     Write,
-    block,
 )
 from rfactor.ir.types import F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
@@ -40,6 +39,7 @@ from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
 
 POINTER, I32, I64_ = ir.PointerType(), ir.IntType(32), ir.IntType(64)
+_I1, _I8 = ir.IntType(1), ir.IntType(8)
 OUT_OF_MEMORY = -1
 """What a pipeline returns where an allocation failed; an Assert that fails returns its number, from 1."""
 
@@ -110,10 +110,7 @@ class Statements:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
         match stmt:
             case Block():
-                checks = list(takewhile(lambda child: isinstance(child, Assert), stmt.statements))
-                if checks:
-                    self._checked(checks)
-                for child in stmt.statements[len(checks) :]:
+                for child in stmt.statements:
                     self.emit(child)
             case For(kind="serial"):
                 self._loop(stmt)
@@ -190,12 +187,32 @@ class Statements:
     def _loop(self, loop: For) -> None:
         emitter = self.emitter()
         first = emitter.emit(loop.min)
+        if clears(loop):
+            self._clear(loop, first, emitter.emit(loop.extent))
+            return
         if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
             low, extent = int(loop.min.value), int(loop.extent.value)
             if extent > 0:
                 self.count(loop.name, first, first.type(low + extent), loop.body, True)
             return
         self.count(loop.name, first, self.builder.add(first, emitter.emit(loop.extent)), loop.body)
+
+    def _clear(self, loop: For, first: LLVMValue, extent: LLVMValue) -> None:
+        """A loop that fills memory with zeros, as the call that LLVM would make of it."""
+        builder, store = self.builder, loop.body
+        assert isinstance(store, Store)
+        wide = _wide(builder, first)
+        with self._bound(loop.name, first):
+            self._known[cast(I64, Var(COORDINATE, loop.name))] = wide
+            address = self.memory.address(store, self.emitter())
+        length = _wide(builder, extent)
+        some = builder.select(builder.icmp_signed("<", length, I64_(0)), I64_(0), length)
+        each = max(store.value.type.bits // 8, 1)
+        types = [POINTER, _I8, I64_, _I1]
+        function = declare(builder, "llvm.memset.p0.i64", ir.VoidType(), types)
+        call = builder.call(function, [address, _I8(0), builder.mul(some, I64_(each)), _I1(0)], arg_attrs={0: ()})
+        call.arg_attributes[0].align = each
+        self._read = {}
 
     def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt, some: bool = False) -> None:
         """`body` for `first <= name < end` (signed), of which there are `some` for certain.
@@ -267,21 +284,6 @@ class Statements:
         with self._scope():
             self.emit(stmt.body)
         builder.atomic_rmw("xchg", lock, I32(0), "release")
-
-    def _checked(self, checks: Sequence[Stmt]) -> None:
-        """Checks in a function of their own that LLVM takes no pains over: it is long, and runs once."""
-        variables, arrays = captured(block(*checks), self)
-        module = self.builder.module
-        name = module.get_unique_name(f"{self.builder.function.name}.checks")
-        builder, _, context, values, pointers = new_function(module, name, I32, [], variables, arrays)
-        builder.function.attributes.add("optnone")
-        inside = Statements(builder, values, pointers, context, self.parallel, self.told, self._entry)
-        for check in checks:
-            inside.emit(check)
-        builder.ret(I32(0))
-        status = self.builder.call(builder.function, arguments(self.context, variables, arrays))
-        with self.builder.if_then(self.builder.icmp_unsigned("!=", status, I32(0)), likely=False):
-            self._leave(status)
 
     def _leave(self, status: LLVMValue) -> None:
         for raw in self._heap:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import copysign
 
 from rfactor.compiler.codegen.free import bodies
 from rfactor.compiler.lower.affine import affine
 from rfactor.ir.expr import Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import For, Let, Load, Stmt, Store
+from rfactor.ir.types import I64
 
 
 def vectorizable(stmt: Stmt) -> bool:
@@ -20,6 +22,15 @@ def vectorizable(stmt: Stmt) -> bool:
     if inner or not isinstance(stmt, For):
         return any(inner)
     return _walks(stmt)
+
+
+def clears(loop: For) -> bool:
+    """Whether `loop` does nothing but fill elements of memory that follow each other with zeros."""
+    store = loop.body
+    if not isinstance(store, Store) or store.value.type.lanes > 1 or store.index.type != I64:
+        return False
+    always = isinstance(store.predicate, Const) and bool(store.predicate.value)
+    return always and _zero(store.value) and _step(store.index, loop.name) == 1
 
 
 def _loops(stmt: Stmt) -> bool:
@@ -59,4 +70,4 @@ def _step(index: Expr, name: str) -> int | None:
 
 
 def _zero(value: Expr) -> bool:
-    return isinstance(value, Const) and value.value == 0
+    return isinstance(value, Const) and value.value == 0 and copysign(1, value.value) > 0

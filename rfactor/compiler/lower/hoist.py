@@ -65,6 +65,8 @@ def _hoisted(loop: For) -> Stmt:
 
 def _repeated(expr: Expr, bound: set[str], written: set[str]) -> Iterator[Expr]:
     """The largest vectors in `expr` that load and that depend on no name `bound` and no buffer `written`."""
+    if all(node.type.lanes == 1 for node in walk(expr)):
+        return
     same: dict[Expr, bool] = {}
     loads: dict[Expr, bool] = {}
     for node in walk(expr):

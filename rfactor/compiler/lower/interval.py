@@ -86,6 +86,8 @@ class Intervals:
         if self._conditions is None:
             expanded = [affine.affine(self._filled(c)) for c in self._scope.conditions]
             self._conditions = [(dict(own), constant) for own, constant in expanded]
+        if not self._conditions:
+            return low, high
         return self._under(self._filled(expr), self._conditions, (low, high))
 
     def _under(self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval) -> Interval:

@@ -51,6 +51,11 @@ class _Tidying:
         Without recursion but into loads: what is inlined into one expression may be deep.
         """
         memo = self._memo[coordinate]
+        for node in walk(expr):
+            if isinstance(node, Load) or (isinstance(node, Var) and node.name in self._environment):
+                break
+        else:
+            return expr
         stack = [expr]
         while stack:
             node = stack[-1]
