@@ -82,6 +82,33 @@ def answer(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
         queries[name].become(found[name])
 
 
+@deep
+def needed_of_outputs(prepared: Prepared, outputs: Sequence[Buffer]) -> dict[str, Shape]:
+    """By function, the least boxes around those of `outputs` that hold all that is computed and read of them.
+
+    Raises `AlgorithmError` where a box depends on data or grows with every pass.
+    """
+    bounded, known = _bounded(prepared), _known(prepared, outputs)
+    shapes = {o.function.name: _shape(one) for o, one in zip(prepared.outputs, outputs, strict=True)}
+    for _ in range(_PASSES):
+        before, now = shapes, _solved(bounded, {**known, **_named(shapes)})
+        shapes = {name: _around(name, shape, bounded.outputs[name], now) for name, shape in before.items()}
+        if shapes == before:
+            return shapes
+    raise AlgorithmError("what is computed of the outputs grows with every pass that infers it")
+
+
+def _around(name: str, shape: Shape, box: Box, known: Mapping[str, Value]) -> Shape:
+    """The hull of a box that is held and one that is needed."""
+    result = []
+    for (low, extent), ends in zip(shape, box, strict=True):
+        first, last = (_value(name, end, 0, known) for end in ends)
+        held = (low, low + extent - 1) if extent else (first, last)
+        least, greatest = (min(held[0], first), max(held[1], last)) if last >= first else held
+        result.append((least, max(greatest - least + 1, 0)))
+    return tuple(result)
+
+
 def _proposed(
     prepared: Prepared, bounded: Bounded, known: Mapping[str, Value], shapes: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], dict[str, Shape]]:
@@ -199,8 +226,10 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
 
 
 def _bounded(prepared: Prepared) -> Bounded:
-    algorithm, schedule, nest = built(prepared.algorithm, prepared.schedule)
-    return infer_bounds(nest, algorithm, schedule)
+    if prepared.bounded is None:
+        algorithm, schedule, nest = built(prepared.algorithm, prepared.schedule)
+        prepared.bounded = infer_bounds(nest, algorithm, schedule)
+    return prepared.bounded
 
 
 def _solved(bounded: Bounded, known: dict[str, Value]) -> dict[str, Value]:

@@ -27,7 +27,7 @@ from rfactor.compiler.runtime.alike import Look, look
 from rfactor.compiler.runtime.arguments import HasPlace, Placed, scalar, seen
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
-from rfactor.errors import BufferError
+from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import LoweredPipeline
@@ -35,6 +35,7 @@ from rfactor.kept import Kept
 
 if TYPE_CHECKING:
     from rfactor.compiler.codegen.module import Executable
+    from rfactor.compiler.lower.bounds import Bounded
 
 
 @deep
@@ -124,6 +125,8 @@ class Prepared:
     """Of the last change before this was last seen to hold: see `changes.LATEST`."""
     last: Ran | None = None
     """What ran last."""
+    bounded: Bounded | None = None
+    """What is needed of every function and image, once something has asked for it."""
 
     def repeated(self, given: tuple[Any, ...]) -> bool:
         """Compute into the arrays `given` if nothing has changed, and they and the images are those of the last call.
@@ -266,7 +269,14 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
         _answer(prepared, outputs)
         return None
     held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
-    run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
+    try:
+        run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
+    except BufferError:
+        larger = _as_needed(prepared, held) if fresh else None
+        if larger is None:
+            raise
+        held = larger
+        run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     if prepared.files:
         _write_files(prepared, held)
     if not fresh:
@@ -308,6 +318,25 @@ def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
     large = Buffer(asked.type(), sizes)
     large.set_min(mins)
     return large
+
+
+def _as_needed(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer] | None:
+    """New arrays that hold all that is computed or read of the outputs beyond these: what a scatter may write, or
+    another output reads. None where these do, or where it is not known."""
+    from rfactor.compiler.input_bounds import needed_of_outputs
+
+    try:
+        boxes = needed_of_outputs(prepared, outputs)
+    except AlgorithmError:
+        return None
+    found = []
+    for output, small in zip(prepared.outputs, outputs, strict=True):
+        box = boxes[output.function.name]
+        large = Buffer(small.type(), [extent for _, extent in box])
+        large.set_min([low for low, _ in box])
+        found.append(large)
+    same = all(_box(large) == _box(small) for large, small in zip(found, outputs, strict=True))
+    return None if same else found
 
 
 def _constant_bounds(function: Function, directives: Sequence[object]) -> Iterator[tuple[int, int | None, int]]:

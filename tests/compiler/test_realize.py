@@ -111,7 +111,32 @@ def test_a_scatter_outside_its_output_is_an_error_even_where_nothing_else_is_ask
         with pytest.raises(
             BufferError, match=f"is computed from 0 to 255 in dimension 0, but it holds 0 to {size - 1}"
         ):
-            f.realize([size])
+            f.realize(np.zeros(size, np.int32))
+
+
+def test_sizes_that_are_less_than_is_computed_give_their_part_of_it() -> None:
+    data, f, g = hl.Buffer(np.array([3, 200, 3], np.uint8)), hl.Func("f"), hl.Func("g")
+    r = hl.RDom([(0, 3)], "r")
+    f[i] = 0
+    f[hl.i32(data[r.x])] += 1
+    for size in (0, 1, 8, 256, 300):
+        got = f.realize([size])
+        assert np.asarray(got).tolist() == np.bincount([3, 200, 3], minlength=300)[:size].tolist()
+        assert (got.dim(0).min(), got.dim(0).extent()) == (0, size)
+    k = hl.Param(hl.Int(32), "k", 5)
+    f = hl.Func("f")
+    f[x, y] = (x * y, x + y)
+    g[x, y] = f[x + k, y - 1][0]
+    first, second, third = hl.Pipeline([f, g]).realize([4, 3])  # an output that another reads beyond its size
+    assert np.asarray(first).tolist() == [[a * b for a in range(4)] for b in range(3)]
+    assert np.asarray(second).tolist() == [[a + b for a in range(4)] for b in range(3)]
+    assert np.asarray(third).tolist() == [[(a + 5) * (b - 1) for a in range(4)] for b in range(3)]
+    few = hl.Buffer(np.arange(10, dtype=np.int32), name="few")
+    h = hl.Func("h")
+    h[x] = few[x]
+    h[hl.clamp(few[r.x], 0, 20)] += 1
+    with pytest.raises(BufferError, match=r"input few is read from 0 to 20 in dimension 0, but it holds 0 to 9"):
+        h.realize([8])  # all of it is computed
 
 
 def test_coordinates_that_leave_i32_are_an_error() -> None:

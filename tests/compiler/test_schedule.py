@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -56,7 +57,38 @@ def test_fuse_joins_two_loops() -> None:
     mixed = loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
     assert mixed.dimensions == (Dimension("f", reduction=True), Dimension("y"))
     with pytest.raises(ScheduleError, match="must be the next loop outside r: reorder first"):
-        loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}))
+        loops.fuse(STAGE, "r", "y", "f", frozenset({"x"}))
+
+
+def test_a_fuse_moves_the_loop_that_may_move() -> None:
+    near = loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}))
+    assert near.dimensions == (Dimension("f", reduction=True), Dimension("x"))
+    around = replace(STAGE, dimensions=STAGE.dimensions[1:] + STAGE.dimensions[:1])  # innermost first: x, y, r
+    assert order(loops.fuse(around, "x", "r", "f", frozenset({"x", "y"}))) == ["y", "f"]
+
+
+def test_a_fused_loop_runs_as_the_inner_one_did() -> None:
+    def kinds(f: hl.Func) -> list[tuple[str, str]]:
+        return [(d.name, d.kind) for d in f.stages[-1].schedule.dimensions]
+
+    t, r = hl.Var("t"), hl.RDom([(1, 3)], "rows")
+    for inner, outer in ((x, y), (y, x)):
+        f = hl.Func("f")
+        f[x, y] = x + 10 * y
+        f.parallel(inner).vectorize(outer, 4).fuse(inner, outer, t)
+        assert kinds(f)[0 if inner is x else 1] == ("t", "parallel")
+        assert np.array_equal(f.realize([5, 6]), np.add.outer(10 * np.arange(6), np.arange(5)))
+    g, rt = hl.Func("g"), hl.RVar("rt")
+    g[x, y] = x + y
+    g[x, r.x] += g[x, r.x - 1]
+    g.update(0).reorder(x, r.x).parallel(x)
+    with pytest.raises(ScheduleError, match="the fused loop would be parallel, as x is"):
+        g.update(0).fuse(x, r.x, rt)
+    g.update(0).serial(x).fuse(x, r.x, rt)
+    assert kinds(g) == [("rt", "serial")]
+    assert np.array_equal(
+        np.asarray(g.realize([5, 6]))[:4], np.cumsum(np.add.outer(np.arange(4), np.arange(5)), axis=0)
+    )
 
 
 def test_reorder_keeps_reduction_loops_in_order_unless_they_commute() -> None:

@@ -49,7 +49,8 @@ def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozens
     """
         for o in (a, m): for i in (b, n): s   ->   for f in (0, m*n): s[o := a + f // n, i := b + f % n]
 
-    `o` is the next loop outside `i` (loops that are not in each other's way are reordered first), and both are serial.
+    `o` is the next loop outside `i`, or one of them is pure and moves to the other first. The fused loop runs as `i`
+    did: parallel or vectorized only where `o` is pure too.
     A pure loop fused with one over a reduction variable is one over a reduction variable. `pure` names the loops that
     may run in any order.
     """
@@ -59,12 +60,16 @@ def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozens
     _new_names(stage, {inner, outer}, "fuse", fused)
     names = [d.name for d in stage.dimensions]
     position, above = names.index(inner), names.index(outer)
-    if above != position + 1 and not {inner, outer} <= pure:
+    if above != position + 1 and not {inner, outer} & pure:
         raise ScheduleError(f"fuse({inner}, {outer}): {outer} must be the next loop outside {inner}: reorder first")
-    if within.kind != "serial" or around.kind != "serial":
-        raise ScheduleError(f"fuse({inner}, {outer}): fuse first, then say how the fused loop runs")
+    if within.kind in ("parallel", "vectorized") and outer not in pure:
+        raise ScheduleError(
+            f"fuse({inner}, {outer}): the fused loop would be {within.kind}, as {inner} is, and the iterations of "
+            f"{outer} depend on one another: fuse first, then say how the fused loop runs"
+        )
     joined = replace(within, name=fused, reduction=within.reduction or around.reduction)
-    loops = tuple(joined if d is within else d for d in stage.dimensions if d is not around)
+    stays, moves = (within, around) if outer in pure else (around, within)  # what is not pure keeps its place
+    loops = tuple(joined if d is stays else d for d in stage.dimensions if d is not moves)
     return replace(stage, dimensions=loops, relations=(*stage.relations, Fuse(inner, outer, fused)))
 
 
