@@ -50,13 +50,19 @@ def test_split_refuses_names_and_factors_that_cannot_be() -> None:
 
 
 def test_fuse_joins_two_loops() -> None:
-    stage = loops.fuse(STAGE, "x", "y", "f", frozenset({"x", "y"}))
+    pure = frozenset({"x", "y"})
+    stage = loops.fuse(STAGE, "x", "y", "f", pure, lambda: "no")
     assert order(stage) == ["r", "f"]
     assert stage.relations == (Fuse("x", "y", "f"),)
-    mixed = loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
+    mixed = loops.fuse(STAGE, "r", "x", "f", pure, lambda: "no")
     assert mixed.dimensions == (Dimension("f", reduction=True), Dimension("y"))
-    with pytest.raises(ScheduleError, match="must be the next loop outside r: reorder first"):
-        loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}))
+    assert loops.fuse(STAGE, "r", "y", "f", pure, lambda: "no").dimensions == (
+        Dimension("f", reduction=True),
+        Dimension("x"),
+    )
+    with pytest.raises(ScheduleError, match=r"fuse\(r, y\) changes the order of the reduction loops .*: no"):
+        loops.fuse(STAGE, "r", "y", "f", frozenset(), lambda: "no")
+    assert loops.fuse(STAGE, "r", "y", "f", frozenset(), lambda: None).dimensions[0].name == "f"
 
 
 def test_reorder_keeps_reduction_loops_in_order_unless_they_commute() -> None:
