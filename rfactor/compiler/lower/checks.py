@@ -61,14 +61,14 @@ def _dense(what: str, buffer: str) -> Assert:
 
 
 def _elsewhere(function: Function, d: int) -> str:
-    """What would keep the updates that write at other points than those that are asked for inside, in a dimension."""
+    """The updates that write at other points of a dimension than those asked for, and what would be accepted."""
     variable = function.variables[d]
     stages = [
-        f"{function.name}.update({i}) at {definition.arguments[d]}"
+        f"{function.name}.update({i})"
         for i, definition in enumerate(function.updates)
         if not (isinstance(at := definition.arguments[d], Var) and at.name == variable)
     ]
-    return f" ({', '.join(stages)} of {variable}: give {variable} that extent, or clamp the index)" if stages else ""
+    return f" (written by {', '.join(stages)}: give {variable} that extent, or clamp the index)" if stages else ""
 
 
 def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr, advice: tuple[str, ...] = ()) -> Iterator[Assert]:
@@ -82,5 +82,5 @@ def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr, advice: tup
         if not (isinstance(live, Const) and live.value is True):
             inside = Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), inside))
         message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"
-        message += advice[d].replace("{", "{{").replace("}", "}}") if advice else ""
+        message += advice[d] if advice else ""
         yield Assert(inside, message, tuple(map(in_i64, (low, high, least, last))))
