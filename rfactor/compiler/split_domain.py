@@ -5,29 +5,36 @@
     f() = f() + b(ro * 16 + ri) for ro in [0, (n + 15) // 16) for ri in [0, 16) where ro * 16 + ri < n
 
 `rfactor` works on the reduction variables of the algorithm, so those that a schedule makes must be there first (Suriana
-et al. 2017, figure 1). Both rewrites keep the order in which the points of the domain are visited.
+et al. 2017, figure 1). Both rewrites keep the order in which the points of the domain are visited, but for a fuse of
+loops that were reordered: then the domain has the order of the schedule, whose directives keep the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rfactor.compiler.schedule.directives import EXACT, Fuse, Split
 from rfactor.compiler.schedule.loops import countable
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, apply, conjunction, substitute
+from rfactor.ir.expr import Const, Expr, apply, conjunction, names, substitute
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
 
-def split_domain(definition: Definition, relations: tuple[Split | Fuse, ...]) -> Definition:
+def split_domain(
+    definition: Definition, relations: tuple[Split | Fuse, ...], order: tuple[str, ...] = ()
+) -> Definition:
     """`definition` over the domain that `relations` make of its own, taken in order.
 
+    `order` names the loops that there are in the end, innermost first, where that is known to give the same result:
+    the domain gets it where variables that are no neighbours are fused.
     Relations of pure variables are left alone: they are the schedule's. Raises `ScheduleError` for a new name that is
-    taken, a factor below one, a tail strategy that repeats or adds points, and a fuse of variables that are not
-    neighbours.
+    taken, a factor below one, a tail strategy that repeats or adds points, and without `order` a fuse of variables
+    that are not neighbours.
     """
+    apart = False
     for relation in relations:
         domain = definition.domain
         if domain is None:
@@ -36,8 +43,30 @@ def split_domain(definition: Definition, relations: tuple[Split | Fuse, ...]) ->
         if isinstance(relation, Split) and relation.old in held:
             definition = _split(definition, domain, relation)
         elif isinstance(relation, Fuse) and {relation.inner, relation.outer} & held:
+            apart |= not _neighbours(domain, relation)
+            if apart and not order:
+                raise ScheduleError(
+                    f"fuse({relation.inner}, {relation.outer}): {relation.outer} must be the next loop outside "
+                    f"{relation.inner} in the reduction domain, whose order is "
+                    f"{', '.join(rv.name for rv in reversed(domain.variables))} from the outside"
+                )
             definition = _fuse(definition, domain, relation)
-    return definition
+    return _ordered(definition, order) if apart else definition
+
+
+def _neighbours(domain: ReductionDomain, fuse: Fuse) -> bool:
+    return _find(domain, fuse.outer)[1] == _find(domain, fuse.inner)[1] + 1
+
+
+def _ordered(definition: Definition, order: tuple[str, ...]) -> Definition:
+    """`definition` with its loops nested as in `order`, innermost first."""
+    domain = definition.domain
+    assert domain is not None
+    own = {rv.name for rv in domain.variables}
+    if any((names(rv.min) | names(rv.extent)) & own for rv in domain.variables):
+        raise ScheduleError("loops whose bounds depend on one another are fused in the order that they have")
+    variables = tuple(sorted(domain.variables, key=lambda rv: order.index(rv.name)))
+    return replace(definition, domain=replace(domain, variables=variables))
 
 
 def _literal(value: int) -> Expr:
@@ -79,18 +108,12 @@ def _fuse(definition: Definition, domain: ReductionDomain, fuse: Fuse) -> Defini
     """`fused` counts the pairs (outer, inner) in their order."""
     inner, position = _find(domain, fuse.inner)
     outer, above = _find(domain, fuse.outer)
-    if above != position + 1:
-        order = ", ".join(rv.name for rv in reversed(domain.variables))
-        raise ScheduleError(
-            f"fuse({fuse.inner}, {fuse.outer}): {fuse.outer} must be the next loop outside {fuse.inner} in the "
-            f"reduction domain, whose order is {order} from the outside"
-        )
     _unused(domain, {fuse.inner, fuse.outer}, fuse.fused)
     count, rows = _count(inner.extent), _count(outer.extent)
     if isinstance(count, Const) and isinstance(rows, Const):
         countable(f"fuse({fuse.inner}, {fuse.outer})", int(count.value) * int(rows.value))
     fused = ReductionVariable(fuse.fused, _literal(0), simplify(apply("*", rows, count)))
-    variables = (*domain.variables[:position], fused, *domain.variables[above + 1 :])
+    variables = tuple(fused if place == position else rv for place, rv in enumerate(domain.variables) if place != above)
     values = {
         inner.name: simplify(apply("+", inner.min, apply("%", fused.var, count))),
         outer.name: simplify(apply("+", outer.min, apply("//", fused.var, count))),

@@ -96,6 +96,19 @@ def _type_of_several() -> None:
     hl.Func([hl.Int(32), hl.Float(32)], 1, "f").type()
 
 
+def _components() -> None:
+    f = hl.Func("f")
+    f[x] = (x, x + 1)
+    f[x] + 1
+
+
+def _scheduled() -> None:
+    f = hl.Func("f")
+    f[x] = 0
+    f[x] += 1
+    f.update().vectorize(x, 4).unscheduled()
+
+
 def _features() -> None:
     hl.Target(hl.TargetOS.Linux, hl.TargetArch.X86, 64, ["avx2"])
 
@@ -114,6 +127,8 @@ def _features() -> None:
         (_rank, hl.HalideError, "constrained to have exactly 1 dimensions, but is defined with 2 dimensions"),
         (_types, hl.HalideError, r"of type \(int32, float32\) but is defined with values of type \(int16, float64\)"),
         (lambda: hl.Func("f")[x / 2.0], hl.HalideError, "Implicit cast from float32 to int"),
+        (_components, hl.HalideError, r"f\S* returns a Tuple"),
+        (_scheduled, hl.HalideError, "Stage::unscheduled called on an update definition with a schedule"),
         (_features, TypeError, "incompatible constructor arguments"),
     ],
 )

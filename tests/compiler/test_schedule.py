@@ -51,20 +51,26 @@ def test_split_refuses_names_and_factors_that_cannot_be() -> None:
 
 
 def test_fuse_joins_two_loops() -> None:
-    stage = loops.fuse(STAGE, "x", "y", "f", frozenset({"x", "y"}))
+    pure = frozenset({"x", "y"})
+    stage = loops.fuse(STAGE, "x", "y", "f", pure, lambda: "no")
     assert order(stage) == ["r", "f"]
     assert stage.relations == (Fuse("x", "y", "f"),)
-    mixed = loops.fuse(STAGE, "r", "x", "f", frozenset({"x", "y"}))
+    mixed = loops.fuse(STAGE, "r", "x", "f", pure, lambda: "no")
     assert mixed.dimensions == (Dimension("f", reduction=True), Dimension("y"))
-    with pytest.raises(ScheduleError, match="must be the next loop outside r: reorder first"):
-        loops.fuse(STAGE, "r", "y", "f", frozenset({"x"}))
+    assert loops.fuse(STAGE, "r", "y", "f", pure, lambda: "no").dimensions == (
+        Dimension("f", reduction=True),
+        Dimension("x"),
+    )
+    with pytest.raises(ScheduleError, match=r"fuse\(r, y\) changes the order of the reduction loops .*: no"):
+        loops.fuse(STAGE, "r", "y", "f", frozenset(), lambda: "no")
+    assert loops.fuse(STAGE, "r", "y", "f", frozenset(), lambda: None).dimensions[0].name == "f"
 
 
 def test_a_fuse_moves_the_loop_that_may_move() -> None:
-    near = loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}))
+    near = loops.fuse(STAGE, "r", "y", "f", frozenset({"x", "y"}), lambda: "no")
     assert near.dimensions == (Dimension("f", reduction=True), Dimension("x"))
     around = replace(STAGE, dimensions=STAGE.dimensions[1:] + STAGE.dimensions[:1])  # innermost first: x, y, r
-    assert order(loops.fuse(around, "x", "r", "f", frozenset({"x", "y"}))) == ["y", "f"]
+    assert order(loops.fuse(around, "x", "r", "f", frozenset({"x", "y"}), lambda: "no")) == ["y", "f"]
 
 
 def test_a_fused_loop_runs_as_the_inner_one_did() -> None:

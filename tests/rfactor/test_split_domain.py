@@ -80,6 +80,18 @@ def test_refusals(relation: Split | Fuse, said: str) -> None:
         split_domain(summing(("r", 3), ("s", 3), ("t", 3)), (relation,))
 
 
+def test_a_fuse_of_loops_that_were_reordered_has_the_order_of_the_schedule() -> None:
+    update = Definition(
+        (), (expr("r + s + t", r=var("r"), s=var("s"), t=var("t")),), over(("r", 3), ("s", 4), ("t", 5))
+    )
+    for order, nested in (
+        (("s", "q"), "q in [0, 15) for s in [0, 4)"),
+        (("q", "s"), "s in [0, 4) for q in [0, 15)"),
+    ):
+        made = split_domain(update, (Fuse("r", "t", "q"),), order)
+        assert line(made) == f"f() = q % 3 + s + q // 3 for {nested}"
+
+
 def test_relations_of_pure_variables_are_left_alone() -> None:
     update = summing(("r", 3))
     assert split_domain(update, (Split("x", "xo", "xi", 4), Fuse("xo", "y", "t"))) is update

@@ -99,9 +99,13 @@ class FuncRef(Expr):
         if not self._func.defined():
             return Pending(self, op, value)
         if len(self) > 1:
-            return Tuple(
-                [_OPERATORS[op](self[i], part) for i, part in zip(range(len(self)), Tuple(value), strict=True)]
-            )
+            parts = Tuple(value)
+            if len(parts) != len(self):
+                raise TypeMismatch(
+                    f"{self} {op} …: {self._func.name()} returns a Tuple of {len(self)}, the other side has "
+                    f"{len(parts)}: take a component, as in {self}[0], or give {len(self)} values"
+                )
+            return Tuple([_OPERATORS[op](self[i], part) for i, part in zip(range(len(self)), parts, strict=True)])
         return _OPERATORS[op](Expr(self.node, self.uses), value)
 
     def __add__(self, value: ExprLike) -> Any:

@@ -120,10 +120,16 @@ class Directives(Hints):
     def _become(self, schedule: StageSchedule) -> Self:
         state = self._state()
         state.schedule = _put(state.schedule, self._path(), schedule)
-        return self.unscheduled()
+        state.touched = True
+        return self
 
     def unscheduled(self) -> Self:
-        """Says that a stage is left as it is on purpose: there is no warning of it."""
+        """Says that a stage is left as it is on purpose: there is no warning of it.
+
+        Raises `ScheduleError` where it has directives, this one among them.
+        """
+        if self._state().touched:
+            raise ScheduleError(f"{self._where()}: Stage::unscheduled called on an update definition with a schedule")
         self._state().touched = True
         return self
 
@@ -182,7 +188,7 @@ class Directives(Hints):
         """Make one loop of two."""
         a, b, c = map(variable_name, (inner, outer, fused))
         with self._named():
-            return self._become(loops.fuse(self._schedule(), a, b, c, self._pure()))
+            return self._become(loops.fuse(self._schedule(), a, b, c, self._pure(), self._commutes))
 
     @spread("vars")
     def reorder(self, *vars: Any) -> Self:
@@ -472,7 +478,7 @@ class Stage(Directives):
             raise ScheduleError(f"{self._where()} is a parallel scan: it writes every prefix, which rfactor would lose")
         if state.schedule.specializations or state.schedule.failure is not None:
             raise ScheduleError(f"{self._where()}: rfactor changes the update itself: factor first, then specialize")
-        own = split_domain(state.definition, state.schedule.relations)
+        own = split_domain(state.definition, state.schedule.relations, tuple(d.name for d in state.schedule.dimensions))
         function = replaced(self._func.function, self._number - 1, own)
         taken = Named(f"{self._func.name()}_intm", "f")
         name = taken.name()
@@ -521,7 +527,8 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
             if isinstance(relation, Split):
                 after = loops.split(after, relation.old, relation.outer, relation.inner, relation.factor, relation.tail)
             else:
-                after = loops.fuse(after, relation.inner, relation.outer, relation.fused, frozenset(here))
+                pair = relation.inner, relation.outer
+                after = loops.fuse(after, *pair, relation.fused, frozenset(here), lambda: None)
     kinds = {d.name: d.kind for d in before.dimensions}
     order = {name: place for place, name in enumerate(kinds)}
     pure = pure_loops(function, stage, after)

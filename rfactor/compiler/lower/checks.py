@@ -12,7 +12,7 @@ from rfactor.compiler.lower.bounds import Bounded, Box, Covered, hulls
 from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
-from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Const, Expr, Op, Var, apply
 from rfactor.ir.loopnest import Assert, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
@@ -35,7 +35,8 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
             what = f"output {name}" if len(function.types) == 1 else f"output {name}[{component}]"
             if function.variables and buffer not in sparse:
                 checks.append(_dense(what, buffer))
-            checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], Const(BOOL, True)))
+            written = tuple(_elsewhere(function, d) for d in range(len(function.variables)))
+            checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], Const(BOOL, True), written))
     return block(*checks)
 
 
@@ -59,7 +60,18 @@ def _dense(what: str, buffer: str) -> Assert:
     return Assert(condition, f"{what} has stride {{}} in dimension 0, where 1 is expected", (stride,))
 
 
-def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr) -> Iterator[Assert]:
+def _elsewhere(function: Function, d: int) -> str:
+    """The updates that write at other points of a dimension than those asked for, and what would be accepted."""
+    variable = function.variables[d]
+    stages = [
+        f"{function.name}.update({i})"
+        for i, definition in enumerate(function.updates)
+        if not (isinstance(at := definition.arguments[d], Var) and at.name == variable)
+    ]
+    return f" (written by {', '.join(stages)}: give {variable} that extent, or clamp the index)" if stages else ""
+
+
+def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr, advice: tuple[str, ...] = ()) -> Iterator[Assert]:
     for d, (low, high) in zip(range(len(box)), box, strict=True):
         least, extent = Var(I32, f"{buffer}.min.{d}"), Var(I32, f"{buffer}.extent.{d}")
         last = affine.subtract(affine.add(least, extent), affine.integer(1))
@@ -70,4 +82,5 @@ def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr) -> Iterator
         if not (isinstance(live, Const) and live.value is True):
             inside = Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), inside))
         message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"
+        message += advice[d] if advice else ""
         yield Assert(inside, message, tuple(map(in_i64, (low, high, least, last))))

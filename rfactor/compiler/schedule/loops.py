@@ -45,12 +45,19 @@ def split(
     return replace(stage, dimensions=loops, relations=(*stage.relations, Split(old, outer, inner, factor, tail)))
 
 
-def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozenset[str]) -> StageSchedule:
+def fuse(
+    stage: StageSchedule,
+    inner: str,
+    outer: str,
+    fused: str,
+    pure: frozenset[str],
+    why_not: Callable[[], str | None],
+) -> StageSchedule:
     """
         for o in (a, m): for i in (b, n): s   ->   for f in (0, m*n): s[o := a + f // n, i := b + f % n]
 
-    `o` is the next loop outside `i`, or one of them is pure and moves to the other first. The fused loop runs as `i`
-    did: parallel or vectorized only where `o` is pure too.
+    `o` is the next loop outside `i`, or one of them moves to the other first: a pure one, else `o` if it may as in
+    `reorder`. The fused loop runs as `i` did: parallel or vectorized only where `o` is pure too.
     A pure loop fused with one over a reduction variable is one over a reduction variable. `pure` names the loops that
     may run in any order.
     """
@@ -58,17 +65,18 @@ def fuse(stage: StageSchedule, inner: str, outer: str, fused: str, pure: frozens
     if inner == outer:
         raise ScheduleError(f"fuse({inner}, {outer}): two different loops are needed")
     _new_names(stage, {inner, outer}, "fuse", fused)
-    names = [d.name for d in stage.dimensions]
-    position, above = names.index(inner), names.index(outer)
-    if above != position + 1 and not {inner, outer} & pure:
-        raise ScheduleError(f"fuse({inner}, {outer}): {outer} must be the next loop outside {inner}: reorder first")
+    nested = [d for d in stage.dimensions if d is not around]
+    nested.insert(nested.index(within) + 1, around)
+    if not {inner, outer} & pure:
+        _keeps_order(f"fuse({inner}, {outer})", stage.dimensions, nested, pure, why_not)
     if within.kind in ("parallel", "vectorized") and outer not in pure:
         raise ScheduleError(
             f"fuse({inner}, {outer}): the fused loop would be {within.kind}, as {inner} is, and the iterations of "
             f"{outer} depend on one another: fuse first, then say how the fused loop runs"
         )
     joined = replace(within, name=fused, reduction=within.reduction or around.reduction)
-    stays, moves = (within, around) if outer in pure else (around, within)  # what is not pure keeps its place
+    moves = within if inner in pure and outer not in pure else around  # of two, what is not pure keeps its place
+    stays = around if moves is within else within
     loops = tuple(joined if d is stays else d for d in stage.dimensions if d is not moves)
     return replace(stage, dimensions=loops, relations=(*stage.relations, Fuse(inner, outer, fused)))
 
@@ -89,15 +97,25 @@ def reorder(
     loops = list(stage.dimensions)
     for place, dimension in zip(places, named, strict=True):
         loops[place] = dimension
-    before = [d.name for d in stage.dimensions if d.name not in pure]
-    after = [d.name for d in loops if d.name not in pure]
+    _keeps_order(f"reorder({', '.join(order)})", stage.dimensions, loops, pure, why_not)
+    return replace(stage, dimensions=tuple(loops))
+
+
+def _keeps_order(
+    directive: str,
+    old: Iterable[Dimension],
+    new: Iterable[Dimension],
+    pure: frozenset[str],
+    why_not: Callable[[], str | None],
+) -> None:
+    """Refuse another order of the reduction loops that are not pure where `why_not` has a reason."""
+    before, after = ([d.name for d in loops if d.name not in pure] for loops in (old, new))
     reason = why_not() if before != after else None
     if reason is not None:
         raise ScheduleError(
-            f"reorder({', '.join(order)}) changes the order of the reduction loops {', '.join(before[::-1])} "
+            f"{directive} changes the order of the reduction loops {', '.join(before[::-1])} "
             f"(outermost first), and with it the result: {reason}"
         )
-    return replace(stage, dimensions=tuple(loops))
 
 
 def run(
