@@ -176,6 +176,8 @@ def probes(update: Update, e: State) -> list[State]:
                 apply("+", v, apply("+", v, one)),
             ]
         )
+        if type_.is_int and not _bounded_below(type_, update):
+            columns[-1].append(Const(type_, type_.wrap(-2)))  # a count that is 0 after one datum more than the first
     count = max(map(len, columns))
     return [tuple(column[i % len(column)] for column in columns) for i in range(count)]
 
