@@ -113,6 +113,9 @@ class _Reader:
     def made(self, expr: Expr) -> Expr:
         if expr.type.is_float:
             raise _MayOverflow
+        low_bits = _low_bits(expr)
+        if low_bits is not None:
+            return self.image(low_bits)
         try:
             args = tuple(map(self.image, expr.children))
         except _MayOverflow:
@@ -162,6 +165,16 @@ class _Reader:
         var = self.met.setdefault(expr, Var(expr.type, f"within {len(self.met)}"))  # met in another branch too
         self.intervals[var] = interval
         return var
+
+
+def _low_bits(expr: Expr) -> Expr | None:
+    """A mask of the low bits as a remainder by a literal."""
+    if not (isinstance(expr, Op) and expr.op == "&" and expr.type.is_int):
+        return None
+    for other, mask in (expr.args, expr.args[::-1]):
+        if isinstance(mask, Const) and 0 < mask.value < mask.type.max and not int(mask.value) & (int(mask.value) + 1):
+            return apply("%", other, Const(mask.type, int(mask.value) + 1))
+    return None
 
 
 def _literal_ends(expr: Expr) -> Interval | None:

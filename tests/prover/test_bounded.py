@@ -174,3 +174,11 @@ def test_amounts_that_truth_values_choose_are_read_as_any_in_their_range() -> No
     sides = (parse_expr(f"max(min({left}, 100), 0)", types), parse_expr(f"max(min({right}, 100), 0)", types))
     assert isinstance(prove_equal((sides[0],), (sides[1],)), Refuted)
     assert isinstance(prove_equal((sides[0],), (simplify(sides[0]),)), Proven)
+
+
+def test_a_mask_of_low_bits_is_a_remainder() -> None:
+    assert without_overflow([parse_expr("(v & 127)*250", TYPES)], ()) is not None
+    assert without_overflow([parse_expr("(v & 255)*250", TYPES)], ()) is None
+    assert without_overflow([parse_expr("(v & 126)*250", TYPES)], ()) is None
+    one, other = parse_expr("max((v & 127)*250, w) - 1", TYPES), parse_expr("(v & 127)*250 + 1", TYPES)
+    assert not isinstance(prove_equal((one,), (other,)), Proven)

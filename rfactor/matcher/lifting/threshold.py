@@ -131,6 +131,8 @@ class _Reader:
             stronger: Expr = apply("max" if relation[0] == ">" else "min", one, asks)
             fine: Expr = apply(relation, first[0], other)
             if self.fails(relation):
+                if self.unpassed(relation):  # no element before: the end asks no more than the step did of itself
+                    fine = apply("or", fine, apply("==", first[0], self.end(lowest=relation[0] == "<")))
                 passed.append(_if(asks_now, fine))
             elif self.op != "+":
                 stronger = choose(fine, one, stronger)
@@ -156,6 +158,10 @@ class _Reader:
     def fails(self, relation: str) -> bool:
         """Whether the extremum alone may fail the relation, whatever the number was; else it may alone pass it."""
         return (self.op, relation[0]) in (("max", "<"), ("min", ">"))
+
+    def unpassed(self, relation: str) -> bool:
+        """Whether a threshold, an infinity that data may be, is passed by no number, the extremum of nothing too."""
+        return self.type.is_float and len(relation) == 1 and self.fails(relation)
 
     def nothing(self, op: str) -> Expr:
         """What leaves the number as it is."""
@@ -266,6 +272,8 @@ class _Reader:
             asked.free.append(_if(guard, apply("!=", bound, self.end(lowest=relation == "<"))))
             bound = apply("-" if relation == "<" else "+", bound, const(self.type, 1))
             relation += "="
+        if self.unpassed(relation):
+            asked.free.append(_if(guard, apply("!=", bound, self.end(lowest=relation[0] == "<"))))
         if relation in asked.thresholds:
             before, where = asked.thresholds[relation], asked.where[relation]
             both = apply("max" if relation[0] == ">" else "min", before, bound)

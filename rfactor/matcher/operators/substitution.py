@@ -17,11 +17,12 @@ from functools import cache
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, evaluate_all, spread
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, replace, walk
+from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Var, apply, cast, const, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
+from rfactor.matcher.ordered import chosen_by_order
 from rfactor.matcher.refusal.separation import promising
 from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, maximal_free, run_from
 from rfactor.prover import sampling
@@ -227,7 +228,9 @@ class _Search:
         own = accumulator_names(update)
         self.free = free_of(own)
         self.open = [i for i in range(len(update.types)) if i not in solved.operator]
-        self.body = {i: _general(gathered(update.components[i], self.free), i, self.free) for i in self.open}
+        ordered = {i: self._by_order(update.components[i]) for i in self.open}
+        shown = {i: ordered[i] or update.components[i] for i in self.open}
+        self.body = {i: _general(gathered(shown[i], self.free), i, self.free) for i in self.open}
         self.terms = [
             (i, term)
             for i in self.open
@@ -238,7 +241,7 @@ class _Search:
             (i, node)
             for i in self.open
             for node in walk(self.body[i])
-            if isinstance(node, Const) and not node.type.is_bool
+            if isinstance(node, Const) and (not node.type.is_bool or ordered[i] is not None)
         ]
         self.samples = Samples(update)
         self.step = self.samples.values([update.components[i] for i in self.open])
@@ -248,6 +251,17 @@ class _Search:
         self.order = list(range(len(update.types)))
         """Components in the order in which they are looked at: those for which nothing was found first."""
         self.y = tuple(Var(t, f"y{i}") for i, t in zip(range(len(update.types)), update.types, strict=True))
+
+    def _by_order(self, component: Expr) -> Expr | None:
+        """A truth value that an order of state and datum decides, as a choice by that order."""
+        if not component.type.is_bool:
+            return None
+        for node in walk(component):
+            if isinstance(node, Op) and node.op in (*MIRRORED, "==", "!=") and not node.args[0].type.is_bool:
+                one, other = node.args if self.free(node.args[0]) else node.args[::-1]
+                if self.free(one) and not self.free(other):
+                    return chosen_by_order(component, one, other)
+        return None
 
     def _second(self) -> Update:
         """The update reading the second datum."""
@@ -328,6 +342,8 @@ class _Search:
 
     def standing_for(self, literal: Const, values: Sequence[sampling.Array], operands: Sequence[Var]) -> list[Expr]:
         """The right operands that are always this literal, and the literal: a count adds 1 as its datum."""
+        if literal.type.is_bool:
+            return [literal, *(y for y in operands if y.type.is_bool)]
         held = const(literal.type, literal.value).value
         same = [
             y for y, value in zip(operands, values, strict=True) if y.type == literal.type and np.all(value == held)

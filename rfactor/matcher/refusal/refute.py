@@ -46,6 +46,8 @@ _FIRST = 12
 _PAIRS = 6
 """Most pairs of runs that a proof may need."""
 _ROUNDS = 6
+_BESIDE = 3
+"""Places that share one part with a place learnt from, for each part."""
 _STEPS = (1, 2, 3)
 """Lengths of runs."""
 _FIRSTS = (0, 1, 7, 3, -1, 20)
@@ -283,12 +285,15 @@ class _Search:
         return None
 
     def learn(self, verdict: Refuted) -> None:
-        """Add the place where the pairs did not apply to the samples."""
-        for var in self.e:
+        """Add the place where the pairs did not apply to the samples, and places that have one part in common with it:
+        it may be that part alone which other pairs must cover."""
+        beside = _BESIDE if len(self.e) > 1 else 0
+        for i, var in enumerate(self.e):
             value = verdict.counterexample.get(var.name, 0)
             old = self.env[var.name]
-            more = np.empty(1, dtype=old.dtype)
+            more = np.resize(old[_ROWS // 2 :], 1 + beside * len(self.e)).astype(old.dtype)
             more[0] = value
+            more[1 + beside * i : 1 + beside * (i + 1)] = value
             self.env[var.name] = np.concatenate([old, more])
         self.values.clear()
 

@@ -145,7 +145,7 @@ def followed(update: Update, state: State, run: Run) -> State:
     return state
 
 
-_SHAPES = 10
+_SHAPES = 11
 """Numbers that are tried; truth values are combined with each."""
 
 
@@ -156,9 +156,12 @@ def probes(update: Update, e: State) -> list[State]:
         type_ = v.type
         if type_.is_bool:
             values = (v, apply("not", v), Const(BOOL, True), Const(BOOL, False))
-            columns.append([values[(i + i // _SHAPES) % 4] for i in range(4 * _SHAPES)])
+            columns.append([values[(i % _SHAPES + i // _SHAPES) % 4] for i in range(4 * _SHAPES)])
             continue
         one = const(type_, 1)
+        # A count that is 0 after the first datum and another.
+        below_zero = type_.is_int and not _bounded_below(type_, update)
+        before_zero = Const(type_, type_.wrap(-2)) if below_zero else apply("+", v, const(type_, 7))
         down = apply("+", v, const(type_, 3)) if _bounded_below(type_, update) else apply("-", v, one)
         ends: list[Expr] = [const(type_, 7), const(type_, 50), apply("+", v, const(type_, 5))]
         if type_.is_int and update.meaning is Meaning.WRAP:
@@ -174,6 +177,7 @@ def probes(update: Update, e: State) -> list[State]:
                 apply("+", v, const(type_, 2)),
                 const(type_, 100),
                 apply("+", v, apply("+", v, one)),
+                before_zero,
             ]
         )
     count = max(map(len, columns))
