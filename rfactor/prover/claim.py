@@ -8,8 +8,7 @@ a side of its identity, or gain an invariant, on the way.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -232,9 +231,10 @@ class Ledger:
 def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     """Prove every obligation of a claim, or say which one fails.
 
-    Raises `ValueError` if the parts of the claim do not fit together (numbers of components, types).
+    Raises `ValueError` if the parts of the claim do not fit together (numbers of components, types, names).
     """
     _check_shape(claim)
+    _check_names(claim)
     for expr, type_ in _shown(claim):
         if expr.type != type_ or not writable(expr):
             return Failed("step", Unknown(f"{expr} is no expression of type {type_}"))
@@ -260,10 +260,6 @@ def _never(condition: Expr) -> bool:
 
 def _check_shape(claim: Claim) -> None:
     count, lift = len(claim.update.types), claim.lift
-    types = dict(zip(map("y{}".format, itertools.count()), (lift or claim.update).types, strict=False))
-    for var in sampling.used(claim.invariant):
-        if types.get(var.name, var.type) != var.type:
-            raise ValueError(f"{var.name} is {types[var.name]}, not {var.type} as in the invariant")
     if lift is not None:
         wide = len(lift.types)
         if not len(lift.data) == len(lift.operator) == len(lift.identity) == wide or len(lift.apply) != count:
@@ -273,6 +269,41 @@ def _check_shape(claim: Claim) -> None:
         raise ValueError("a claim needs an operator with its data, or a lifting")
     if not len(claim.operator) == len(claim.data) == count or len(claim.identity or claim.operator) != count:
         raise ValueError(f"the update has {count} components; so must the operator, its data and its identity")
+
+
+def _check_names(claim: Claim) -> None:
+    """Raise `ValueError` for a variable that has no value where it stands, or another type.
+
+    Data change from step to step and are the same from any state: an operator has its operands and the loop's
+    constants alone, and what data give reads no accumulator.
+    """
+    update, lift = claim.update, claim.lift
+    own = {x.name: x.type for x in update.accumulators}
+    read = {var.name: var.type for var in sampling.used(update.components)}
+    held = {name: type_ for name, type_ in read.items() if name in update.constants}
+    types = update.types if lift is None else lift.types
+    left, right = (_operands(letter, types) for letter in "xy")
+    operator, identity, data = claim.operator or (), claim.identity or (), claim.data or ()
+    if lift is not None:
+        operator, identity, data = lift.operator, lift.identity, lift.data
+        _check_known(lift.apply, own | right | held)
+    _check_known(operator, left | right | held)
+    _check_known(identity, held)
+    _check_known(claim.invariant, right | held)
+    given = (*data, *claim.assumes)
+    outside = {var.name: read.get(var.name, var.type) for var in sampling.used(given) if var.name not in own}
+    _check_known(given, outside)
+
+
+def _check_known(exprs: Tuple, known: Mapping[str, Type]) -> None:
+    for var in sampling.used(exprs):
+        if known.get(var.name) != var.type:
+            there = f"is {known[var.name]}, not {var.type} as" if var.name in known else "has no value"
+            raise ValueError(f"{var.name} {there} in {', '.join(map(str, exprs))}")
+
+
+def _operands(letter: str, types: Sequence[Type]) -> dict[str, Type]:
+    return {f"{letter}{i}": type_ for i, type_ in enumerate(types)}
 
 
 def _shown(claim: Claim) -> Iterator[tuple[Expr, Type]]:

@@ -132,6 +132,50 @@ def test_parts_that_do_not_fit_are_an_error() -> None:
         discharge(replace(SUM, data=parse_tuple("a, b", DATA, (I32, I32))))
 
 
+@pytest.mark.parametrize(
+    ("part", "text", "message"),
+    [
+        ("operator", "a", "a has no value in a"),
+        ("operator", "z0", "z0 has no value"),
+        ("operator", "y1", "y1 has no value"),
+        ("identity", "a", "a has no value"),
+        ("data", "x0 + a", "x0 has no value"),
+        ("assumes", "x0 > a", "x0 has no value"),
+        ("invariant", "y0 > a", "a has no value"),
+        ("invariant", "x0 <= y0", "x0 has no value"),
+    ],
+)
+def test_no_part_reads_what_has_no_value_there(part: str, text: str, message: str) -> None:
+    """`op(x, y) = a` for `x := a` passes every law, and `y0` with data `x0 + a` does: neither is an operator."""
+    names = PAIR | DATA | {"z0": I32}
+    type_ = BOOL if part in ("assumes", "invariant") else I32
+    last = plain("a", "y0", None, "a")
+    assert isinstance(discharge(last), Discharged)
+    with pytest.raises(ValueError, match=message):
+        discharge(replace(last, **{part: (parse_expr(text, names, type_),)}))
+
+
+def test_what_a_lifting_does_reads_no_data() -> None:
+    """Whether there was a step, and then the datum: which of the data that were there is not said."""
+    flags = {"x0": BOOL, "y0": BOOL}
+
+    def lifting(applied: str) -> Claim:
+        lift = Lift(
+            (BOOL,),
+            parse_tuple("True", {}, (BOOL,)),
+            parse_tuple("x0 or y0", flags, (BOOL,)),
+            parse_tuple("False", {}, (BOOL,)),
+            parse_tuple(applied, {"x0": I32, "y0": BOOL, "a": I32, "k": I32}, (I32,)),
+        )
+        return Claim(parse_update(update, I32), lift=lift)
+
+    update = "k"
+    assert isinstance(discharge(lifting("select(y0, k, x0)")), Discharged)
+    update = "a"
+    with pytest.raises(ValueError, match="a has no value"):
+        discharge(lifting("select(y0, a, x0)"))
+
+
 def test_an_identity_divides_by_zero_nowhere_not_even_where_a_step_would() -> None:
     """An empty slice meets every state, also one from which the serial run never divides."""
     f64 = {"x0": F64, "y0": F64, "a": F64}

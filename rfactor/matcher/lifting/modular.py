@@ -5,7 +5,8 @@ run of at least one step is then x -> (x*m + v) % modulus.
 
 Where a step from anywhere may wrap, one from a remainder may not: `(x*31 + u32(byte)) % 1009`, the sums of Adler and
 Fletcher. A run is then its first data, for the first step, and how the others act without their remainders, by the
-inner update's own action, whose states may be reduced as it is made of sums and products alone.
+inner update's own action, whose states may be reduced as it is made of sums and products alone. Remainders by a power
+of two, and masks of low bits, are what they are however steps wrap: there the inner action is enough.
 
 A narrow integer whose steps are done in a wider type, `u32((u64(x)*31 + u64(a)) % p)`, is lifted as the wider is.
 """
@@ -39,13 +40,17 @@ def settled(update: Update, inner: Inner) -> Iterator[Claim]:
     nearby = [apply("<=", x, Const(x.type, int(modulus.value) - 1)) for x in update.accumulators]
     nearby += [apply("<=", nought(x.type), x) for x in update.accumulators]
     wraps = update.meaning is Meaning.WRAP
-    if wraps and without_overflow([part[0] for part in parts if part is not None], nearby) is None:
+    low_bits = wraps and int(modulus.value) & (int(modulus.value) - 1) == 0
+    if wraps and not low_bits and without_overflow([p[0] for p in parts if p is not None], nearby) is None:
         return  # a step from a remainder may wrap too
     plain = replace(update, components=tuple(without(p[0], modulus) for p in parts if p is not None))
     action = inner(plain)
     if action is None or action.invariant or action.assumes or {*action.types} != {modulus.type}:
         return
     if not all(map(_is_polynomial, _every(action))):
+        return
+    if low_bits:
+        yield Claim(update, lift=_of_low_bits(update, action, modulus))
         return
     lift = _settled(update, action, modulus)
     states = operands("y", lift.types)[-len(action.types) :]
@@ -62,6 +67,20 @@ def _every(action: Action) -> Iterator[Expr]:
 
 def _is_polynomial(expr: Expr) -> bool:
     return expr.type.is_int and all(not isinstance(n, Op) or n.op in ("+", "-", "*", "neg") for n in walk(expr))
+
+
+def _of_low_bits(update: Update, action: Action, modulus: Const) -> Lift:
+    """State: whether there was an element, and the inner action, of which the low bits are right though it wraps."""
+    types = (BOOL, *action.types)
+    (some, *first), (more, *second) = operands("x", types), operands("y", types)
+    joined = [
+        choose(some, choose(more, both, a), b)
+        for both, a, b in zip(action.combine(first, second), first, second, strict=True)
+    ]
+    x = update.accumulators
+    after = [tidy(apply("%", e, modulus)) for e in action.act(x, second)]
+    applied = tuple(choose(more, new, old) for new, old in zip(after, x, strict=True))
+    return Lift(types, (TRUE, *action.data), (apply("or", some, more), *joined), (FALSE, *action.identity), applied)
 
 
 def _settled(update: Update, action: Action, modulus: Const) -> Lift:
