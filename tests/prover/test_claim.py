@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -151,8 +152,9 @@ def test_no_part_reads_what_has_no_value_there(part: str, text: str, message: st
     type_ = BOOL if part in ("assumes", "invariant") else I32
     last = plain("a", "y0", None, "a")
     assert isinstance(discharge(last), Discharged)
+    changed: dict[str, Any] = {part: (parse_expr(text, names, type_),)}
     with pytest.raises(ValueError, match=message):
-        discharge(replace(last, **{part: (parse_expr(text, names, type_),)}))
+        discharge(replace(last, **changed))
 
 
 def test_what_a_lifting_does_reads_no_data() -> None:
