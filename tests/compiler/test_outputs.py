@@ -235,6 +235,8 @@ def test_objects_for_other_systems(tmp_path: Path) -> None:
         ("riscv-32-noos", b"\x7fELF\x01\x01", struct.pack("<HH", 1, 243)),
         ("arm-32-ios-armv7s", struct.pack("<IIII", 0xFEEDFACE, 12, 11, 1), b""),
         ("x86-32-windows", struct.pack("<H", 0x14C), b""),
+        ("wasm-32-wasmrt", b"\0asm\x01\0\0\0", b""),
+        ("wasm-32-wasmrt-wasm_simd128-wasm_threads", b"\0asm\x01\0\0\0", b""),
     ],
 )
 def test_objects_for_machines_of_32_bits(tmp_path: Path, name: str, start: bytes, where: bytes) -> None:

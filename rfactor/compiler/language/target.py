@@ -36,6 +36,8 @@ _ARM = {
     **{f"armv8{n or ''}a": f"v8.{n}a" if n else "v8a" for n in range(10)},
 }
 _POWER = {"vsx": "vsx", "power_arch_2_07": "power8-vector"}
+_WASM = {"wasm_simd128": "simd128", "wasm_threads": "atomics bulk-memory", "wasm_bulk_memory": "bulk-memory"}
+_MVP = "wasm_mvponly"
 _NEUTRAL = frozenset(
     ["jit", "debug", "no_asserts", "no_bounds_query", "no_runtime", "large_buffers", "strict_float",
      "enable_llvm_loop_opt", "check_unsafe_promises"]
@@ -61,6 +63,7 @@ _ARCHES_32 = {
     TargetArch.X86: ("i686", "pentium4", _X86),
     TargetArch.ARM: ("armv7a", "generic", {"armv7s": ""}),
     TargetArch.RISCV: ("riscv32", "generic-rv32", {}),
+    TargetArch.WebAssembly: ("wasm32", "mvp", {_MVP: "", **_WASM}),
 }
 """The same for 32 bits. x86 has SSE2, so that floats are not kept in more bits than they have."""
 _ARM_32_TRIPLES = {
@@ -69,6 +72,7 @@ _ARM_32_TRIPLES = {
     TargetOS.IOS: "apple-ios",
     TargetOS.NoOS: "unknown-none-eabihf",
 }
+_WASM_TRIPLES = {TargetOS.wasmrt: "unknown-unknown"}
 
 
 class Target:
@@ -247,7 +251,7 @@ _GPUS = frozenset(["cuda", "opencl", "metal", "d3d12compute", "vulkan", "webgpu"
 _SAYS = (
     f"A target is arch-bits-os-feature-…: arch one of {', '.join(arch.word for arch in _ARCHES)}, "
     f"bits 64, or 32 but for powerpc, os one of {', '.join(os.word for os in _OS_TRIPLES)}, "
-    "as in x86-64-linux-avx2 or arm-64-linux; or host"
+    "as in x86-64-linux-avx2 or arm-64-linux; or wasm-32-wasmrt; or host"
 )
 
 
@@ -268,7 +272,8 @@ def _vector_bits(target: Target) -> int:
     words = {feature.word for feature in target.features}
     if target.arch == TargetArch.X86:
         return 512 if any(word.startswith("avx512_") for word in words) else 256 if "avx2" in words else 128
-    return 128 if target.arch in (TargetArch.ARM, TargetArch.POWERPC) else 64
+    wide = target.arch in (TargetArch.ARM, TargetArch.POWERPC) or "wasm_simd128" in words
+    return 128 if wide else 64
 
 
 def get_host_target() -> Target:
@@ -318,7 +323,8 @@ def named_machine(target: Target) -> engine.Target:
     """What LLVM is told of `target` by its words alone, also of the host. Raises as `machine` does."""
     arches = _ARCHES if target.bits == 64 else _ARCHES_32 if target.bits == 32 else {}
     arm_32 = target.bits == 32 and target.arch == TargetArch.ARM
-    systems = _ARM_32_TRIPLES if arm_32 else _OS_TRIPLES
+    wasm = target.arch == TargetArch.WebAssembly
+    systems = _ARM_32_TRIPLES if arm_32 else _WASM_TRIPLES if wasm else _OS_TRIPLES
     if target.arch not in arches or target.os not in systems:
         raise TargetError(f"no code is generated for {target}. {_SAYS}")
     name, cpu, known = arches[target.arch]
@@ -334,12 +340,14 @@ def named_machine(target: Target) -> engine.Target:
     if arm_32:  # without neon, whose vectors of floats take the smallest numbers for 0
         flags.append("vfp3")
         name = "armv7s" if any(feature.word == "armv7s" for feature in target.features) else name
+    if wasm and not any(feature.word == _MVP for feature in target.features):
+        flags += ["sign-ext", "nontrapping-fptoint"]
     wide = _vector_bits(target)
     if wide == 512:
         flags.append("avx512f")
     without = ["-prefer-256-bit"] if wide == 512 else ["-neon"] if arm_32 else []
     features = ",".join([*(f"+{flag}" for flag in dict.fromkeys(flags)), *without])
-    converts = (target.arch != TargetArch.X86 and not arm_32) or "f16c" in flags or "avx512f" in flags
+    converts = (target.arch != TargetArch.X86 and not arm_32 and not wasm) or "f16c" in flags or "avx512f" in flags
     made = engine.Target(f"{name}-{systems[target.os]}", cpu, features, wide, converts)
     return replace(made, abi=abi, bits=target.bits)
 
