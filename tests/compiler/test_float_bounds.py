@@ -172,7 +172,7 @@ def test_a_histogram_of_floats() -> None:
     wanted = np.bincount((np.clip(FLOATS, 0, 1) * np.float32(9)).astype(np.int32), minlength=10)
     assert np.asarray(f.realize([10])).tolist() == wanted.tolist()
     with pytest.raises(BufferError, match="from 0 to 9"):
-        f.realize([9])
+        f.realize(np.zeros(9, np.int32))
 
 
 def test_distances_from_a_centre() -> None:
