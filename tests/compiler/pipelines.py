@@ -176,6 +176,9 @@ def _direct(draw: st.DrawFn, case: Case, func: Any, stage: Any, index: int, step
         if kind == "split":
             stage.split(name, f"o{step}", f"i{step}", factor)
         elif kind == "fuse":
+            kinds = {d.name: d.kind for d in func.stages[index].schedule.dimensions}
+            if kinds[name] in ("vectorized", "unrolled"):
+                return None  # the fused loop would be so too, with an extent that is no constant
             stage.fuse(name, other, f"f{step}")
         elif kind == "reorder":
             stage.reorder(name, other)
