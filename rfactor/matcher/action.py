@@ -116,6 +116,11 @@ def choose(condition: Expr, true: Expr, false: Expr) -> Expr:
     return select(condition, true, false)
 
 
+def joined(some: Expr, more: Expr, both: Sequence[Expr], first: Sequence[Expr], second: Sequence[Expr]) -> Exprs:
+    """Two runs, of which one or both may be empty: `both` where there were `some` steps and then `more`."""
+    return tuple(choose(some, choose(more, c, a), b) for c, a, b in zip(both, first, second, strict=True))
+
+
 def marked(exprs: Exprs, values: Mapping[str, Expr]) -> Exprs:
     """Expressions with names replaced."""
     return tuple(substitute(e, values) for e in exprs)

@@ -65,9 +65,9 @@ def fuse(
     if inner == outer:
         raise ScheduleError(f"fuse({inner}, {outer}): two different loops are needed")
     _new_names(stage, {inner, outer}, "fuse", fused)
-    nested = [d for d in stage.dimensions if d is not around]
-    nested.insert(nested.index(within) + 1, around)
     if not {inner, outer} & pure:
+        nested = [d for d in stage.dimensions if d is not around]
+        nested.insert(nested.index(within) + 1, around)
         _keeps_order(f"fuse({inner}, {outer})", stage.dimensions, nested, pure, why_not)
     if within.kind in ("parallel", "vectorized") and outer not in pure:
         raise ScheduleError(

@@ -12,7 +12,7 @@ from rfactor.ir.expr import apply, substitute
 from rfactor.ir.graph import restrict
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, Inner, choose, operands
+from rfactor.matcher.action import FALSE, TRUE, Inner, choose, joined, operands
 from rfactor.matcher.operators.derived import made_of, new_value
 from rfactor.matcher.solve import renumbered
 from rfactor.prover.claim import Claim, Lift
@@ -34,20 +34,14 @@ def claims(update: Update, inner: Inner) -> Iterator[Claim]:
     values = {new_value(update, i).name: value for i, value in zip(rest, after, strict=True)}
     applied = {i: choose(more, value, x[i]) for i, value in zip(rest, after, strict=True)}
     applied |= {i: choose(more, substitute(expr, values), x[i]) for i, expr in made.items()}
-    joined = [
-        choose(some, choose(more, both, a), b)
-        for both, a, b in zip(action.combine(first, second), first, second, strict=True)
-    ]
+    runs = joined(some, more, action.combine(first, second), first, second)
     lift = Lift(
         types,
         (TRUE, *action.data),
-        (apply("or", some, more), *joined),
+        (apply("or", some, more), *runs),
         (FALSE, *action.identity),
         tuple(applied[i] for i in range(len(x))),
     )
     places = {i: i + 1 for i in range(len(action.types))}
     invariant = tuple(renumbered(condition, places) for condition in action.invariant)
     yield Claim(update, lift=lift, invariant=invariant, assumes=action.assumes)
-
-
-__all__ = ["claims"]

@@ -21,7 +21,7 @@ from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, marked, nought, operands
+from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, joined, marked, nought, operands
 from rfactor.matcher.lifting.semiring import OFFSET, affine, semirings
 from rfactor.matcher.terms import tidy
 from rfactor.prover.bounded import without_overflow
@@ -73,14 +73,11 @@ def _of_low_bits(update: Update, action: Action, modulus: Const) -> Lift:
     """State: whether there was an element, and the inner action, of which the low bits are right though it wraps."""
     types = (BOOL, *action.types)
     (some, *first), (more, *second) = operands("x", types), operands("y", types)
-    joined = [
-        choose(some, choose(more, both, a), b)
-        for both, a, b in zip(action.combine(first, second), first, second, strict=True)
-    ]
+    runs = joined(some, more, action.combine(first, second), first, second)
     x = update.accumulators
     after = [tidy(apply("%", e, modulus)) for e in action.act(x, second)]
     applied = tuple(choose(more, new, old) for new, old in zip(after, x, strict=True))
-    return Lift(types, (TRUE, *action.data), (apply("or", some, more), *joined), (FALSE, *action.identity), applied)
+    return Lift(types, (TRUE, *action.data), (apply("or", some, more), *runs), (FALSE, *action.identity), applied)
 
 
 def _settled(update: Update, action: Action, modulus: Const) -> Lift:
@@ -101,7 +98,7 @@ def _settled(update: Update, action: Action, modulus: Const) -> Lift:
     operator = (
         apply("or", some, more),
         *(choose(some, a, b) for a, b in zip(start, next_start, strict=True)),
-        *(choose(some, choose(more, both, a), b) for both, a, b in zip(through, run, next_run, strict=True)),
+        *joined(some, more, through, run, next_run),
     )
     x = update.accumulators
     after = reduced(action.act(marked(update.components, later), next_run))
@@ -202,12 +199,9 @@ def _lifting(slope: Expr, offset: Expr, modulus: Expr) -> Lift:
     def through(value: Expr) -> Expr:
         return reduced(apply("+", apply("*", value, next_factor) if scales else value, next_added))
 
-    def joined(both: Expr, own: Expr, other: Expr) -> Expr:
-        return choose(some, choose(more, both, own), other)
-
     applied = choose(more, through(Var(type_, "x0")), Var(type_, "x0"))
     types, data = (BOOL, type_), (TRUE, reduced(offset))
-    operator = (apply("or", some, more), joined(through(added), added, next_added))
+    operator = (apply("or", some, more), *joined(some, more, [through(added)], [added], [next_added]))
     identity: tuple[Expr, ...] = (FALSE, nought(type_))
     if not scales:
         return Lift(types, data, operator, identity, (applied,))
@@ -215,7 +209,7 @@ def _lifting(slope: Expr, offset: Expr, modulus: Expr) -> Lift:
     return Lift(
         (*types, type_),
         (*data, reduced(slope)),
-        (*operator, joined(product, factor, next_factor)),
+        (*operator, *joined(some, more, [product], [factor], [next_factor])),
         (*identity, one),
         (applied,),
     )
