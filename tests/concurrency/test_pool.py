@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,11 +36,11 @@ def fresh() -> pool.Pool:
     return one
 
 
-def launch(own: pool.Pool, work: Callable[[], None], threads: int) -> None:
+def launch(own: pool.Pool, work: Callable[[], object], threads: int) -> None:
     LAUNCH(own.launch)(Worker(lambda _: work()), None, threads, 0)
 
 
-def beginning(work: Callable[[], None]) -> threading.Thread:
+def beginning(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
@@ -50,7 +51,7 @@ def test_as_many_threads_run_at_once_as_are_asked_for(threads: int) -> None:
     """Nobody passes before all have come."""
     own, all_here = fresh(), threading.Barrier(threads)
     for _ in range(3):
-        launch(own, lambda: all_here.wait(30) and None, threads)
+        launch(own, lambda: all_here.wait(30), threads)
     assert not all_here.broken
 
 
@@ -94,7 +95,7 @@ def test_loops_are_withdrawn_in_any_order() -> None:
     both.wait(30)
     callers = []
     for number in range(3):
-        callers.append(beginning(lambda number=number: launch(own, lambda: one(number), 2)))
+        callers.append(beginning(partial(launch, own, partial(one, number), 2)))
         offered[number].wait(30)
     for number in (1, 0, 2):
         ends[number].set()
@@ -108,7 +109,7 @@ def test_loops_are_withdrawn_in_any_order() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.00002, 0.2])
 def test_a_loop_waits_for_those_that_have_begun(seconds: float) -> None:
     """Those that return after the caller, at once or when it sleeps."""
-    own, both, ended = fresh(), threading.Barrier(2), []
+    own, both, ended = fresh(), threading.Barrier(2), list[bool]()
 
     def work() -> None:
         both.wait(30)
@@ -149,7 +150,7 @@ def test_loops_inside_loops_and_of_many_callers_end() -> None:
             left[0] = 6
             launch(own, outer, 4)
 
-    callers = [beginning(lambda number=number: caller(number)) for number in range(4)]
+    callers = [beginning(partial(caller, number)) for number in range(4)]
     for thread in callers:
         thread.join(60)
     assert not any(thread.is_alive() for thread in callers)
@@ -158,7 +159,7 @@ def test_loops_inside_loops_and_of_many_callers_end() -> None:
 
 def test_idle_threads_take_no_time() -> None:
     own, all_here = fresh(), threading.Barrier(4)
-    launch(own, lambda: all_here.wait(30) and None, 4)
+    launch(own, lambda: all_here.wait(30), 4)
     own.wake()
     time.sleep(0.02)
     before = time.process_time()
@@ -188,7 +189,7 @@ def test_the_child_of_a_fork_gets_threads_whatever_its_parent_was_doing() -> Non
         met.append(threading.get_ident())
 
     launch(own, meet, 2)
-    other = beginning(lambda: launch(own, lambda: leave.wait(30) and None, 2))
+    other = beginning(lambda: launch(own, lambda: leave.wait(30), 2))
     time.sleep(0.05)
     child = os.fork()
     if child == 0:
