@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,6 +166,33 @@ def test_idle_threads_take_no_time() -> None:
     before = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - before < 0.1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="nobody tells how often a thread sleeps")
+def test_a_thread_is_woken_once_for_a_loop_that_does_not_come() -> None:
+    own, both, threads = fresh(), threading.Barrier(2), set[int]()
+
+    def meet() -> None:
+        both.wait(30)
+        threads.add(threading.get_native_id())
+
+    def slept() -> int:
+        status = Path(f"/proc/self/task/{other}/status").read_text()
+        return int(status.split("nonvoluntary_ctxt_switches")[0].split("voluntary_ctxt_switches:")[1])
+
+    for _ in range(2):
+        launch(own, meet, 2)
+        (other,) = threads - {threading.get_native_id()}
+        time.sleep(0.05)
+        before = slept()
+        own.wake()
+        time.sleep(0.05)
+        once = slept()
+        assert once > before
+        for _ in range(5):
+            own.wake()
+        time.sleep(0.05)
+        assert slept() == once
 
 
 def test_a_loop_is_run_by_the_caller_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,10 @@ does each that takes it, where more are wanted: many are awake after few steps. 
 loop so far could use. They are no threads of Python: no signal handler interrupts them, and the end of the process
 takes them along, as nothing is left in a bad state between loops.
 
-Who may touch what. All that is shared (`@newest`, `@looking`, `@sleeping`, `@threads`, the fields of a loop) is written
-with `@mutex` held, and read with it but in two places:
+`wake` has a thread look for a loop before it comes. It does so once: not again before a loop has come.
+
+Who may touch what. All that is shared (the variables from `@newest` on, the fields of a loop that is offered) is
+written with `@mutex` held, and read with it but in two places:
 
 * Who looks for work reads `@newest` without it, atomically and in no order (`monotonic`). What it finds is a reason to
   take the mutex and read again, and no more.
@@ -40,7 +42,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from rfactor.native.engine import Code, compile_module, host
 
@@ -74,7 +75,8 @@ declare i32 @pthread_cond_destroy(ptr)
 @newest = internal global ptr null, align 64                 ; the loop that was offered last
 @looking = internal global i32 0, align 64                   ; how many threads look for work,
 @sleeping = internal global i32 0                            ; how many sleep,
-@threads = internal global i32 0                             ; how many there are
+@threads = internal global i32 0                             ; how many there are,
+@armed = internal global i32 0                               ; whether a loop has come since the last `wake`
 
 define void @begin() optnone noinline {{
   %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
@@ -83,11 +85,36 @@ define void @begin() optnone noinline {{
   store i32 0, ptr @looking
   store i32 0, ptr @sleeping
   store i32 0, ptr @threads
+  store i32 0, ptr @armed
+  ret void
+}}
+
+; Wake a thread for a loop that will come soon, if one came after it was last woken for that, and none is looking.
+define void @wake() optnone noinline {{
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %armed = load i32, ptr @armed
+  %looking = load i32, ptr @looking
+  %sleeping = load i32, ptr @sleeping
+  %nobody = icmp eq i32 %looking, 0
+  %some = icmp ne i32 %sleeping, 0
+  %came = icmp ne i32 %armed, 0
+  %asleep = and i1 %nobody, %some
+  %needed = and i1 %asleep, %came
+  %disarmed = select i1 %needed, i32 0, i32 %armed
+  store i32 %disarmed, ptr @armed
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br i1 %needed, label %signal, label %done
+
+signal:
+  %woken = call i32 @pthread_cond_signal(ptr @work)
+  br label %done
+
+done:
   ret void
 }}
 
 ; Wake or start up to two threads, but for what one that is looking will take. There are to be `most` at most.
-define void @recruit(i32 %wanted, i32 %most) optnone noinline {{
+define internal void @recruit(i32 %wanted, i32 %most) optnone noinline {{
 entry:
   %id = alloca i64
   br label %once
@@ -281,6 +308,7 @@ offer:
   %before = load atomic ptr, ptr @newest monotonic, align 8
   store atomic ptr %before, ptr %next.at monotonic, align 8
   store atomic ptr %loop, ptr @newest monotonic, align 8
+  store i32 1, ptr @armed
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @recruit(i32 %wanted, i32 %wanted)
   call void %worker(ptr %closure)
@@ -362,7 +390,8 @@ class Pool:
     launch: int
     """The address of `launch(worker, closure, threads, flags)`."""
     wake: Callable[[], None]
-    """Wakes a thread, where all sleep, so that it looks for a loop that comes soon."""
+    """Wakes a thread, where all sleep, so that it looks for a loop that comes soon. Not again before one has come: what
+    is called for pipelines that run no loop after all wakes nobody."""
     begin: Callable[[], None]
     """Called in the child of a fork."""
     _code: Code
@@ -393,12 +422,12 @@ def _made() -> Pool | None:
             getattr(library, name)
     except (AttributeError, TypeError, OSError):
         return None
-    code = compile_module(text, ["begin", "launch", "recruit"], machine)
+    code = compile_module(text, ["begin", "launch", "wake"], machine)
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
     begin()
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
-    recruit = ctypes.PYFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32)(code.addresses["recruit"])
-    return Pool(code.addresses["launch"], partial(recruit, 1, 0), begin, code)
+    wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
+    return Pool(code.addresses["launch"], wake, begin, code)
 
 
 def _after_fork_in_child() -> None:
