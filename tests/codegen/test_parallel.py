@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rfactor as hl
 from rfactor.compiler.codegen.module import Executable, compile_pipeline
-from rfactor.compiler.runtime.threads import count_threads, runtime_name, thread_count
+from rfactor.compiler.runtime.threads import ALONE, count_threads, runtime_name, thread_count, waker
 from rfactor.ir.expr import apply
 from rfactor.ir.loopnest import Allocate, Broadcast, For, Let, ScalarArgument, block
 from rfactor.ir.types import F32, I32
@@ -158,6 +161,34 @@ def test_the_number_of_threads_is_what_the_environment_says(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert thread_count() == (usable if count is None else count)
+
+
+def test_one_thread_needs_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("RFACTOR_NUM_THREADS", "1")
+        assert count_threads() == 1
+        assert (runtime_name(), waker()) == (ALONE, None)
+    assert (count_threads() == 1) == (waker() is None)
+
+
+@pytest.mark.parametrize(("threads", "first"), [("1", (0,)), ("2", (60, 62))])
+def test_threads_take_the_last_iterations_first(
+    monkeypatch: pytest.MonkeyPatch, threads: str, first: tuple[int, ...]
+) -> None:
+    """Of ranges of two, one of those that two threads take first is printed first; one alone goes upwards."""
+    x, f, printed = hl.Var("x"), hl.Func("printed"), io.StringIO()
+    f[x] = x
+    f.trace_stores().parallel(x)
+    with monkeypatch.context() as patch:
+        patch.setenv("RFACTOR_NUM_THREADS", threads)
+        count_threads()
+        patch.setattr(sys, "stdout", printed)
+        f.realize(np.zeros(64, np.int32))
+    count_threads()
+    at = [int(number) for number in re.findall(r"\((\d+)\)", printed.getvalue())]
+    assert sorted(at) == list(range(64))
+    assert at[0] in first
+    assert at == sorted(at) or threads != "1"
 
 
 def test_importing_rfactor_loads_no_llvm() -> None:
