@@ -78,7 +78,7 @@ declare i32 @pthread_cond_destroy(ptr)
 @threads = internal global i32 0                             ; how many there are,
 @armed = internal global i32 0                               ; whether a loop has come since the last `wake`
 
-define void @begin() optnone noinline {{
+define void @begin() {{
   %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   %2 = call i32 @pthread_cond_init(ptr @work, ptr null)
   store ptr null, ptr @newest
@@ -90,7 +90,7 @@ define void @begin() optnone noinline {{
 }}
 
 ; Wake a thread for a loop that will come soon, if one came after it was last woken for that, and none is looking.
-define void @wake() optnone noinline {{
+define void @wake() {{
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
   %armed = load i32, ptr @armed
   %looking = load i32, ptr @looking
@@ -114,7 +114,7 @@ done:
 }}
 
 ; Wake or start up to two threads, but for what one that is looking will take. There are to be `most` at most.
-define internal void @recruit(i32 %wanted, i32 %most) optnone noinline {{
+define internal void @recruit(i32 %wanted, i32 %most) {{
 entry:
   %id = alloca i64
   br label %once
@@ -181,7 +181,7 @@ done:
   ret void
 }}
 
-define internal ptr @serve(ptr %none) optnone noinline {{
+define internal ptr @serve(ptr %none) {{
 entry:
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %next
@@ -279,7 +279,7 @@ sleep:
   br label %next
 }}
 
-define void @launch(ptr %worker, ptr %closure, i32 %threads, i32 %flags) optnone noinline {{
+define void @launch(ptr %worker, ptr %closure, i32 %threads, i32 %flags) {{
 entry:
   %loop = alloca %loop, align 64
   %wanted = sub i32 %threads, 1
