@@ -136,6 +136,8 @@ class Prepared:
         last = self.last
         if last is None or last.look is None or self.mark is not LATEST[0]:
             return False
+        if last.executable.wake is not None:
+            last.executable.wake()
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
         if not arrays or type(arrays[0]) is not np.ndarray:
             return False
