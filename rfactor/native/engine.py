@@ -131,6 +131,11 @@ class Code:
     """The address of each exported function."""
     _engine: Any = field(repr=False)
 
+    def keep(self) -> Code:
+        """Have the code stay where it is until the process is gone: a thread may be in it when the interpreter ends."""
+        self._engine.detach()
+        return self
+
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""
         return str(_optimized(self.text, self.target, _machine(self.target)))

@@ -43,7 +43,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rfactor.native.engine import Code, compile_module, host
+from rfactor.native.engine import compile_module, host
 
 _LOOKS = 2000
 """How often a thread looks for work, or a caller for the end of its loop, before it sleeps: 20 to 90 µs."""
@@ -394,7 +394,6 @@ class Pool:
     is called for pipelines that run no loop after all wakes nobody."""
     begin: Callable[[], None]
     """Called in the child of a fork."""
-    _code: Code
 
 
 def pool() -> Pool | None:
@@ -422,12 +421,12 @@ def _made() -> Pool | None:
             getattr(library, name)
     except (AttributeError, TypeError, OSError):
         return None
-    code = compile_module(text, ["begin", "launch", "wake"], machine)
+    code = compile_module(text, ["begin", "launch", "wake"], machine).keep()
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
     begin()
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
-    return Pool(code.addresses["launch"], wake, begin, code)
+    return Pool(code.addresses["launch"], wake, begin)
 
 
 def _after_fork_in_child() -> None:
