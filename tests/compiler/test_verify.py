@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -109,6 +110,24 @@ def specialized() -> hl.Func:
     return f
 
 
+def defined_in_part() -> hl.Func:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    f[x] = hl.select(a[x + 1] > 2, x, hl.undef(hl.Int(32)))
+    f[x] += 1  # in place
+    f.split(x, xo, xi, 8)
+    return f
+
+
+def read_where_defined(least: int, updated: bool = False) -> hl.Pipeline:
+    a, f, g = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.Func("g")
+    f[x] = (hl.select(a[x] > 2, x, hl.undef(hl.Int(32))), hl.undef(hl.UInt(8)))
+    if updated:
+        f[x] = (7, f[x][1])
+    g[x] = hl.select(a[x] > least, f[x][0], 0)
+    f.compute_root()
+    return hl.Pipeline([f, g])
+
+
 PROGRAMS = (
     at_the_root,
     in_tiles,
@@ -119,6 +138,7 @@ PROGRAMS = (
     where_floats_say,
     several_points,
     specialized,
+    defined_in_part,
 )
 
 
@@ -129,7 +149,7 @@ def test_chosen_bounds_are_proven(program: Callable[[], hl.Func]) -> None:
     assert len(found.obligations) == len(found.proven) > 10
 
 
-@pytest.mark.parametrize("program", [sliding, gathered, several_points])
+@pytest.mark.parametrize("program", [sliding, gathered, several_points, defined_in_part])
 def test_every_wrong_bound_is_refuted(program: Callable[[], hl.Func]) -> None:
     pipeline = frozen((program(),))
     body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
@@ -184,6 +204,17 @@ def test_a_window_less_by_one_is_refuted_with_the_access() -> None:
     assert one.place.loops == ("down.s0.y", "down.s0.x")
     assert one.values["down.s0.y"] == one.values["down.min.1"] + one.values["down.extent.1"] - 1
     assert "across(down.s0.x, down.s0.y + 1)" in str(found)
+
+
+def test_points_where_an_output_is_undefined_may_not_be_read() -> None:
+    assert read_where_defined(2).verify().verdict == "proven"
+    found = read_where_defined(1).verify()
+    (one,) = found.refuted
+    assert found.verdict == "refuted"
+    assert (one.place.kind, one.place.function, one.place.stage) == ("computed", "f", "g.s0")
+    assert re.fullmatch(r"f\(g\.s0\.x\) of f\.s0 where a[$\d]*\(x\) > 2", one.place.access)
+    (one,) = read_where_defined(1, updated=True).verify().unknown
+    assert "need not do harm" in one.reason
 
 
 def test_values_that_bounds_rely_on_are_proved_of_every_store() -> None:

@@ -63,8 +63,8 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     for function in reversed(algorithm.functions):
         if function.name not in algorithm.outputs and not uses(nest, function.name):
             continue  # others are called in its place
-        if function.name not in algorithm.outputs:  # nothing is there that could be kept
-            function = replace(function, pure=replace(function.pure, keeps=(), where=None))
+        if function.name not in algorithm.outputs:
+            function = in_own_storage(function)
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
         if function.pure.keeps_all:
@@ -94,6 +94,11 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
     return Nest(nest, facts, tuple(required))
+
+
+def in_own_storage(function: Function) -> Function:
+    """A function that is no output, and so is 0 where it is undefined: nothing is there that could be kept."""
+    return replace(function, pure=replace(function.pure, keeps=(), where=None))
 
 
 def _known_on_entry(algorithm: Algorithm, schedule: Schedule) -> None:
