@@ -80,8 +80,8 @@ def covering(
         meanings.facts[loop.at.name] = ranged(loop.at, loop.low, loop.extent)
         running += ranged(loop.at, loop.low, loop.extent)
     here = Reading(meanings, env)
-    asked = (None if definition.domain is None else definition.domain.predicate, definition.where)
-    base = Spec(place, (*scope.given, *(here.of(one) for one in asked if one is not None)), tuple(running), ())
+    visited = (None if definition.domain is None else definition.domain.predicate, definition.where)
+    base = Spec(place, (*scope.given, *(here.of(one) for one in visited if one is not None)), tuple(running), ())
     if not leaves:
         yield replace(base, problem="nothing writes it")
         return
