@@ -57,8 +57,11 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         here = Var(I32, loop.name)
         firsts = {apply(">", here, first) for first in (loop.min, expanded(loop.min))}
         before = affine.tidy(substitute(high, {loop.name: affine.subtract(here, affine.integer(1))}))
-        later = affine.maximum(_chosen(low, firsts, 1), affine.add(before, affine.integer(1)))
-        result[d] = (select(apply(">", here, loop.min), later, _chosen(low, firsts, 2)), box[d][1])
+        start = _chosen(low, firsts, 1)
+        ahead = affine.constant_value(affine.subtract(start, before))
+        if ahead is None or ahead < 1:  # else all of it is new
+            later = affine.maximum(start, affine.add(before, affine.integer(1)))
+            result[d] = (select(apply(">", here, loop.min), later, _chosen(low, firsts, 2)), box[d][1])
         windows[d] = None if windows else _window(low, high, firsts)
     return Slid(tuple(result), windows)
 
