@@ -211,8 +211,9 @@ def test_points_where_an_output_is_undefined_may_not_be_read() -> None:
     found = read_where_defined(1).verify()
     (one,) = found.refuted
     assert found.verdict == "refuted"
-    assert (one.place.kind, one.place.function, one.place.stage) == ("computed", "f", "g.s0")
-    assert re.fullmatch(r"f\(g\.s0\.x\) of f\.s0 where a[$\d]*\(x\) > 2", one.place.access)
+    assert one.place.kind == "computed"
+    shown = re.sub(r"\$\d+", "", f"{one.place.function} in {one.place.stage}: {one.place.access}")
+    assert shown == "f in g.s0: f(g.s0.x) of f.s0 where a(x) > 2"
     (one,) = read_where_defined(1, updated=True).verify().unknown
     assert "need not do harm" in one.reason
 

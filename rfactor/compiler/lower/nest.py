@@ -167,18 +167,25 @@ def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produ
 
 def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
     """The loops of one stage; of its specializations too, each under its condition."""
+    branches: list[tuple[Expr, Stmt]] = []
+    for one in schedule.specializations:
+        inside = _assumed(function, index, one.condition, TRUE)
+        branches.append((one.condition, specialized(inside, index, one.schedule, facts)))
+        function = _assumed(function, index, one.condition, FALSE)
     result: Stmt | None = None if schedule.failure is not None else stage_nest(function, index, schedule, facts)
-    for one in reversed(schedule.specializations):
-        inside = _assumed(function, index, one.condition)
-        result = If(one.condition, specialized(inside, index, one.schedule, facts), result)
+    for condition, branch in reversed(branches):
+        result = If(condition, branch, result)
     return If(FALSE, stage_nest(function, index, schedule, facts)) if result is None else result
 
 
-def _assumed(function: Function, index: int, condition: Expr) -> Function:
-    """The function where `condition` is known to hold: stage `index` asks it no more."""
+def _assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
+    """The function where `condition` is known to be true or false: stage `index` asks it no more."""
 
     def known(node: Expr) -> Expr | None:
-        return TRUE if node == condition else None
+        if node == condition:
+            return value
+        chosen = isinstance(node, Op) and node.op == "select" and node.args[0] in (TRUE, FALSE)
+        return node.children[1 if node.children[0] == TRUE else 2] if chosen else None
 
     stage = function.stages[index]
     where = None if stage.where is None else transform(stage.where, known)
