@@ -18,7 +18,7 @@ from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, walk
 
 _NUMBERS = re.compile(r"(?:^|(?<=_))(f|b|im|r|p|v)\d+\$?(?=_|$)|\$\d+")
-"""In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `blur$1` for the second `blur`."""
+"""In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `blur$1` for a second `blur`."""
 
 
 def structure(algorithm: Algorithm, schedule: Schedule) -> tuple[Hashable, ...]:
