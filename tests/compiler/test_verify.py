@@ -162,6 +162,20 @@ def test_every_wrong_bound_is_refuted(program: Callable[[], hl.Func]) -> None:
     assert tried > 8
 
 
+def test_wrong_bounds_of_a_window_that_slides_down_are_refuted() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, 20 - y] + f[x, 22 - y]
+    f.compute_at(g, y).store_root().fold_storage(y, 3)
+    pipeline = frozen((g,))
+    body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
+    assert verify_nest(body, algorithm, schedule).verdict == "proven"
+    wrong = {what: nest for what, nest in mutants(body) if "folded" in what or ".s0.y.extent less" in what}
+    assert len(wrong) == 3
+    for what, nest in wrong.items():
+        assert first(nest, algorithm, schedule).verdict == "refuted", what
+
+
 def test_a_condition_on_other_data_is_not_proven() -> None:
     pipeline = frozen((where_floats_say(),))
     body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
