@@ -107,8 +107,9 @@ PROGRAMS: dict[str, tuple[Callable[[], hl.Func], list[list[int | None]]]] = {
 }
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "wide"), [*((n, False) for n in PROGRAMS), *((n, True) for n in ("an operand", "a tuple", "two calls"))]
+)
 def test_what_is_calculated_with_an_inlined_function_is_undefined_where_it_is(name: str, wide: bool) -> None:
     program, meant = PROGRAMS[name]
     g = program()
