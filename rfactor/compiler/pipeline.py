@@ -20,7 +20,7 @@ from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.warned import warn
-from rfactor.compiler.lower import affine, arguments, lower, passes
+from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.runtime.alike import Look, look
@@ -51,8 +51,7 @@ def loop_nest(outputs: Sequence[Func]) -> str:
     pipeline = frozen(outputs)
     warn(pipeline.functions, outputs)
     schedule = replace(pipeline.schedule, traces={})
-    bounds = next(nest for name, nest in passes(pipeline.algorithm, schedule) if name == "bounds")
-    return show_loops(bounds, schedule)
+    return show_loops(bounded_loops(pipeline.algorithm, schedule), pipeline.algorithm, schedule)
 
 
 _ARRAY, _MINS = attrgetter("_array"), attrgetter("_mins")
