@@ -67,7 +67,7 @@ class Parameters:
         return groups([BY_NAME[name] for name in self.types], [Meaning(name) for name in self.semantics])
 
 
-GENERATOR = 15
+GENERATOR = 16
 """Raised with every change that may change rows: a run is resumed only by the generator that began it."""
 
 

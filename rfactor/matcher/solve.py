@@ -21,6 +21,7 @@ from rfactor.matcher.operators import (
     derived,
     generalized,
     guard,
+    mapped,
     moments,
     polynomials,
     primitives,
@@ -127,6 +128,9 @@ class Solver:
         if best is not None and best.proved.identity_kind == "two-sided":
             return best
         best = self.better(best, self.first_proved("derived", derived.claims(update, self.proved)))
+        if best is not None and best.proved.identity_kind in ("two-sided", "left"):
+            return best
+        best = self.better(best, self.first_proved("mapped", mapped.claims(update, self.proved)))
         if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
         parts = cycles(update)

@@ -1,7 +1,7 @@
-"""Claims about `-x`, `~x` or `x + 5` alone, read as claims about any value: one-to-one maps of a type onto itself.
+"""Claims about `-x`, `~x` or `x ^ k` alone, read as claims about any value: one-to-one maps of a type onto itself.
 
-Where `x` occurs as `~x` only, what holds for every `~x` holds for every value. Two sides that end in the same such map
-are equal where its operands are.
+Where `x` occurs as `~x` only, what holds for every `~x` holds for every value; the other operand of `x ^ k` may be
+anything that does not depend on `x`. Two sides that end in the same such map are equal where its operands are.
 """
 
 from __future__ import annotations
@@ -10,85 +10,129 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, is_held, replace, transform, walk
+from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, const, is_held, names, replace, transform, walk
 from rfactor.ir.meaning import Meaning
 
 Pair = tuple[Expr, Expr]
-_OF_INTEGERS, _OF_REALS = frozenset(("neg", "~", "+", "-")), frozenset(("neg", "+", "-"))
+_OF_INTEGERS, _OF_REALS, _OF_BOOLS = map(
+    frozenset, (("neg", "~", "+", "-", "^"), ("neg", "+", "-"), ("not", "==", "!="))
+)
 
 
-def mapped(expr: Expr, meaning: Meaning) -> Expr | None:
-    """The operand of a map of one operand and literals that takes each value of its type once; None for others."""
-    if not isinstance(expr, Op):
-        return None
-    type_ = expr.type
-    operands = [arg for arg in expr.args if not isinstance(arg, Const)]
-    literals = [arg.value for arg in expr.args if isinstance(arg, Const)]
-    if len(operands) != 1 or operands[0].type != type_ or not all(map(math.isfinite, literals)):
-        return None
+def mapped(expr: Expr, meaning: Meaning) -> tuple[int, ...]:
+    """The places of operands of which `expr` takes each value of its type once, whatever the other operand is."""
+    if not isinstance(expr, Op) or len(expr.args) > 2 or any(arg.type != expr.type for arg in expr.args):
+        return ()
+    type_, op = expr.type, expr.op
+    places = range(len(expr.args))
     if type_.is_bool:
-        known = expr.op == "not"
-    elif type_.is_float:
-        known = expr.op in _OF_REALS or (expr.op == "*" and literals[0] != 0)
-    elif meaning is Meaning.WRAP:
-        known = expr.op in _OF_INTEGERS or expr.op == "^"
-    else:
-        known = expr.op in _OF_INTEGERS and type_.is_signed
-    return operands[0] if known else None
+        return tuple(places) if op in _OF_BOOLS else ()
+    if type_.is_int and op in _OF_INTEGERS:
+        return tuple(places) if meaning is Meaning.WRAP or type_.is_signed else ()
+    if type_.is_int and (op != "*" or meaning is Meaning.MATH):
+        return ()
+    if type_.is_float and op == "neg":
+        return (0,)
+    literals = [(1 - at, arg.value) for at, arg in enumerate(expr.args) if isinstance(arg, Const)]
+    if type_.is_int:
+        return tuple(at for at, value in literals if int(value) % 2)
+    known = op in _OF_REALS or op == "*"
+    return tuple(at for at, value in literals if known and math.isfinite(value) and (op != "*" or value != 0))
 
 
-def inverse(expr: Expr, operand: Expr) -> Expr | None:
-    """What the inverse of the map in `expr` does to its operand, where literals are enough to write it."""
+def inverse(expr: Expr, place: int) -> Expr | None:
+    """What the inverse of the map in `expr` does to the operand at `place`, where that can be written."""
     assert isinstance(expr, Op)
-    op, type_ = expr.op, expr.type
-    if len(expr.args) == 1 or op == "^" or (op == "-" and expr.args[1] == operand):
+    op, type_, operand = expr.op, expr.type, expr.args[place]
+    if len(expr.args) == 1 or op in ("^", "==", "!=") or (op == "-" and place == 1):
         return expr
-    literal = next(arg for arg in expr.args if isinstance(arg, Const))
-    if op == "*":
-        factor = 1 / Fraction(literal.value)
-        return apply("*", operand, const(type_, float(factor))) if is_held(type_, factor) else None
-    return apply("-" if op == "+" else "+", operand, literal)
+    other = expr.args[1 - place]
+    if op != "*":
+        return apply("-" if op == "+" else "+", operand, other)
+    assert isinstance(other, Const)
+    if type_.is_int:
+        return apply("*", operand, Const(type_, type_.wrap(pow(int(other.value), -1, 1 << type_.bits))))
+    factor = 1 / Fraction(other.value)
+    return apply("*", operand, const(type_, float(factor))) if is_held(type_, factor) else None
 
 
 def cancelled(expr: Expr, meaning: Meaning) -> Expr:
     """`expr` where nothing is left of a map that follows its inverse."""
 
     def rule(node: Expr) -> Expr | None:
-        first = mapped(node, meaning)
-        second = None if first is None else mapped(first, meaning)
-        if first is None or second is None:
-            return None
-        return second if inverse(first, second) == replace(node, {first: second}) else None
+        for place in mapped(node, meaning):
+            first = node.children[place]
+            for inner in mapped(first, meaning):
+                back = inverse(first, inner)
+                then = replace_at(node, place, first.children[inner])
+                if back is not None and then in _spellings(back):
+                    return first.children[inner]
+        return None
 
     return transform(expr, rule)
+
+
+def _spellings(expr: Expr) -> tuple[Expr, ...]:
+    """An operation with its operands in either order, where that is the same."""
+    assert isinstance(expr, Op)
+    turns = len(expr.args) == 2 and OPERATIONS[expr.op].commutative
+    return (expr, Op(expr.type, expr.op, expr.args[::-1])) if turns else (expr,)
+
+
+def replace_at(expr: Expr, place: int, operand: Expr) -> Op:
+    """An operation with another operand at a place."""
+    assert isinstance(expr, Op)
+    return Op(expr.type, expr.op, tuple(operand if at == place else arg for at, arg in enumerate(expr.args)))
 
 
 def without_bijections(
     pairs: Sequence[Pair], assumptions: tuple[Expr, ...], meaning: Meaning
 ) -> tuple[list[Pair], tuple[Expr, ...]] | None:
     """The claim without maps that say nothing; None where there are none."""
+    before = None
+    after = list(pairs), assumptions
+    while after != before:
+        before = after
+        after = _freed(*before, meaning)
+    return None if after == (list(pairs), assumptions) else after
+
+
+def _freed(pairs: list[Pair], assumptions: tuple[Expr, ...], meaning: Meaning) -> tuple[list[Pair], tuple[Expr, ...]]:
+    """The claim without the maps at its ends and those that are all that reads a variable."""
     ends = [_without_ends((cancelled(a, meaning), cancelled(b, meaning)), meaning) for a, b in pairs]
     whole = [*(e for pair in ends for e in pair), *assumptions]
-    nodes = dict.fromkeys(node for e in whole for node in walk(e))
     readers: dict[Expr, set[Expr | None]] = {e: {None} for e in whole if isinstance(e, Var)}
-    for node in nodes:
+    for node in dict.fromkeys(node for e in whole for node in walk(e)):
         for child in node.children:
             if isinstance(child, Var):
                 readers.setdefault(child, set()).add(node)
     values: dict[Expr, Expr] = {}
     for var, found in readers.items():
         (reader, *more) = found
-        if not more and reader is not None and isinstance(var, Var) and mapped(reader, meaning) == var:
+        if more or reader is None or not isinstance(var, Var):
+            continue
+        places = [at for at in mapped(reader, meaning) if reader.children[at] == var]
+        if len(places) == 1 and all(var.name not in names(e) for e in _others(reader, places[0])):
             values[reader] = Var(var.type, f"{var.name} mapped")
-    if not values and ends == list(pairs):
-        return None
     return [(replace(a, values), replace(b, values)) for a, b in ends], tuple(replace(e, values) for e in assumptions)
+
+
+def _others(expr: Expr, place: int) -> list[Expr]:
+    return [child for at, child in enumerate(expr.children) if at != place]
 
 
 def _without_ends(pair: Pair, meaning: Meaning) -> Pair:
     a, b = pair
     while True:
-        first, second = mapped(a, meaning), mapped(b, meaning)
-        if first is None or second is None or replace(a, {first: second}) != b:
+        inner = next(filter(None, (_operands(a, b, at) for at in mapped(a, meaning))), None)
+        if inner is None:
             return a, b
-        a, b = first, second
+        a, b = inner
+
+
+def _operands(a: Expr, b: Expr, place: int) -> Pair | None:
+    """The operands at a place of two operations that differ in these alone."""
+    assert isinstance(a, Op)
+    if not isinstance(b, Op) or len(b.args) != len(a.args) or replace_at(a, place, b.args[place]) != b:
+        return None
+    return a.args[place], b.args[place]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rfactor.ir.expr import Const, Expr, Op, Var
+from rfactor.ir.expr import Const, Expr, Op, Var, names
 from rfactor.ir.types import Type
 from rfactor.prover.limits import DEFAULT, Limits
 
@@ -24,6 +24,8 @@ _ZERO: Bit = frozenset()
 _ONE: Bit = frozenset((0,))
 _MOST = 300_000
 """Products of monomials in one claim."""
+_SHORT = 256
+"""Monomials of a bit that is kept."""
 _MOST_COMPARED = 8
 """Bits of a comparison that are not known."""
 
@@ -36,77 +38,143 @@ def equal_as_bits(left: Sequence[Expr], right: Sequence[Expr], limits: Limits = 
     """Whether left = right for all values of the variables (`wrap`); None where this does not read the claim."""
     reader = _Reader(limits)
     try:
-        return all(reader.read(a) == reader.read(b) for a, b in zip(left, right, strict=True))
+        return all(
+            reader.bit(a, place) == reader.bit(b, place)
+            for a, b in zip(left, right, strict=True)
+            for place in range(1 if _alike_everywhere(reader, (a, b)) else _width(a.type))
+        )
     except _Unread:
         return None
 
 
+def _alike_everywhere(reader: _Reader, exprs: Sequence[Expr]) -> bool:
+    """Whether values are made of their variables place by place, each place alike: then one place shows all.
+
+    In `(x & 1)*y ^ z` it is with y and z; x, which does not stand for a place, must be none of these.
+    """
+    placed: set[str] = set()
+    others: set[str] = set()
+    pending, seen = list(exprs), set[Expr]()
+    while pending:
+        expr = pending.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if isinstance(expr, Var):
+            placed.add(expr.name)
+        elif isinstance(expr, Const) and expr.value == 0:
+            continue
+        elif not isinstance(expr, Op) or expr.type.is_bool:
+            return False
+        elif expr.op in ("^", "&", "|", "~"):
+            pending += expr.args
+        elif expr.op == "select":
+            others |= names(expr.args[0])
+            pending += expr.args[1:]
+        elif expr.op == "*" and any(map(reader.is_single, expr.args)):
+            single, factor = expr.args if reader.is_single(expr.args[0]) else expr.args[::-1]
+            others |= names(single)
+            pending.append(factor)
+        else:
+            return False
+    return placed.isdisjoint(others)
+
+
 class _Reader:
+    """Bits of expressions, each when it is asked for: at one place of two values most of the others are not."""
+
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.memo: dict[Expr, Word] = {}
+        self.memo: dict[tuple[Expr, int], Bit] = {}
         self.numbers: dict[tuple[str, int], int] = {}
         self.work = 0
 
-    def read(self, expr: Expr) -> Word:
-        found = self.memo.get(expr)
+    def bit(self, expr: Expr, place: int) -> Bit:
+        """The bit at a place below the width."""
+        found = self.memo.get((expr, place))
         if found is None:
-            found = self.memo[expr] = self.compute(expr)
+            found = self.compute(expr, place)
+            if len(found) <= _SHORT:
+                self.memo[expr, place] = found
         return found
 
-    def compute(self, expr: Expr) -> Word:
+    def word(self, expr: Expr) -> Word:
+        return tuple(self.bit(expr, place) for place in range(_width(expr.type)))
+
+    def compute(self, expr: Expr, place: int) -> Bit:
         type_ = expr.type
         if not (type_.is_int or type_.is_bool) or self.limits.expired:
             raise _Unread
-        width = _width(type_)
         if isinstance(expr, Const):
-            value = int(expr.value)
-            return tuple(_ONE if value >> i & 1 else _ZERO for i in range(width))
+            return _ONE if int(expr.value) >> place & 1 else _ZERO
         if isinstance(expr, Var):
-            bits = (self.numbers.setdefault((expr.name, i), len(self.numbers)) for i in range(width))
-            return tuple(frozenset((1 << bit,)) for bit in bits)
+            return frozenset((1 << self.numbers.setdefault((expr.name, place), len(self.numbers)),))
         if not isinstance(expr, Op):
             raise _Unread
-        if expr.op == "^":
-            return self.sums(expr, width)
-        if expr.op in ("<<", ">>"):
-            return _shifted(self.read(expr.args[0]), expr)
-        args = [self.read(arg) for arg in expr.args]
-        if expr.op == "cast":
-            return self.cast(args[0], expr.args[0].type, type_)
-        if expr.op == "select":
-            (condition,), true, false = args
-            return tuple(b if a == b else b ^ self.times(condition, a ^ b) for a, b in zip(true, false, strict=True))
-        if expr.op in ("&", "and"):
-            return tuple(map(self.times, args[0], args[1]))
-        if expr.op in ("|", "or"):
-            return tuple(a ^ b ^ self.times(a, b) for a, b in zip(*args, strict=True))
-        if expr.op in ("~", "not"):
-            return tuple(a ^ _ONE for a in args[0])
-        if expr.op == "neg" and not any(args[0][1:]):
-            return args[0][:1] * width  # 0 or -1
-        if expr.op == "*":
-            for one, other in (args, args[::-1]):
-                if not any(one[1:]):
-                    return tuple(self.times(one[0], bit) for bit in other)
-        if expr.op in ("==", "!="):
-            return (self.same(args[0], args[1]) ^ (_ZERO if expr.op == "==" else _ONE),)
-        if expr.op in ("<", ">=") and expr.args[0].type.code == "int" and not any(args[1]):
-            return (args[0][-1] ^ (_ZERO if expr.op == "<" else _ONE),)
+        op, args = expr.op, expr.args
+        if op == "^":
+            return self.sum(expr, place)
+        if op in ("<<", ">>"):
+            return self.shifted(expr, place)
+        if op == "cast":
+            return self.cast(args[0], type_, place)
+        if op == "select":
+            true, false = self.bit(args[1], place), self.bit(args[2], place)
+            return true if true == false else false ^ self.times(self.bit(args[0], 0), true ^ false)
+        if op in ("&", "and"):
+            return self.product(args, place)
+        if op in ("|", "or"):
+            first, second = self.bit(args[0], place), self.bit(args[1], place)
+            return first ^ second ^ self.times(first, second)
+        if op in ("~", "not"):
+            return self.bit(args[0], place) ^ _ONE
+        if op == "neg" and self.is_single(args[0]):
+            return self.bit(args[0], 0)  # 0 or -1
+        if op == "*":
+            for one, factor in (args, args[::-1]):
+                if self.is_single(one):
+                    return self.times(self.bit(one, 0), self.bit(factor, place))
+        if op in ("==", "!="):
+            return self.same(self.word(args[0]), self.word(args[1])) ^ (_ZERO if op == "==" else _ONE)
+        if op in ("<", ">=") and args[0].type.code == "int" and not any(self.word(args[1])):
+            return self.bit(args[0], args[0].type.bits - 1) ^ (_ZERO if op == "<" else _ONE)
         raise _Unread
 
-    def sums(self, expr: Expr, width: int) -> Word:
+    def is_single(self, expr: Expr) -> bool:
+        """Whether a value is 0 or 1."""
+        return all(not self.bit(expr, place) for place in range(1, _width(expr.type)))
+
+    def product(self, args: Sequence[Expr], place: int) -> Bit:
+        """Of bits: what a mask leaves out is not read."""
+        one, other = args if isinstance(args[0], Const) else args[::-1]
+        first = self.bit(one, place)
+        return self.times(first, self.bit(other, place)) if first else _ZERO
+
+    def sum(self, expr: Expr, place: int) -> Bit:
         """A chain of exclusive ors at once: partial sums are not kept."""
-        totals: list[set[Monomial]] = [set() for _ in range(width)]
+        total: set[Monomial] = set()
         pending = [expr]
         while pending:
             part = pending.pop()
-            if isinstance(part, Op) and part.op == "^" and part not in self.memo:
+            if isinstance(part, Op) and part.op == "^" and (part, place) not in self.memo:
                 pending.extend(part.args)
             else:
-                for total, bit in zip(totals, self.read(part), strict=True):
-                    total ^= bit
-        return tuple(map(frozenset, totals))
+                total ^= self.bit(part, place)
+        return frozenset(total)
+
+    def shifted(self, expr: Op, place: int) -> Bit:
+        """By a literal; the sign is shifted in from the left of signed values."""
+        value, amount = expr.args
+        if not isinstance(amount, Const):
+            raise _Unread
+        start, width = place - int(amount.value) * (1 if expr.op == "<<" else -1), _width(expr.type)
+        if start < 0:
+            return _ZERO
+        return self.bit(value, start) if start < width else self.sign(value)
+
+    def sign(self, value: Expr) -> Bit:
+        """What is to the left of all bits."""
+        return self.bit(value, value.type.bits - 1) if value.type.code == "int" else _ZERO
 
     def times(self, a: Bit, b: Bit) -> Bit:
         if a == _ONE or not b:
@@ -142,28 +210,15 @@ class _Reader:
             result = self.times(result, bit ^ _ONE)
         return result
 
-    def cast(self, value: Word, old: Type, new: Type) -> Word:
+    def cast(self, value: Expr, new: Type, place: int) -> Bit:
         if new.is_bool:
-            return (self.same(value, (_ZERO,) * len(value)) ^ _ONE,)
-        sign = value[-1] if old.code == "int" else _ZERO
-        width = _width(new)
-        return (*value, *((sign,) * (width - len(value))))[:width]
+            word = self.word(value)
+            return self.same(word, (_ZERO,) * len(word)) ^ _ONE
+        return self.bit(value, place) if place < _width(value.type) else self.sign(value)
 
 
 def _width(type_: Type) -> int:
     return 1 if type_.is_bool else type_.bits
-
-
-def _shifted(value: Word, expr: Op) -> Word:
-    """By a literal; the sign is shifted in from the left of signed values."""
-    amount = expr.args[1]
-    if not isinstance(amount, Const):
-        raise _Unread
-    by, width = int(amount.value) * (1 if expr.op == "<<" else -1), len(value)
-    if by >= 0:
-        return ((_ZERO,) * min(by, width) + value)[:width]
-    sign = value[-1] if expr.type.code == "int" else _ZERO
-    return value[-by:] + (sign,) * min(-by, width)
 
 
 __all__ = ["equal_as_bits"]

@@ -339,15 +339,26 @@ def _needs(verdict: Verdict, name: Name) -> Failed | None:
 # Plain claims.
 
 
+_SOON = 100_000
+"""Resource units for the proof of a step before the laws are looked at."""
+
+
 def _plain(ledger: Ledger) -> Discharged | Failed:
     claim, update = ledger.claim, ledger.claim.update
     assert claim.operator is not None
     assert claim.data is not None
     op = Operator(claim.operator, update.types, update.meaning)
-    x = op.operands("x")
-    step = ledger.equal("step", update.components, op(x, claim.data), claim.assumes)
-    if not isinstance(step, Proven):
+    sides = update.components, op(op.operands("x"), claim.data)
+    soon = Ledger(claim, ledger.limits.at_most(rlimit=_SOON), ledger.proofs, ledger.obligations)
+    step = soon.equal("step", *sides, claim.assumes)
+    if isinstance(step, Refuted):
         return Failed("step", step)
+
+    def finished(attempt: Ledger) -> Discharged | Failed:
+        """What is proved, if the step is; one that is hard to prove is mostly that of an operator that is none."""
+        last = step if isinstance(step, Proven) else attempt.equal("step", *sides, claim.assumes)
+        return _finish(attempt, op) if isinstance(last, Proven) else Failed("step", last)
+
     if not _starts(ledger):
         claim = ledger.claim = replace(claim, identity=None)
     data = claim.data or ()
@@ -356,7 +367,7 @@ def _plain(ledger: Ledger) -> Discharged | Failed:
         attempt = ledger.trying(replace(claim, invariant=invariant))
         found = _laws(attempt, op) or _right_side(attempt, op)
         if found is None:
-            return _finish(attempt, op)
+            return finished(attempt)
         failure = failure or found
         if failure.name == "associative" and isinstance(failure.verdict, Refuted) and claim.identity is None:
             return failure
@@ -367,11 +378,11 @@ def _plain(ledger: Ledger) -> Discharged | Failed:
         attempt = ledger.trying(claim)
         reached = _by_induction(attempt, op) or _right_side(attempt, op)
         if reached is None:
-            return _finish(attempt, op)
+            return finished(attempt)
     if claim.identity is not None:
         without = ledger.trying(replace(claim, identity=None, invariant=()))
         if _laws(without, op) is None:
-            return _finish(without, op)
+            return finished(without)
     return failure
 
 

@@ -115,8 +115,8 @@ def _prove_equal(
     plainer = without_bijections(pairs, assumptions, meaning)
     if plainer is not None:
         verdict = _prove_equal(*_sides(plainer[0]), meaning, plainer[1], limits)
-        if isinstance(verdict, Proven):
-            return proven(verdict.method)
+        if not isinstance(verdict, Refuted):
+            return proven(verdict.method) if isinstance(verdict, Proven) else verdict
     pairs = [pair for pair in pairs if not (_is_bitwise(pair, meaning) and _equal_on_bits(*pair))]
     if not pairs:
         return proven("bits")

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Var
+from rfactor.ir.expr import Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import Type, parse_type
@@ -16,40 +16,68 @@ from rfactor.prover.equality import prove_equal
 from rfactor.prover.verdict import Proven, Refuted
 
 I8, U8, F64, BOOL = map(parse_type, ("i8", "u8", "f64", "bool"))
-MAPS = ("-x", "~x", "x + 5", "x - 5", "5 - x", "5 + x", "x ^ 5")
+MAPS = ("-x", "~x", "x + 5", "x - 5", "5 - x", "5 + x", "x ^ 5", "x + k", "k - x", "x - k", "k ^ x")
 
 
-@pytest.mark.parametrize(("text", "type_"), list(itertools.product(MAPS, (I8, U8))))
+def place_of(expr: Expr, meaning: Meaning = Meaning.WRAP) -> int | None:
+    """Where x stands, if the expression is a map of it."""
+    found = [at for at in mapped(expr, meaning) if expr.children[at] == Var(expr.children[at].type, "x")]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(("text", "type_"), [*itertools.product((*MAPS, "x*3", "-5*x"), (I8,)), ("x*171", U8)])
 def test_a_map_takes_every_value_once_and_its_inverse_undoes_it(text: str, type_: Type) -> None:
-    expr = parse_expr(text, {"x": type_})
-    operand = mapped(expr, Meaning.WRAP)
-    assert operand == Var(type_, "x")
-    back = inverse(expr, operand)
+    expr = parse_expr(text, {"x": type_, "k": type_})
+    place = place_of(expr)
+    assert place is not None
+    back = inverse(expr, place)
     assert back is not None
     every = range(int(type_.min), int(type_.max) + 1)
-    images = [evaluate_scalar(expr, {"x": v}) for v in every]
+    images = [evaluate_scalar(expr, {"x": v, "k": 77}) for v in every]
     assert sorted(images) == list(every)
-    assert [evaluate_scalar(back, {"x": v}) for v in images] == list(every)
+    assert [evaluate_scalar(back, {"x": v, "k": 77}) for v in images] == list(every)
 
 
-@pytest.mark.parametrize("text", ["abs(x)", "x*3", "x + y", "x & 5", "x << 1", "max(x, 5)", "select(c, x, 5)", "x - x"])
+def test_maps_of_conditions() -> None:
+    for text in ("not x", "x == k", "k != x"):
+        expr = parse_expr(text, {"x": BOOL, "k": BOOL})
+        place = place_of(expr)
+        assert place is not None
+        assert inverse(expr, place) == expr
+    assert mapped(parse_expr("x == k", {"x": I8, "k": I8}), Meaning.WRAP) == ()
+    assert mapped(parse_expr("x or k", {"x": BOOL, "k": BOOL}), Meaning.WRAP) == ()
+
+
+@pytest.mark.parametrize("text", ["abs(x)", "x*6", "x*y", "x & 5", "x << 1", "max(x, 5)", "select(c, x, 5)"])
 def test_what_may_take_a_value_twice_is_no_map(text: str) -> None:
-    assert mapped(parse_expr(text, {"x": I8, "y": I8, "c": BOOL}), Meaning.WRAP) is None
+    assert mapped(parse_expr(text, {"x": I8, "y": I8, "c": BOOL}), Meaning.WRAP) == ()
 
 
 def test_unsigned_numbers_that_are_unbounded_have_no_negatives() -> None:
     for text in MAPS:
-        assert mapped(parse_expr(text, {"x": U8}), Meaning.MATH) is None
-    assert mapped(parse_expr("x*0.0", {"x": F64}), Meaning.WRAP) is None
-    assert mapped(parse_expr("x + inf", {"x": F64}), Meaning.WRAP) is None
+        assert mapped(parse_expr(text, {"x": U8, "k": U8}), Meaning.MATH) == ()
+    assert mapped(parse_expr("x*3", {"x": I8}), Meaning.MATH) == ()
+    assert mapped(parse_expr("x*0.0", {"x": F64}), Meaning.WRAP) == ()
+    assert place_of(parse_expr("x + inf", {"x": F64})) is None
+    assert place_of(parse_expr("x*k", {"x": F64, "k": F64})) is None
 
 
 def test_a_map_after_its_inverse_is_nothing() -> None:
-    for text in ("~~x", "-(-x)", "x + 5 - 5", "5 - (5 - x)", "x ^ 5 ^ 5"):
-        assert cancelled(parse_expr(text, {"x": I8}), Meaning.WRAP) == Var(I8, "x")
+    for text in (
+        "~~x",
+        "-(-x)",
+        "x + 5 - 5",
+        "5 - (5 - x)",
+        "x ^ 5 ^ 5",
+        "k ^ (x ^ k)",
+        "k - (k - x)",
+        "k + (x - k)",
+        "x*3*-85",
+    ):
+        assert cancelled(parse_expr(text, {"x": I8, "k": I8}), Meaning.WRAP) == Var(I8, "x")
     assert cancelled(parse_expr("x*2.0*0.5", {"x": F64}), Meaning.WRAP) == Var(F64, "x")
-    for text in ("x + 5 - 4", "4 - (5 - x)", "~(-x)"):
-        expr = parse_expr(text, {"x": I8})
+    for text in ("x + 5 - 4", "4 - (5 - x)", "~(-x)", "x + k - j", "(x ^ k) ^ j", "x - k - k"):
+        expr = parse_expr(text, {"x": I8, "k": I8, "j": I8})
         assert cancelled(expr, Meaning.WRAP) == expr
 
 
@@ -65,8 +93,10 @@ def test_a_claim_of_complements_is_one_of_values() -> None:
 
 def test_a_variable_that_stands_elsewhere_too_stays() -> None:
     types = {"x": I8, "y": I8}
-    left, right = (parse_expr(text, types) for text in ("max(~x, y) + x", "max(y, ~x) + x"))
+    left, right = (parse_expr(text, types) for text in ("max(~x, y)*x", "max(y, ~x)*x"))
     assert without_bijections([(left, right)], (), Meaning.WRAP) is None
+    doubled = [(parse_expr("x + (x + y)", types), parse_expr("y", types))]
+    assert without_bijections(doubled, (), Meaning.WRAP) is None
     assumed = parse_expr("x < 3", types)
     assert without_bijections([(parse_expr("~x", types), parse_expr("y", types))], (assumed,), Meaning.WRAP) is None
 
@@ -74,3 +104,11 @@ def test_a_variable_that_stands_elsewhere_too_stays() -> None:
 def test_maps_that_differ_are_not_taken_off() -> None:
     left, right = (parse_expr(text, {"x": I8}) for text in ("x + 5", "x + 6"))
     assert isinstance(prove_equal((left,), (right,)), Refuted)
+
+
+def test_a_claim_about_what_a_constant_turns_is_one_of_values() -> None:
+    types = {"x": I8, "y": I8, "k": I8}
+    left, right = (parse_expr(text, types) for text in ("max(x ^ k, y ^ k) ^ k", "max(k ^ y, x ^ k) ^ k"))
+    assert isinstance(prove_equal((left,), (right,)), Proven)
+    wrong = parse_expr("max(k ^ y, x ^ k) + k", types)
+    assert isinstance(prove_equal((left,), (wrong,)), Refuted)

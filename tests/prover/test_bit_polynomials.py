@@ -85,3 +85,23 @@ def test_what_it_does_not_read_it_leaves_open() -> None:
         assert equal_as_bits([expr], [expr]) is None
     condition = parse_expr("x == y", kinds, BOOL)
     assert equal_as_bits([condition], [condition]) in (True, None)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("(x & 1)*y ^ z", "z ^ select((x & 1) == 1, y, 0)", True),
+        ("(x & 1)*(y ^ z)", "(x & 1)*y ^ (x & 1)*z", True),
+        ("(x & 1)*x", "x & 1", False),
+        ("select((y & 1) == 1, y, 0)", "y & 1", False),
+        ("y ^ 2", "y", False),
+        ("y & 1", "y", False),
+        ("(x & 1)*y", "(x & 1)*(y & 127)", False),
+        ("y ^ (y << 1)", "y", False),
+        ("~y & y", "0", True),
+    ],
+)
+def test_one_place_shows_all_only_where_places_are_alike(left: str, right: str, same: bool) -> None:
+    types = dict.fromkeys("xyz", U8)
+    one, other = (parse_expr(text, types, U8) for text in (left, right))
+    assert equal_as_bits((one,), (other,)) is same

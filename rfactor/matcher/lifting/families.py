@@ -30,6 +30,7 @@ from rfactor.matcher.lifting import (
     merged,
     modular,
     moved,
+    narrowed,
     neighbour,
     passing,
     phase,
@@ -101,6 +102,7 @@ _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
     (phase.claims, _OF_PARTS),
     (difference.claims, _OF_PARTS),
     (combined.claims, _OF_PARTS),
+    (narrowed.claims, _OF_PARTS),
 )
 """Each with whether it lifts parts of the update first."""
 

@@ -8,6 +8,8 @@ Fletcher. A run is then its first data, for the first step, and how the others a
 inner update's own action, whose states may be reduced as it is made of sums and products alone. Remainders by a power
 of two, and masks of low bits, are what they are however steps wrap: there the inner action is enough.
 
+Where runs put together need not fit the type (slopes of `(x*31 + u32(byte)) % 1000003`), they are kept in 64 bits.
+
 A narrow integer whose steps are done in a wider type, `u32((u64(x)*31 + u64(a)) % p)`, is lifted as the wider is.
 """
 
@@ -19,9 +21,9 @@ from dataclasses import replace
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, substitute, variables, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import BOOL
+from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, joined, marked, nought, operands
+from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, bind, choose, joined, marked, nought, operands
 from rfactor.matcher.lifting.semiring import OFFSET, affine, semirings
 from rfactor.matcher.terms import tidy
 from rfactor.prover.bounded import without_overflow
@@ -41,23 +43,69 @@ def settled(update: Update, inner: Inner) -> Iterator[Claim]:
     nearby += [apply("<=", nought(x.type), x) for x in update.accumulators]
     wraps = update.meaning is Meaning.WRAP
     low_bits = wraps and int(modulus.value) & (int(modulus.value) - 1) == 0
-    if wraps and not low_bits and without_overflow([p[0] for p in parts if p is not None], nearby) is None:
+    if wraps and not low_bits and _may_overflow([p[0] for p in parts if p is not None], nearby):
         return  # a step from a remainder may wrap too
     plain = replace(update, components=tuple(without(p[0], modulus) for p in parts if p is not None))
-    action = inner(plain)
-    if action is None or action.invariant or action.assumes or {*action.types} != {modulus.type}:
-        return
-    if not all(map(_is_polynomial, _every(action))):
+    action = _polynomial(plain, inner, modulus.type)
+    if action is None:
         return
     if low_bits:
         yield Claim(update, lift=_of_low_bits(update, action, modulus))
         return
+    claim = _claim(update, action, modulus)
+    assert claim.lift is not None
+    reduced = (*claim.invariant, *bind(claim.invariant, (), operands("x", claim.lift.types)))
+    if wraps and modulus.type.bits <= 32 and _may_overflow(claim.lift.operator, reduced):
+        wide = Type(modulus.type.code, 64)
+        widened = [_in_type(wide, e, update) for e in plain.components]
+        exprs = tuple(e for e in widened if e is not None)
+        if len(exprs) < len(widened):
+            return
+        action = _polynomial(Update(exprs, (wide,) * len(exprs), update.constants, update.meaning), inner, wide)
+        if action is None:
+            return
+        claim = _claim(update, action, Const(wide, modulus.value))
+    yield claim
+
+
+def _polynomial(update: Update, inner: Inner, type_: Type) -> Action | None:
+    """How an update acts, if by sums and products of one type alone."""
+    action = inner(update)
+    if action is None or action.invariant or action.assumes or {*action.types} != {type_}:
+        return None
+    return action if all(map(_is_polynomial, _every(action))) else None
+
+
+def _in_type(wide: Type, expr: Expr, update: Update) -> Expr | None:
+    """A sum of products that does not overflow, taken in a wider type; None for others."""
+    own = {x.name for x in update.accumulators}
+    if names(expr).isdisjoint(own):
+        return cast(wide, expr)
+    if isinstance(expr, Var):
+        return Var(wide, expr.name)
+    if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "neg"):
+        return None
+    args = [_in_type(wide, arg, update) for arg in expr.args]
+    return None if None in args else apply(expr.op, *(arg for arg in args if arg is not None))
+
+
+def _claim(update: Update, action: Action, modulus: Const) -> Claim:
     lift = _settled(update, action, modulus)
-    states = operands("y", lift.types)[-len(action.types) :]
+    return Claim(update, lift=lift, invariant=_reduced(operands("y", lift.types)[-len(action.types) :], modulus))
+
+
+def _reduced(states: Exprs, modulus: Const) -> Exprs:
+    """That states are remainders."""
     largest = Const(modulus.type, int(modulus.value) - 1)
     below = [apply("<=", state, largest) for state in states]
     above = [apply("<=", nought(state.type), state) for state in states if state.type.is_signed]
-    yield Claim(update, lift=lift, invariant=(*below, *above))
+    return (*below, *above)
+
+
+def _may_overflow(exprs: Sequence[Expr], given: Sequence[Expr]) -> bool:
+    """Whether parts of expressions may not fit their type."""
+    found = without_overflow(exprs, given)
+    return found is None or not found.exact
 
 
 def _every(action: Action) -> Iterator[Expr]:
@@ -81,8 +129,11 @@ def _of_low_bits(update: Update, action: Action, modulus: Const) -> Lift:
 
 
 def _settled(update: Update, action: Action, modulus: Const) -> Lift:
-    """State: whether there was an element, its data, and the inner action of those after it, reduced."""
-    data = update.data
+    """State: whether there was an element, its data, and the inner action of those after it, reduced.
+
+    The action's type may be wider than the update's.
+    """
+    type_, data = modulus.type, update.data
     wide = (BOOL, *(v.type for v in data), *action.types)
     cut = 1 + len(data)
     first, second = operands("x", wide), operands("y", wide)
@@ -101,8 +152,9 @@ def _settled(update: Update, action: Action, modulus: Const) -> Lift:
         *joined(some, more, through, run, next_run),
     )
     x = update.accumulators
-    after = reduced(action.act(marked(update.components, later), next_run))
-    applied = tuple(choose(more, new, old) for new, old in zip(after, x, strict=True))
+    first_step = tuple(cast(type_, e) for e in marked(update.components, later))
+    after = reduced(action.act(first_step, next_run))
+    applied = tuple(choose(more, cast(old.type, new), old) for new, old in zip(after, x, strict=True))
     identity = reduced(action.identity)
     empty = (FALSE, *(nought(v.type) for v in data), *identity)
     return Lift(wide, (TRUE, *data, *identity), operator, empty, applied)

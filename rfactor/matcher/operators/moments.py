@@ -1,8 +1,8 @@
-"""Running means and what is built on them: sums of squares and cubes of deviations, variances, weights.
+"""Running means and what is built on them: sums of powers of deviations up to the fourth, variances, weights.
 
 With the count n, a mean m and a second moment M of two means, n, n*m and M + n*m*m' are sums: each datum adds to them
 an amount of its own. That is how components are told, on samples; the operator is that of Chan, Golub and
-LeVeque (1979), guarded where the right operand has seen nothing.
+LeVeque (1979), and of Pébay (2008) for the third and fourth moments, guarded where the right operand has seen nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial, reduce
 
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, conjunction, const, select, walk
 from rfactor.ir.meaning import Meaning
@@ -35,6 +36,8 @@ class _Roles:
     """The same, divided by the count."""
     cubes: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Sums of third powers of deviations: of which mean, with the sum of their squares."""
+    fourths: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    """Sums of fourth powers: of which mean, with the sums of squares and of third powers."""
 
 
 def claims(update: Update) -> Iterator[Claim]:
@@ -81,7 +84,7 @@ class _Finder:
                 single[i] = total / weight.astype(float)
                 roles.means.append(i)
         left = [i for i in others if i not in single]
-        for find in (self.moment, self.cube):
+        for find in (self.moment, self.cube, self.fourth):
             left = [i for i in left if not find(i, roles, single, weight)]
         if left:
             return None
@@ -119,6 +122,25 @@ class _Finder:
             if found is not None:
                 own = 3 * single[squares] + weight.astype(float) * single[j] ** 2
                 roles.cubes[i], single[i] = (j, squares), found - single[j] * own
+                return True
+        return False
+
+    def fourth(self, i: int, roles: _Roles, single: dict[int, Column], weight: Column) -> bool:
+        """Whether the component is a fourth moment; if so its role is entered."""
+        four, six = const(self.type, 4), const(self.type, 6)
+        for cubes, (j, squares) in roles.cubes.items():
+
+            def total(s: State, j: int = j, squares: int = squares, cubes: int = cubes) -> Expr:
+                """The sum of fourth powers, by Horner's rule in the mean."""
+                rest = apply("+", apply("*", six, s[squares]), apply("*", self.n(s), apply("*", s[j], s[j])))
+                rest = apply("+", apply("*", four, s[cubes]), apply("*", s[j], rest))
+                return apply("+", s[i], apply("*", s[j], rest))
+
+            found = self.added(total)
+            if found is not None:
+                mean = single[j]
+                own = 4 * single[cubes] + mean * (6 * single[squares] + weight.astype(float) * mean**2)
+                roles.fourths[i], single[i] = (j, squares, cubes), found - mean * own
                 return True
         return False
 
@@ -162,6 +184,19 @@ def _claim(update: Update, roles: _Roles, type_: Type) -> Claim:
         spread = apply("-", apply("*", left, y[squares]), apply("*", right, x[squares]))
         return apply("*", distance, apply("+", own, apply("/", apply("*", const(type_, 3), spread), total)))
 
+    def apart_fourth(j: int, squares: int, cubes: int) -> Expr:
+        """What the means' distance adds to a fourth moment."""
+        distance = apply("/", apply("-", y[j], x[j]), total)
+        sizes = apply("-", apply("*", apply("+", left, right), apply("+", left, right)), times(3, left, right))
+        own = apply("*", times(1, apart(j, j), distance, distance), sizes)
+        spread = apply("+", times(1, left, left, y[squares]), times(1, right, right, x[squares]))
+        skew = apply("-", apply("*", left, y[cubes]), apply("*", right, x[cubes]))
+        return apply("+", own, apply("+", times(6, distance, distance, spread), times(4, distance, skew)))
+
+    def times(factor: int, *factors: Expr) -> Expr:
+        """A product."""
+        return reduce(partial(apply, "*"), factors if factor == 1 else (const(type_, factor), *factors))
+
     operator: list[Expr] = []
     for i in range(len(types)):
         if i == count:
@@ -171,14 +206,15 @@ def _claim(update: Update, roles: _Roles, type_: Type) -> Claim:
             operator.append(select(nothing, x[i], moved))
         elif i in roles.sums:
             operator.append(apply("+", apply("+", x[i], y[i]), select(nothing, nought, apart(*roles.sums[i]))))
-        elif i in roles.cubes:
-            more = select(nothing, nought, apart_cubed(*roles.cubes[i]))
+        elif i in roles.cubes or i in roles.fourths:
+            added = apart_cubed(*roles.cubes[i]) if i in roles.cubes else apart_fourth(*roles.fourths[i])
+            more = select(nothing, nought, added)
             operator.append(apply("+", apply("+", x[i], y[i]), more))
         else:
             within = apply("+", apply("*", left, x[i]), apply("*", right, y[i]))
             operator.append(select(nothing, x[i], apply("/", apply("+", within, apart(*roles.variances[i])), total)))
     identity = tuple(const(t, 0) for t in types)
-    read = sorted({squares for _, squares in roles.cubes.values()})
+    read = sorted({i for _, *parts in (*roles.cubes.values(), *roles.fourths.values()) for i in parts})
     zero = [apply("==", y[i], identity[i]) for i in (count, *roles.means, *roles.variances, *read)]
     some = apply(">", y[count], identity[count])
     weight = roles.data[count]

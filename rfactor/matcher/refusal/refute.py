@@ -91,6 +91,18 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
 
 def _runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
     """Runs that are looked at together, in turn."""
+    if not _divides_by_data(update):
+        yield from _any_runs(update, e)
+        return
+    # Literals first, so that the solver divides by numbers alone; unbounded starts may need data that grow with them.
+    for runs in _any_runs(update, e):
+        yield [run for run in runs if not any(names(t) for datum in run for t in datum.values())]
+    if update.meaning is Meaning.MATH:
+        yield next(_any_runs(update, e))
+
+
+def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
+    """Runs of one, two and three data, expressions in `e` too."""
     solved = solved_runs(update, e)
     solved = [*(run for run in solved if len(run) == 1), *(run for run in solved if len(run) == 2)]
     one, more = _ONE
@@ -154,17 +166,19 @@ def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
 
 
 def _literals(var: Var, update: Update) -> list[Const]:
-    """Values of a datum: not special, special, and the lowest."""
+    """Values of a datum: not special, special, and an end: the lowest of signed, the highest of unsigned numbers."""
     type_ = var.type
     if type_.is_bool:
         return [Const(type_, False), Const(type_, True)]
     own = [Const(type_, n) for n in (7, 0, 1)]
-    bounded = type_.is_int and (update.meaning is Meaning.WRAP or type_.code == "uint")
+    bounded = type_.is_int and update.meaning is Meaning.WRAP
+    if type_.code == "uint":
+        return [*own, Const(type_, type_.max)]
     return [*own, Const(type_, type_.min if bounded else -1)]
 
 
 def _divides_by_data(update: Update) -> bool:
-    """Whether data divide or shift: then they are literals in runs, so that the solver divides by numbers alone."""
+    """Whether data divide or shift."""
     data = {v.name for v in update.data}
     return any(
         isinstance(node, Op) and node.op in ("//", "%", "<<", ">>") and not names(node.args[1]).isdisjoint(data)
@@ -217,8 +231,7 @@ class _Search:
     ) -> None:
         self.whole, self.held, self.update, self.e = whole, held, update, e
         self.quotients = defined.conditions(update.components, everywhere=True)
-        literal = _divides_by_data(whole)
-        self.runs = [run for run in runs if not literal or not any(names(t) for datum in run for t in datum.values())]
+        self.runs = list(runs)
         near = sampling.literals(update.components)
         self.env = sampling.points(self.e, update.meaning, _ROWS, near)
         self.first = (first,)

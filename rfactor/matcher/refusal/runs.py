@@ -160,8 +160,9 @@ def probes(update: Update, e: State) -> list[State]:
             continue
         one = const(type_, 1)
         # A count that is 0 after the first datum and another.
-        below_zero = type_.is_int and not _bounded_below(type_, update)
-        before_zero = Const(type_, type_.wrap(-2)) if below_zero else apply("+", v, const(type_, 7))
+        unsigned = type_.code == "uint"
+        below_zero: Expr = const(type_, type_.wrap(-2) if unsigned else -2)
+        before_zero = apply("+", v, const(type_, 7)) if _bounded_below(type_, update) else below_zero
         down = apply("+", v, const(type_, 3)) if _bounded_below(type_, update) else apply("-", v, one)
         ends: list[Expr] = [const(type_, 7), const(type_, 50), apply("+", v, const(type_, 5))]
         if type_.is_int and update.meaning is Meaning.WRAP:
