@@ -167,6 +167,7 @@ class LoopLevel:
 OUTERMOST = "__outermost"
 """The loop around all others of a stage, which runs once."""
 INLINED, ROOT = LoopLevel("inlined"), LoopLevel("root")
+UNDEFINED = LoopLevel("undefined")
 
 
 @dataclass(frozen=True, slots=True)
