@@ -184,3 +184,33 @@ def _update_of_another_type() -> None:
 def test_what_means_nothing_is_refused(program: Callable[[], Any], kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         program()
+
+
+@pytest.mark.parametrize("factor", [6, 8])
+def test_a_guarded_loop_reads_no_more_of_a_quotient_than_its_last_iteration(factor: int) -> None:
+    table = hl.ImageParam(hl.Int(32), 1, "table")
+    for index, least, most in (
+        (x // 2, 0, 48),
+        ((x + 1) // 2, 0, 49),
+        (100 - x // 2, 52, 100),
+        (x // 2 + x // 4, 0, 72),
+        (x // 2 - x // 6, -16, 48),
+        (2 * x - x // 2, -48, 194),
+    ):
+        f = hl.Func()
+        f[x] = table[index]
+        f.split(x, xo, xi, factor, hl.TailStrategy.GuardWithIf).vectorize(xi)
+        table.reset()
+        f.infer_input_bounds([98])
+        box = table.get().dim(0)
+        assert (max(box.min(), least), min(box.max(), most)) == (box.min(), box.max())
+        values = np.arange(box.max() - box.min() + 1, dtype=np.int32) * 7
+        held = hl.Buffer(values)
+        held.set_min([box.min()])
+        table.set(held)
+        g = hl.Func()
+        g[x] = index
+        at = np.asarray(g.realize([98]))
+        assert at.min() >= box.min()
+        assert at.max() <= box.max()
+        assert (np.asarray(f.realize([98])) == values[at - box.min()]).all()

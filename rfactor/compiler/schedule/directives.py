@@ -157,7 +157,7 @@ class Specialization:
 class LoopLevel:
     """Where a function is computed or stored."""
 
-    kind: Literal["inlined", "root", "at"]
+    kind: Literal["inlined", "root", "at", "undefined"]
     function: str = ""
     """For `at`: the function whose loop it is,"""
     variable: str = ""
