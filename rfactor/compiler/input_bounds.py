@@ -16,6 +16,7 @@ from rfactor.compiler.schedule.directives import Split, TailStrategy
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
+from rfactor.semantics.validity import validate
 
 _PASSES = 16
 """How often boxes may change before they are as promised; Halide's bindings give up after as many."""
@@ -227,6 +228,7 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
 
 def _bounded(prepared: Prepared) -> Bounded:
     if prepared.bounded is None:
+        validate(prepared.algorithm)
         algorithm, schedule, nest = built(prepared.algorithm, prepared.schedule)
         prepared.bounded = infer_bounds(nest, algorithm, schedule)
     return prepared.bounded

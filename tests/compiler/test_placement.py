@@ -250,7 +250,7 @@ def test_a_bound_that_does_not_hold_what_is_needed_is_an_error() -> None:
     h[x] = g[x] + g[x + 3]
     g.compute_root().bound_extent(x, 8)
     agrees(h, expected(h, [5]), [5])
-    with pytest.raises(BufferError, match=r"g in x \(from 1 to 8\) do not cover required region \(from 1 to 9\)"):
+    with pytest.raises(BufferError, match=r"g in x \(from 0 to 7\) do not cover required region \(from 0 to 8\)"):
         h.realize([6])
 
 

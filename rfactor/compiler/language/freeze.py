@@ -10,7 +10,7 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.target_queries import TargetQuery
 from rfactor.compiler.language.variables import Param
-from rfactor.compiler.language.wrappers import rewired
+from rfactor.compiler.language.wrappers import check_wrapped, rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
@@ -116,6 +116,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
             asked.update(dict.fromkeys(image.requirements()))
             for name, needed in image.references().items():
                 given(name, needed)
+    check_wrapped(done)
     if isinstance(outputs, Outputs):
         for name, used in outputs.required.items():
             given(name, used)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count as naturals
 from typing import TYPE_CHECKING, Any
@@ -186,7 +186,7 @@ class Pending(Expr):
 
         Returns the point and the value then. Raises `AlgorithmError` for another point or function.
         """
-        given = [as_expr(one) for one in (index if isinstance(index, tuple | list) else [index])]
+        given = _point(func, index if isinstance(index, tuple | list) else [index])
         own = self._reference.arguments
         if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
             where = "when a pure definition already exists" if func is self.func and func.defined() else _ELSEWHERE
@@ -199,6 +199,11 @@ class Pending(Expr):
         point = [as_expr(one) for one in expanded(func.name(), own, rank)]
         func.start(tuple(point), self._value, 0 if self._op in "+-" else 1)
         return point, func[tuple(point)]._updated(self._op, self._value)
+
+
+def _point(func: Func, given: Sequence[Any]) -> tuple[Expr, ...]:
+    """What a function is indexed by, as coordinates."""
+    return tuple(coordinate(func.name(), as_expr(one)) for one in given)
 
 
 _ELSEWHERE = "at a different location"
@@ -288,7 +293,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
                 raise TypeMismatch(
                     f"{self.name()} has {len(self._variables)} dimensions, {len(given)} indices were given"
                 )
-        return FuncRef(self, tuple(coordinate(self.name(), as_expr(one)) for one in given))
+        return FuncRef(self, _point(self, given))
 
     def __call__(self, *index: ExprLike) -> FuncRef:
         return self[index]
@@ -302,7 +307,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             rank = len(self._variables)
         else:
             rank = len(given) - 1 + count([as_expr(one) for one in values]) if any(map(is_placeholder, given)) else 0
-        arguments = tuple(coordinate(self.name(), as_expr(one)) for one in expanded(self.name(), given, rank))
+        arguments = _point(self, expanded(self.name(), given, rank))
         if self.stages:
             self._update(arguments, values)
         else:
@@ -349,7 +354,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         exprs = []
         for i, (value, type_) in zip(range(len(values)), zip(values, self._types, strict=True), strict=True):
             expr = as_expr(value, type_ if is_number(value) else None)
-            if expr.node.type != type_ and isinstance(expr.node, ir.Const):
+            if expr.node.type != type_ and is_number(value):
                 expr = converted(type_, expr)
             if expr.node.type != type_:
                 raise TypeMismatch(

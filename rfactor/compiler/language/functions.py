@@ -339,14 +339,15 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     """`zero` where `weight` is 0, `one` where it is 1, and between them in proportion.
 
     An unsigned weight counts in units of its type's greatest value. Integers are weighed by whole numbers, in units of
-    the greatest value of the unsigned type as wide, and rounded to the nearest, up from the middle. Raises
-    `TypeMismatch` for values of two types, a signed weight, and integers of 64 bits.
+    the greatest value of the unsigned type as wide, and rounded to the nearest, up from the middle. A signed constant
+    takes the type of the other value. Raises `TypeMismatch` for values of two types, a signed weight, integers of 64
+    bits, and a constant weight of integers that is not from 0 to 1.
     """
     a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
-    if isinstance(b.node, ir.Const):
-        b = _constant_as(a.node.type, b)
-    elif isinstance(a.node, ir.Const):
-        a = _constant_as(b.node.type, a)
+    if _signed_constant(a):
+        a = converted(b.node.type, a)
+    if _signed_constant(b):
+        b = converted(a.node.type, b)
     type_, share = a.node.type, w.node.type
     if type_ != b.node.type or type_.is_bool:
         raise TypeMismatch(f"lerp between {a} of {type_} and {b} of {b.node.type}: numbers of one type are needed")
@@ -357,6 +358,11 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
         if not share.is_float:
             part = part / Expr(ir.const(type_, builtins.float(share.max)))
         return a * (1 - part) + b * part
+    if isinstance(w.node, ir.Const) and share.is_float and not 0 <= w.node.value <= 1:
+        raise TypeMismatch(
+            f"Floating-point weight for lerp with integer arguments is {w.node.value}, which is not in the range "
+            f"[0.0, 1.0]: lerp between floats takes any"
+        )
     if type_.bits == 64:
         raise TypeMismatch(f"lerp between {a} and {b} of {type_}: products of 64 bits do not fit; cast to a float type")
     wide, unsigned = T.Type("uint", 2 * type_.bits), T.Type("uint", type_.bits)
@@ -368,6 +374,10 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     mean = (low * (Expr(ir.Const(wide, whole)) - part) + high * part + whole // 2) // Expr(ir.Const(wide, whole))
     narrow = converted(unsigned, mean)
     return converted(type_, narrow ^ up if up else narrow)
+
+
+def _signed_constant(value: Expr) -> bool:
+    return isinstance(value.node, ir.Const) and value.node.type.code == "int"
 
 
 def _whole_weight(type: T.Type, weight: Expr) -> Expr:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.numbered import Numbered
-from rfactor.errors import TypeMismatch
+from rfactor.errors import ScheduleError, TypeMismatch
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.func import Func
@@ -133,6 +133,8 @@ class FunctionHints:
     """Directives without effect, on a whole function."""
 
     memoized: bool
+    evicted: bool
+    """Whether a key was given for what is kept."""
 
     def store_in(self, memory_type: MemoryType) -> Self:
         """Where its storage is made: small storage of a known size is on the stack, all other on the heap.
@@ -149,7 +151,14 @@ class FunctionHints:
         return self
 
     def memoize(self, eviction_key: EvictionKey | None = None) -> Self:
-        """Its values may be kept from one run to the next: they are computed anew. Not of outputs."""
+        """Its values may be kept from one run to the next: they are computed anew. Not of outputs.
+
+        Raises `ScheduleError` for a second key.
+        """
+        if eviction_key is not None:
+            if self.evicted:
+                raise ScheduleError(f"Can't redefine memoize eviction key of {self._owner().name()}: it has one")
+            self.evicted = True
         self.memoized = True
         return self
 

@@ -13,7 +13,7 @@ from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
 from rfactor.compiler.language.types import Type
-from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.types import I32, I64
@@ -80,6 +80,8 @@ class OutputImageParam(Changing):
     """The box of an array: of an `ImageParam`, or of an output (`f.output_buffer()`)."""
 
     _shape: tuple[str, Type, int, str, str, Any] | None
+    _later = False
+    """Whether it is of an output of a tuple, the first of which has the same box."""
 
     def __init__(self) -> None:
         """One that is not `defined()`: of no array."""
@@ -94,6 +96,7 @@ class OutputImageParam(Changing):
         """The box of an output of the function `name`; `buffer` is the name of its strides."""
         made = cls()
         made._shape = name, type, dimensions, "output", buffer, None
+        made._later = buffer.rpartition(".")[2] not in ("0", name)
         return made
 
     def _described(self) -> tuple[str, Type, int, str, str, Any]:
@@ -157,6 +160,11 @@ class OutputImageParam(Changing):
         Raises `TypeMismatch`, `AlgorithmError`.
         """
         held = as_expr(value)
+        if self._later and what != "stride":
+            raise ScheduleError(
+                f"Can't constrain the {what} of an output buffer beyond the first of {self.name()}. They are "
+                "implicitly constrained to have the same min and extent as the first output buffer: constrain that"
+            )
         if not held.defined():
             self.promises = {end: kept for end, kept in self.promises.items() if end != (what, d)}
             return

@@ -6,17 +6,20 @@ from typing import Any
 
 from rfactor.compiler.language.placement import loop_level
 from rfactor.compiler.schedule import directives
-from rfactor.compiler.schedule.directives import INLINED, ROOT
+from rfactor.compiler.schedule.directives import INLINED, ROOT, UNDEFINED
 from rfactor.errors import ScheduleError
 
 
 class LoopLevel:
-    """A loop of a function, `LoopLevel(f, x)`; the root of the pipeline; or nowhere, that is inline."""
+    """A loop of a function, `LoopLevel(f, x)`; the root of the pipeline; or nowhere, that is inline.
+
+    `LoopLevel()` is none yet: it is set before anything is computed by it.
+    """
 
     def __init__(self, func: Any = None, var: Any = None, stage_index: int = -1) -> None:
         """`stage_index` says whose loop is meant, for a reader: the loop around all uses is taken."""
         self._stage_index = int(stage_index)
-        self.level: directives.LoopLevel = INLINED if func is None else loop_level(func, var, "LoopLevel")
+        self.level: directives.LoopLevel = UNDEFINED if func is None else loop_level(func, var, "LoopLevel")
 
     @classmethod
     def root(cls) -> LoopLevel:
@@ -28,7 +31,9 @@ class LoopLevel:
     @classmethod
     def inlined(cls) -> LoopLevel:
         """Nowhere: calls are replaced by values."""
-        return cls()
+        made = cls()
+        made.level = INLINED
+        return made
 
     def set(self, other: LoopLevel) -> None:
         """Mean what `other` means now, for all functions that were placed by this level."""

@@ -44,11 +44,13 @@ class Pipeline(Compiled):
         return frozen(self.results()).functions[index]
 
     def add_requirement(self, condition: ExprLike, *told: Any) -> None:
-        """Stop with a `BufferError` on entry where `condition`, over parameters and boxes of images, does not hold.
+        """Stop with a `BufferError` on entry where `condition`, over parameters and boxes of images and of the outputs
+        (`f.output_buffer()`), does not hold.
 
-        What is told is put after it: see `require`.
+        What is told is put after it: see `require`. Raises `AlgorithmError` for a condition on anything else.
         """
-        self._required = {**self._required, **requirement("add_requirement", condition, told)}
+        boxes = frozenset(name for func in self._outputs for image in func.output_images for name in image.box())
+        self._required = {**self._required, **requirement("add_requirement", condition, told, boxes)}
         self.prepared = None
 
     def apply_autoscheduler(self, target: Any = None, autoscheduler_params: Any = None) -> None:

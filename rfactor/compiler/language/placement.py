@@ -16,6 +16,7 @@ from rfactor.compiler.schedule.directives import (
     PLAIN,
     ROOT,
     SILENT,
+    UNDEFINED,
     Alignment,
     Bound,
     LoopLevel,
@@ -40,7 +41,7 @@ class Placement(FunctionHints, Directives):
         """None: where it is computed."""
         self.bounds: tuple[Bound | Alignment, ...] = ()
         self.storage: Storage = PLAIN
-        self.memoized = False
+        self.memoized = self.evicted = False
         self.trace: Trace = SILENT
         self.debug_file: str | None = None
         self.estimates: dict[str, int] = {}
@@ -240,7 +241,13 @@ class Settable(Protocol):
 
 
 def _now(place: LoopLevel | Settable) -> LoopLevel:
-    return place if isinstance(place, LoopLevel) else place.level
+    level = place if isinstance(place, LoopLevel) else place.level
+    if level is UNDEFINED:
+        raise ScheduleError(
+            "There should be no undefined LoopLevels at the start of lowering: set it, or write LoopLevel.inlined() "
+            "instead of LoopLevel()"
+        )
+    return level
 
 
 def _place(consumer: Any, variable: Any, directive: str) -> LoopLevel | Settable:

@@ -9,7 +9,7 @@ from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Param, Var
-from rfactor.errors import TypeMismatch
+from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, variables, walk
@@ -96,23 +96,30 @@ def _verbatim(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def requirement(what: str, condition: ExprLike, told: tuple[Any, ...]) -> Uses:
-    """What has to hold on entry, by a key of its own, and what that refers to."""
+def requirement(what: str, condition: ExprLike, told: tuple[Any, ...], boxes: frozenset[str] = frozenset()) -> Uses:
+    """What has to hold on entry, by a key of its own, and what that refers to.
+
+    Known are `boxes` too, variables that tell where outputs lie. Raises `AlgorithmError`, `TypeMismatch`.
+    """
     test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in told]
     exprs = [one for one in parts if isinstance(one, Expr)]
     if not test.node.type.is_bool:
         raise TypeMismatch(f"{what}({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
     for one in (test, *exprs):
-        if not _known_on_entry(one):
-            raise NotImplementedError(f"{what} of {one}: only of parameters and the boxes of images, checked on entry")
+        if not _known_on_entry(one, boxes):
+            raise AlgorithmError(
+                f"{what} of {one}: it is checked on entry, and made of parameters and the boxes of images and outputs"
+            )
     asked = Requirement(test.node, _message(test, told), tuple(one.node for one in exprs))
     return {**joined(test, *exprs), f"require {asked}": asked}
 
 
-def _known_on_entry(expr: Expr) -> bool:
+def _known_on_entry(expr: Expr, boxes: frozenset[str] = frozenset()) -> bool:
     inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
     reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
-    return not reads and all(v.name in inputs or v.name.split(".")[0] in inputs for v in variables(expr.node))
+    return not reads and all(
+        v.name in inputs or v.name.split(".")[0] in inputs or v.name in boxes for v in variables(expr.node)
+    )
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:

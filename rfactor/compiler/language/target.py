@@ -237,7 +237,9 @@ class Target:
         return True
 
     def natural_vector_size(self, type: Type) -> int:
-        """How many values of `type` one vector register holds."""
+        """How many values of `type` one vector register holds. Raises `TargetError` of a machine that is not known."""
+        if self.arch == TargetArch.ArchUnknown:
+            raise TargetError("natural_vector_size cannot be used on a Target with Unknown values: name a machine")
         return max(1, _vector_bits(self) // max(8, type.bits()))
 
 

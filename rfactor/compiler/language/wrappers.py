@@ -74,6 +74,12 @@ class Wrapped:
         if any(one is not found[0] for one in found):
             given = ", ".join(f"{n}: {w.name()}" for n, w in zip(names, found, strict=True) if w is not None)
             raise ScheduleError(f"in_ of {self.name()}: some of the consumers have a wrapper of their own ({given})")
+        others = [name for name, w in self.wrappers.items() if w is found[0] and name not in names]
+        if found[0] is not None and others:
+            raise ScheduleError(
+                f"Redefinition of shared wrapper [{self.name()} -> {found[0].name()}] in {', '.join(names)} is illegal "
+                f"since {', '.join(others)} shares the same wrapper but is not part of the redefinition"
+            )
         return found[0]
 
 
@@ -103,6 +109,21 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
         made.compute_inline()
     func.wrappers = {**func.wrappers, **dict.fromkeys(names, made)}
     return made
+
+
+def check_wrapped(functions: Mapping[str, Func]) -> None:
+    """Raise `ScheduleError` where one of `functions` is wrapped in another, which does not call it."""
+    ways = {id(wrapper) for func in functions.values() for wrapper in func.wrappers.values()}
+    for name, func in functions.items():
+        for consumer, wrapper in func.wrappers.items():
+            caller = functions.get(consumer)
+            if caller is None or id(caller) in ways or id(func) in ways or name in caller.references:
+                continue
+            callees = ", ".join(one for one, used in caller.references.items() if isinstance(used, Wrapped)) or "none"
+            raise ScheduleError(
+                f'Cannot wrap "{name}" in "{consumer}" because "{consumer}" does not call "{name}": direct callees of '
+                f"{consumer}: {callees}; {wrapper.name()} would not be used"
+            )
 
 
 def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[str, Any]]:

@@ -127,6 +127,23 @@ def _choice(term: Expr) -> tuple[str, tuple[Expr, Expr]] | None:
     return None
 
 
+def apart(expr: Expr) -> Expr:
+    """A coordinate that `expr` never exceeds, in which the arms of two minima stand that `expr` takes apart.
+
+    min(a, b) - min(c, d)   ->   max(a - c, b - d), the arms paired that have most in common; so of two maxima
+    """
+    terms, constant = affine(expr)
+    for added, _ in (one for one in terms if one[1] == 1):
+        for taken, _ in (one for one in terms if one[1] == -1):
+            if isinstance(added, Op) and isinstance(taken, Op) and added.op == taken.op in ("min", "max"):
+                (a, b), (c, d) = added.args, taken.args
+                straight, crossed = ((subtract(a, c), subtract(b, d)), (subtract(a, d), subtract(b, c)))
+                first, second = min(straight, crossed, key=lambda arms: sum(len(affine(one)[0]) for one in arms))
+                rest = tuple(one for one in terms if one[0] not in (added, taken))
+                return add(apart(from_affine(rest, constant, expr.type)), maximum(first, second))
+    return expr
+
+
 def integer(value: int) -> Const:
     """A coordinate literal."""
     return Const(I32, value)

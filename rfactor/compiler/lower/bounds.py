@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
@@ -369,11 +370,15 @@ class _Inference:
                 (begin, _), (_, stop) = self._noted((first, last), scope)
                 if asked.min is None:  # the ends move together
                     extent = _extent(low, high)
-                    (_, end), (_, stop) = self._noted((extent, asked.extent), scope)
-                    most = affine.greatest(_expanded(extent, scope, 0))
-                    if most is not None:
-                        end = affine.integer(most) if end is None else affine.minimum(end, affine.integer(most))
-                    outer = begin = affine.integer(1)
+                    one = affine.integer(1)
+                    whole = affine.subtract(_expanded(extent, scope, 0), one)
+                    most = affine.greatest(whole)
+                    near = affine.apart(whole) if most is None else affine.integer(most)
+                    ends = self._noted((affine.subtract(extent, one), near), scope)
+                    known = [last for _, last in ends if last is not None]
+                    end = reduce(affine.minimum, known) if known else None
+                    ((_, stop),) = self._noted((affine.subtract(asked.extent, one),), scope)
+                    outer = begin = affine.integer(0)
                 self.covered.append(Covered(function.name, asked.variable, (begin, stop), (outer, end)))
             elif function.name not in self._outputs:
                 count = asked.modulus

@@ -76,6 +76,9 @@ class Ranges:
         if expr.op == "cast" and expr.args[0].type.is_float and not expr.type.is_bool:
             low, high = truncated(expr.type, self.of_float(expr.args[0]))
             return _value(low, whole[0]), _value(high, whole[1])
+        inner = expr.args[0]
+        if isinstance(inner, Op) and _is_magnitude(expr, inner):
+            return _magnitude(self.of(inner.args[0]))
         ranges = [None if arg.type.is_float else self.of(arg) for arg in expr.args]
         result = _data_operation(expr, ranges)
         if result is None or result[0] < whole[0] or result[1] > whole[1]:
@@ -133,7 +136,7 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
     if op == "max":
         return max(a[0], b[0]), max(a[1], b[1])
     if op == "abs" and a[0] > int(expr.type.min):
-        return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
+        return _magnitude(a)
     if op == "&" and (a[0] >= 0 or b[0] >= 0):
         return 0, min(r[1] for r in (a, b) if r[0] >= 0)
     if op in ("|", "^") and a[0] >= 0 and b[0] >= 0:
@@ -146,6 +149,19 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
         corners = [x >> y if op == ">>" else x << y for x in a for y in b]
         return min(corners), max(corners)
     return None
+
+
+def _is_magnitude(expr: Op, inner: Op) -> bool:
+    """Whether a cast makes of the absolute value of a signed integer the unsigned one as wide, which holds it."""
+    return (
+        (expr.op, inner.op) == ("cast", "abs")
+        and (expr.type.code, inner.type.code) == ("uint", "int")
+        and expr.type.bits == inner.type.bits
+    )
+
+
+def _magnitude(a: Range) -> Range:
+    return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
 
 
 def _hull(a: Range | None, b: Range | None) -> Range | None:

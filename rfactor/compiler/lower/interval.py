@@ -88,7 +88,43 @@ class Intervals:
             self._conditions = [(dict(own), constant) for own, constant in expanded]
         if not self._conditions:
             return low, high
-        return self._under(self._filled(expr), self._conditions, (low, high))
+        filled = self._filled(expr)
+        return self._with_quotients(filled, self._under(filled, self._conditions, (low, high)))
+
+    def _with_quotients(self, expr: Expr, known: Interval) -> Interval:
+        """The interval of `expr` where the conditions hold, within what is `known` of it, from its quotients.
+
+        `xo*4 + xi//2` is `(xo*8 + xi)//2`: what a condition says of `xo*8 + xi`, it says of the quotient too.
+        """
+        terms = dict(affine.affine(expr)[0])
+        for term, factor in terms.items():
+            if not (isinstance(term, Op) and term.op == "//" and term.type == I32):
+                continue
+            divisor = affine.constant_value(term.args[1])
+            if divisor is None or divisor <= 0 or self._is_outer(term):
+                continue
+            part = self._filled(term.args[0])
+            divided = dict(affine.affine(part)[0])
+            for own, _ in self._conditions or ():
+                times = {divmod(count, own[name]) for name, count in divided.items() if name in own}
+                if len(times) != 1 or (whole := times.pop())[1]:
+                    continue
+                counts = {
+                    name: count * whole[0] for name, count in own.items() if name in terms.keys() - divided.keys()
+                }
+                taken = tuple((name, count // divisor) for name, count in counts.items() if count % divisor == 0)
+                if not taken:
+                    continue
+                moved = affine.from_affine(taken, 0)
+                low, high = self._guarded(affine.add(part, affine.scale(moved, divisor)))
+                ends = self._divided(low, divisor), self._divided(high, divisor)
+                rest = self._guarded(affine.subtract(expr, affine.scale(affine.add(term, moved), factor)))
+                least, greatest = ends if factor > 0 else ends[::-1]
+                return (
+                    _both(affine.maximum, known[0], _weighted(I32, 0, [(factor, least), (1, rest[0])])),
+                    _both(affine.minimum, known[1], _weighted(I32, 0, [(factor, greatest), (1, rest[1])])),
+                )
+        return known
 
     def _under(self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval) -> Interval:
         """The interval of `expr` where every condition is <= 0, within what is `known` of it."""

@@ -33,6 +33,11 @@ def inlined(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
                     f"Can't compile Pipeline with memoized output Func: {name}. Memoization is valid only on "
                     "intermediate Funcs because it takes control of buffer allocation: memoize what it reads"
                 )
+        elif own.memoized and own.storage.slides and own.store != own.compute and own.compute.kind != "inlined":
+            raise ScheduleError(
+                f"Function {name} cannot be memoized because it has compute and storage scheduled at different loop "
+                "levels: leave out store_at and store_root"
+            )
         elif own.compute.kind == "inlined":
             _not_stored(name, own)
             if not function.updates:

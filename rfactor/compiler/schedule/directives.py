@@ -157,7 +157,7 @@ class Specialization:
 class LoopLevel:
     """Where a function is computed or stored."""
 
-    kind: Literal["inlined", "root", "at"]
+    kind: Literal["inlined", "root", "at", "undefined"]
     function: str = ""
     """For `at`: the function whose loop it is,"""
     variable: str = ""
@@ -167,6 +167,7 @@ class LoopLevel:
 OUTERMOST = "__outermost"
 """The loop around all others of a stage, which runs once."""
 INLINED, ROOT = LoopLevel("inlined"), LoopLevel("root")
+UNDEFINED = LoopLevel("undefined")
 
 
 @dataclass(frozen=True, slots=True)
