@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -161,3 +162,82 @@ def test_types_that_devices_lack_as_halide_tells_them() -> None:
     assert found == answers(halide)
     assert True in found
     assert False in found
+
+
+def _made(api: Any) -> tuple[Any, Any]:
+    v, f = api.Var("x"), api.Func("f")
+    f[v] = v
+    return v, f
+
+
+def _read(api: Any, v: Any, f: Any) -> Any:
+    g = api.Func("g")
+    g[v] = f[v]
+    return g
+
+
+def _rdom_that_reads(api: Any, v: Any, f: Any) -> None:
+    r, g = api.RDom([(0, 4)], "r"), api.Func("g")
+    r.where(r < f[0])
+    g[v] = 0
+    g[v] += r
+
+
+def _mistaken(api: Any, v: Any, f: Any) -> None:
+    with pytest.raises(api.HalideError):
+        _read(api, 3 + v, f)
+
+
+_USES: dict[str, Any] = {
+    "realize": lambda api, v, f: f.realize([3]),
+    "read": _read,
+    "read by what is realized": lambda api, v, f: _read(api, v, f).realize([3]),
+    "read by a predicate": _rdom_that_reads,
+    "read by a sum": lambda api, v, f: api.sum(api.RDom([(0, 3)]) * f[v]),
+    "pipeline": lambda api, v, f: api.Pipeline([f]),
+    "compile": lambda api, v, f: f.compile_jit(),
+    "loops": lambda api, v, f: f.print_loop_nest(),
+    "arguments": lambda api, v, f: f.infer_arguments(),
+    "wrapper": lambda api, v, f: f.in_(),
+    "evaluate": lambda api, v, f: api.evaluate(f[3]),
+    "boundary": lambda api, v, f: api.BoundaryConditions.constant_exterior(f, 0, [(0, 3)]),
+    # Not uses:
+    "text": lambda api, v, f: (str(f[v]), f.defined(), f.dimensions(), f.values()),
+    "expression": lambda api, v, f: (f[v] + 1) * 2,
+    "schedule": lambda api, v, f: f.compute_root().vectorize(v, 4).trace_stores().bound(v, 0, 3),
+    "promise": lambda api, v, f: f.output_buffer().dim(0).set_min(0),
+    "update": lambda api, v, f: f.__setitem__(v, f[v] + 1),
+    "a mistake": _mistaken,
+}
+
+
+@pytest.mark.parametrize("use", _USES)
+def test_what_is_used_gets_no_more_updates(use: str) -> None:
+    halide = pytest.importorskip("halide")
+    told = []
+    for api in (hl, halide):
+        v, f = _made(api)
+        _kept = _USES[use](api, v, f)
+        try:
+            f[v] += 1
+        except api.HalideError as error:
+            told.append(re.sub(r"\$\d+", "", str(error)).removeprefix("Error: ").strip())
+        else:
+            told.append("")
+            f[v] += 2
+    ours, theirs = told
+    assert ours.startswith(theirs)
+    assert bool(ours) == bool(theirs)
+
+
+def test_a_wrapper_and_a_clone_of_what_is_used_are_used() -> None:
+    v, f = _made(hl)
+    g = _read(hl, v, f)
+    for one in (f.in_(g), hl.ImageParam(hl.Int(32), 1, "im").in_(g)):
+        with pytest.raises(hl.HalideError, match="cannot be given a new update definition"):
+            one[v] += 1
+    _, other = _made(hl)
+    h = _read(hl, v, other)
+    clone = other.clone_in(h)
+    with pytest.raises(hl.HalideError, match="cannot be given a new update definition"):
+        clone[v] += 1

@@ -65,11 +65,17 @@ class Outputs(tuple[Func, ...]):
 
 def freeze(*outputs: Func) -> Frozen:
     """The pipeline of `outputs` as it is now, producers before consumers."""
-    return frozen(outputs)
+    return _taken(outputs)
 
 
 def frozen(outputs: Sequence[Func]) -> Frozen:
-    """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`."""
+    """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`. The functions get no more updates."""
+    for output in outputs:
+        output.use()
+    return _taken(outputs)
+
+
+def _taken(outputs: Sequence[Func]) -> Frozen:
     done: dict[str, Func] = {}
     functions: dict[str, Function] = {}
     directives: dict[str, tuple[StageSchedule, ...]] = {}
