@@ -211,7 +211,7 @@ def test_what_is_not_left_behind_is_not_folded(made: Callable[[Any], Any]) -> No
 
 def test_what_may_be_needed_again_is_not_folded() -> None:
     f = _read_at(lambda g, at: g[at[0], hl.select(at[1] % 3 == 0, 5, at[1])])(hl)
-    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 1\) of g\S*: what is needed is not known to move up"):
+    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 1\) of g\S*: what is needed is not known"):
         f.lowered()
 
 

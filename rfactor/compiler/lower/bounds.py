@@ -268,8 +268,8 @@ class _Inference:
             if count is not None and least is None:
                 if any(d in one.unknown for one in slid):
                     raise ScheduleError(
-                        f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not known "
-                        "to move up along it with a serial loop, so that what it has left behind may be needed again"
+                        f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
+                        "known to move up along it with a serial loop, so that what it left behind may be needed again"
                     )
                 count = None
             elif count is not None and least is not None and least > count:
