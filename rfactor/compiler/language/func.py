@@ -25,7 +25,7 @@ from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.undefined import kept, started
-from rfactor.compiler.language.variables import RDom, RVar, Var
+from rfactor.compiler.language.variables import RDom, RVar, Var, one_of_a_name
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
@@ -390,8 +390,8 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         point = tuple(ir.Var(I32, name) for name in names)
         keeps: tuple[bool, ...] = ()
         where: ir.Expr | None = None
-        arguments = tuple(resolved(argument, point) for argument in arguments)
-        values = [resolved(value, point) for value in values]
+        arguments = tuple(one_of_a_name(resolved(argument, point)) for argument in arguments)
+        values = [one_of_a_name(resolved(value, point)) for value in values]
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
         if self.stages:
