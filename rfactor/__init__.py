@@ -109,7 +109,9 @@ __all__ = sorted(
 
 _NOT_YET = frozenset(
     """
-    active_generator_context alias AutoschedulerParams AutoSchedulerResults create_callable_from_generator
+    _create_python_generator _generator_helpers _generatorcontext_enter _generatorcontext_exit
+    _get_python_generator_names active_generator_context alias
+    AutoschedulerParams AutoSchedulerResults create_callable_from_generator
     deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
     InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline
     user_context_value

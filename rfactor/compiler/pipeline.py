@@ -23,8 +23,9 @@ from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.compiler.overwriting import OVERWRITABLE, apart, overwritable, same_points
 from rfactor.compiler.runtime.alike import Look, look
-from rfactor.compiler.runtime.arguments import HasPlace, Placed, scalar, seen
+from rfactor.compiler.runtime.arguments import HasPlace, Overlap, Placed, scalar, seen, share_memory
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import AlgorithmError, BufferError
@@ -361,7 +362,15 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
     key = tuple([seen(place.array, place.mins) for place in places])
     ran = prepared.recent.get(key)
     if ran is None:
-        executable, slots = _bound(prepared, places[:inputs], placed, _numbers(prepared, given))
+        try:
+            executable, slots = _bound(prepared, places[:inputs], placed, _numbers(prepared, given))
+        except Overlap as error:
+            if not _may_overwrite(prepared, places[:inputs], placed):
+                raise BufferError(f"{error}. {OVERWRITABLE}") from None
+            (output,), own = placed, apart(placed[0])
+            run(prepared, [own], given)
+            output.array[...] = own.array
+            return
         if len(prepared.recent) >= _MOST_RECENT:
             prepared.recent.clear()
         ran = prepared.recent[key] = Ran(executable, slots, [place.mins for place in places[:inputs]])
@@ -370,6 +379,17 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
             ran.look = look([place.array for place in places])
         prepared.last = ran
     ran.executable.start(_filled(prepared, ran, given) if prepared.numbers_by_name else ran.slots)
+
+
+def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Sequence[Placed]) -> bool:
+    """Whether the output may be the images that it shares memory with: see `overwriting`."""
+    if len(placed) > 1 or prepared.files:
+        return False
+    named = zip(prepared.images_by_name, inputs, strict=True)
+    shared = {name: image for (name, _), image in named if share_memory(placed[0].array, image.array)}
+    if not all(same_points(placed[0], image) for image in shared.values()):
+        return False
+    return shared.keys() <= overwritable(prepared.algorithm, prepared.schedule)
 
 
 def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[HasPlace]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -161,3 +162,177 @@ def test_types_that_devices_lack_as_halide_tells_them() -> None:
     assert found == answers(halide)
     assert True in found
     assert False in found
+
+
+def _made(api: Any) -> tuple[Any, Any]:
+    v, f = api.Var("x"), api.Func("f")
+    f[v] = v
+    return v, f
+
+
+def _read(api: Any, v: Any, f: Any) -> Any:
+    g = api.Func("g")
+    g[v] = f[v]
+    return g
+
+
+def _rdom_that_reads(api: Any, v: Any, f: Any) -> None:
+    r, g = api.RDom([(0, 4)], "r"), api.Func("g")
+    r.where(r < f[0])
+    g[v] = 0
+    g[v] += r
+
+
+def _mistaken(api: Any, v: Any, f: Any) -> None:
+    with pytest.raises(api.HalideError):
+        _read(api, 3 + v, f)
+
+
+_USES: dict[str, Any] = {
+    "realize": lambda api, v, f: f.realize([3]),
+    "read": _read,
+    "read by what is realized": lambda api, v, f: _read(api, v, f).realize([3]),
+    "read by a predicate": _rdom_that_reads,
+    "read by a sum": lambda api, v, f: api.sum(api.RDom([(0, 3)]) * f[v]),
+    "pipeline": lambda api, v, f: api.Pipeline([f]),
+    "compile": lambda api, v, f: f.compile_jit(),
+    "loops": lambda api, v, f: f.print_loop_nest(),
+    "arguments": lambda api, v, f: f.infer_arguments(),
+    "wrapper": lambda api, v, f: f.in_(),
+    "evaluate": lambda api, v, f: api.evaluate(f[3]),
+    "boundary": lambda api, v, f: api.BoundaryConditions.constant_exterior(f, 0, [(0, 3)]),
+    # Not uses:
+    "text": lambda api, v, f: (str(f[v]), f.defined(), f.dimensions(), f.values()),
+    "expression": lambda api, v, f: (f[v] + 1) * 2,
+    "schedule": lambda api, v, f: f.compute_root().vectorize(v, 4).trace_stores().bound(v, 0, 3),
+    "promise": lambda api, v, f: f.output_buffer().dim(0).set_min(0),
+    "update": lambda api, v, f: f.__setitem__(v, f[v] + 1),
+    "a mistake": _mistaken,
+}
+
+
+@pytest.mark.parametrize("use", _USES)
+def test_what_is_used_gets_no_more_updates(use: str) -> None:
+    halide = pytest.importorskip("halide")
+    told = []
+    for api in (hl, halide):
+        v, f = _made(api)
+        _kept = _USES[use](api, v, f)
+        try:
+            f[v] += 1
+        except api.HalideError as error:
+            told.append(re.sub(r"\$\d+", "", str(error)).removeprefix("Error: ").strip())
+        else:
+            told.append("")
+            f[v] += 2
+    ours, theirs = told
+    assert ours.startswith(theirs)
+    assert bool(ours) == bool(theirs)
+
+
+def test_a_wrapper_and_a_clone_of_what_is_used_are_used() -> None:
+    v, f = _made(hl)
+    g = _read(hl, v, f)
+    for one in (f.in_(g), hl.ImageParam(hl.Int(32), 1, "im").in_(g)):
+        with pytest.raises(hl.HalideError, match="cannot be given a new update definition"):
+            one[v] += 1
+    _, other = _made(hl)
+    h = _read(hl, v, other)
+    clone = other.clone_in(h)
+    with pytest.raises(hl.HalideError, match="cannot be given a new update definition"):
+        clone[v] += 1
+
+
+def _params(api: Any, *types: Any) -> list[Any]:
+    return [api.Param(type_, "same", value) for type_, value in zip(types, (3, 4), strict=True)]
+
+
+def _in_one_expression(api: Any, v: Any, f: Any) -> Any:
+    p, q = _params(api, api.Int(32), api.Int(32))
+    f[v] = q + v + p * 10
+    return f
+
+
+def _in_two_definitions(api: Any, v: Any, f: Any) -> Any:
+    p, q = _params(api, api.Int(32), api.Int(32))
+    f[v] = v + p
+    f[v] += q
+    return f
+
+
+def _in_two_functions(api: Any, v: Any, f: Any) -> Any:
+    p, q = _params(api, api.Int(32), api.Int(32))
+    g = api.Func("g")
+    g[v] = p + v
+    f[v] = g[v] + q
+    return f
+
+
+def _in_two_components(api: Any, v: Any, f: Any) -> Any:
+    p, q = _params(api, api.Int(32), api.Int(32))
+    f[v] = (p + v, q + v)
+    return f
+
+
+def _of_two_types(api: Any, v: Any, f: Any) -> Any:
+    p, q = _params(api, api.Int(32), api.Float(32))
+    f[v] = p + v + q
+    return f
+
+
+def _two_images(api: Any, v: Any, f: Any) -> Any:
+    images = [api.ImageParam(api.Int(32), 1, "same") for _ in range(2)]
+    for n, image in enumerate(images):
+        image.set(api.Buffer(np.full(4, n, np.int32)))
+    f[v] = images[0][v] + images[1][v] * 10
+    return f
+
+
+def _an_image_and_a_number(api: Any, v: Any, f: Any) -> Any:
+    image = api.ImageParam(api.Int(32), 1, "same")
+    image.set(api.Buffer(np.full(4, 7, np.int32)))
+    f[v] = image[v] + api.Param(api.Int(32), "same", 3)
+    return f
+
+
+def _an_image_and_its_array(api: Any, v: Any, f: Any) -> Any:
+    image, array = api.ImageParam(api.Int(32), 1, "same"), api.Buffer(np.full(4, 7, np.int32), "same")
+    image.set(array)
+    f[v] = image[v] + array[v]
+    return f
+
+
+@pytest.mark.parametrize(
+    ("made", "refused"),
+    [
+        (_in_one_expression, False),
+        (_an_image_and_its_array, False),
+        (_in_two_definitions, True),
+        (_in_two_functions, True),
+        (_in_two_components, True),
+        (_of_two_types, True),
+        (_two_images, True),
+        (_an_image_and_a_number, True),
+    ],
+)
+def test_inputs_of_one_name_are_one_number_or_refused(made: Any, refused: bool) -> None:
+    halide = pytest.importorskip("halide")
+    found = []
+    for api in (hl, halide):
+        f = made(api, api.Var("x"), api.Func("f"))
+        if refused:
+            with pytest.raises(api.HalideError, match="must have unique names, but the name 'same' was seen multiple"):
+                f.realize([4])
+        else:
+            found.append(np.array(f.realize([4])).tolist())
+    assert found[1:] == found[:1]
+
+
+def test_two_arrays_of_one_name_are_refused() -> None:
+    v, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    a, b = (hl.Buffer(np.full(4, n, np.int32), "same") for n in range(2))
+    f[v] = a[v] + b[v]
+    with pytest.raises(hl.HalideError, match="'same' was seen multiple times"):
+        f.realize([4])
+    g[v] = a[v] + hl.Buffer(np.full(4, 2, np.int32))[v] + hl.Buffer(np.full(4, 3, np.int32))[v]
+    assert np.array(g.realize([4])).tolist() == [5] * 4

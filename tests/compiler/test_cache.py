@@ -198,7 +198,7 @@ def test_several_functions_are_computed_together(compiled: list[str]) -> None:
         assert both.realize((a, b)) is None
         assert a.tolist() == [[0, 1, 4], [1, 2, 5]]
         assert b.tolist() == [0, 1, 4]
-        f[1] = 1
+        f.parallel(x)
     assert [func.name() for func in both.outputs()] == ["h", "f"]
     with pytest.raises(BufferError, match=r"h has 2 dimensions .* and f has 1 dimensions .* takes 1 sizes"):
         both.realize([3, 2])

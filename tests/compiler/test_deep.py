@@ -115,3 +115,15 @@ def test_a_child_forked_meanwhile_goes_deep_too() -> None:
             pytest.fail("the child waits for a lock that nobody holds")
         time.sleep(0.01)
     assert ended[1] == 0
+
+
+def test_an_expression_of_many_levels_is_compiled_in_time() -> None:
+    """Of more levels LLVM would take minutes, as its time grows with the square of their number."""
+    x, f = hl.Var("x"), hl.Func("f")
+    value, wanted, at = x + 0, np.arange(8), np.arange(8)
+    for n in range(2500):
+        value, wanted = (value ^ x) + n, (wanted ^ at) + n
+    f[x] = value
+    before = time.process_time()
+    assert np.array_equal(np.array(f.realize([8])), wanted)
+    assert time.process_time() - before < 10

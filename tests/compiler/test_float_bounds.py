@@ -278,9 +278,12 @@ def test_updates_count_among_stored_values() -> None:
     h.compute_root()
     f[x] = hl.Buffer(TABLE[:8])[hl.i32(h[x])]
     assert np.asarray(f.realize([7])).tolist() == [49] * 5 + [21] * 2
-    h[r.x] = h[r.x] + 1
-    g = hl.Func("g")
-    g[x] = hl.Buffer(TABLE[:8])[hl.i32(h[x])]
+    g, more = hl.Func("g"), hl.Func("more")
+    more[x] = 3
+    more[r.x] = 7
+    more[r.x] = more[r.x] + 1
+    more.compute_root()
+    g[x] = hl.Buffer(TABLE[:8])[hl.i32(more[x])]
     with pytest.raises(AlgorithmError, match="nothing bounds that index"):
         g.realize([7])
 

@@ -64,6 +64,12 @@ def test_a_star_brings_the_names_of_the_module() -> None:
     assert "check" not in brought
 
 
+def test_inner_names_of_generators_are_refused() -> None:
+    for name in ("_generatorcontext_enter", "_create_python_generator", "_generator_helpers"):
+        with pytest.raises(NotImplementedError, match=rf"^rfactor\.{name} is not there"):
+            getattr(hl, name)
+
+
 def test_names_of_nothing_are_none() -> None:
     with pytest.raises(AttributeError):
         importlib.import_module("rfactor").nonsense  # noqa: B018

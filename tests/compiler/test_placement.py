@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
@@ -207,10 +208,57 @@ def test_folding_is_as_asked_or_refused() -> None:
     with pytest.raises(ScheduleError, match=r"fold_storage\(y, 2\) of g\S*: 3 coordinates of it are needed at a time"):
         f.lowered()
     g, f = stencil()
-    g.compute_root().fold_storage(y, 4)
-    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 4\) of g\S*: no serial loop is known to move along it"):
+    g.compute_root().fold_storage(y, 4, fold_forward=False)
+    assert "modulo" not in printed(f, "bounds")
+
+
+def _read_at(rows: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def made(api: Any) -> Any:
+        u, v, g, f = api.Var("x"), api.Var("y"), api.Func("g"), api.Func("f")
+        g[u, v] = u + 10 * v
+        f[u, v] = rows(g, (u, v))
+        g.store_root().compute_at(f, v).fold_storage(v, 1)
+        return f
+
+    return made
+
+
+def _at_each_row(api: Any) -> Any:
+    u, v, g, f = api.Var("x"), api.Var("y"), api.Func("g"), api.Func("f")
+    g[u, v] = u * v
+    f[u, v] = g[u, v] + g[u, v + 1]
+    g.compute_at(f, v).fold_storage(v, 1)
+    return f
+
+
+def _the_row_is_kept_for_the_next(api: Any) -> Any:
+    u, v, g, f = api.Var("x"), api.Var("y"), api.Func("g"), api.Func("f")
+    g[u, v] = u * v
+    f[u, v] = g[u, v] + g[u + 1, v + 1]
+    g.store_root().compute_at(f, u).fold_storage(v, 2).fold_storage(u, 2)
+    return f
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        _at_each_row,
+        _the_row_is_kept_for_the_next,
+        _read_at(lambda g, at: g[at[0], 0] + g[at[0], 1]),
+        _read_at(lambda g, at: g[at[0], 10 - at[1]]),
+    ],
+)
+def test_what_is_not_left_behind_is_not_folded(made: Callable[[Any], Any]) -> None:
+    halide = pytest.importorskip("halide")
+    ours, theirs = (np.array(made(api).realize([8, 5])) for api in (hl, halide))
+    assert np.array_equal(ours, theirs)
+    assert "modulo 1" not in printed(made(hl), "bounds")
+
+
+def test_what_may_be_needed_again_is_not_folded() -> None:
+    f = _read_at(lambda g, at: g[at[0], hl.select(at[1] % 3 == 0, 5, at[1])])(hl)
+    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 1\) of g\S*: what is needed is not known"):
         f.lowered()
-    assert "modulo" not in printed(g.fold_storage(y, 4, fold_forward=False) and f, "bounds")
 
 
 def test_a_level_may_be_named_once_for_several() -> None:

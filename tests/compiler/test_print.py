@@ -20,6 +20,8 @@ LINES = {
     "hl.print(x, '100% of {', hl.f32(x) / 3, '}', hl.f64(x) / 3)": 2,
     "hl.print(hl.u8(x) + 250, hl.i64(x) * 10**12, x > 0, 'a', hl.u64(x), -1.5 * hl.f32(x), hl.i8(x) - 3)": 2,
     "hl.print_when(x == 1, x * 10, 'hit', x) + 1": 4,
+    "hl.print(x, hl.Expr('a text'), x, hl.Expr('{}'))": 2,
+    "hl.print_when(x > 0, x, hl.Expr('hi'), 'there')": 2,
     "hl.select(x > 1, hl.print(x, 'both are computed'), x)": 3,
 }
 
@@ -72,8 +74,27 @@ def test_every_thread_prints_whole_lines() -> None:
 def test_printing_needs_an_expression_and_a_condition() -> None:
     with pytest.raises(TypeMismatch, match="print takes an expression"):
         hl.print("only text")
+    with pytest.raises(TypeMismatch, match="print takes an expression"):
+        hl.print(hl.Expr("only text"))
     with pytest.raises(TypeMismatch, match="is i32, not bool"):
         hl.print_when(x, x)
+
+
+def test_a_text_is_an_expression_without_a_value() -> None:
+    text, f = hl.Expr("text"), hl.Func("f")
+    assert repr(text) == str(text) == '<halide.Expr of type char64: "text">'
+    assert (str(text.type()), text.type().is_handle(), text.type().bits(), text.defined()) == ("char64", True, 64, True)
+    assert not text.type().same_handle_type(hl.Handle())
+    for wrong in (
+        lambda: text + x, lambda: text == text, lambda: hl.select(x > 0, text, text), lambda: hl.i32(text),
+        lambda: hl.Expr(hl.Expr("")) + 1, lambda: f.__setitem__(x, text), lambda: f.__setitem__(text, x),
+        lambda: hl.require(x > 0, text),
+    ):  # fmt: skip
+        with pytest.raises(TypeMismatch, match="is text, it has no value"):
+            wrong()
+    f[x] = hl.require(x < 1, x, hl.Expr("{least}"), x)
+    with pytest.raises(BufferError, match=r"Failed: \(false\) \{least\} 1 "):
+        f.realize([2])
 
 
 def test_a_reduction_that_prints_is_not_factored() -> None:

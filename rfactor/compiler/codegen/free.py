@@ -63,6 +63,12 @@ def uses_vectors(stmt: Stmt) -> bool:
     )
 
 
+def largest(stmt: Stmt) -> int:
+    """The number of operations in the largest of the expressions in `stmt`."""
+    sizes = [sum(1 for _ in walk(expr)) for expr in _expressions(stmt)]
+    return max([0, *sizes, *(largest(child) for child, _ in bodies(stmt))])
+
+
 def uses_threads(stmt: Stmt) -> bool:
     """Whether any loop in `stmt` is parallel."""
     if isinstance(stmt, For) and stmt.kind == "parallel":

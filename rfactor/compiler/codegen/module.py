@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import uses_threads, uses_vectors
+from rfactor.compiler.codegen.free import largest, uses_threads, uses_vectors
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import (
@@ -152,14 +152,21 @@ def renamed(
     return replace(known, _lower=lowered, bind=Binding(expected))
 
 
+_LARGEST = 4000
+"""Operations in one expression that LLVM is left to improve: the time that it takes grows with the square (10 s)."""
+
+
 def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target:
     """`target`, by default this machine, with the passes that help `lowered`.
 
     A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
     nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code.
+    Expressions that the passes would take minutes for get none.
     """
     machine = host() if target is None else target
+    if largest(lowered.body) > _LARGEST:
+        return replace(machine, level=0)
     vectors = uses_vectors(lowered.body)
     if not (vectors or uses_threads(lowered.body)):
         return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)

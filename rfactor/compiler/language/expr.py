@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.types import Type, text
 from rfactor.errors import AlgorithmError, NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
@@ -25,14 +25,17 @@ ExprLike = Any
 class Expr:
     """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions.
 
-    `Expr()` is none yet: all that can be done with it is to leave something out.
+    `Expr()` is none yet: all that can be done with it is to leave something out. `Expr("text")` is text, which `print`,
+    `print_when` and `require` take: it has no value.
     """
 
-    __slots__ = ("_node", "_uses")
+    __slots__ = ("_node", "_text", "_uses")
 
     def __init__(self, value: ir.Expr | ExprLike = None, uses: Uses | None = None) -> None:
         if isinstance(value, ir.Expr):
             self._node, self._uses = value, uses or {}
+        elif isinstance(value, str):
+            self._text = value
         elif value is not None:
             other = as_expr(value)
             self._node, self._uses = other.node, other.uses
@@ -49,10 +52,13 @@ class Expr:
 
     def type(self) -> Type:
         """Its type."""
-        return Type(self.node.type)
+        return Type(self.node.type) if text_of(self) is None else text()
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("_node", "_uses"):
+            told = text_of(self)
+            if told is not None:
+                raise TypeMismatch(f'"{told}" is text, it has no value: print, print_when and require take it')
             raise AlgorithmError("Expr() is no expression yet: give it a value, as in Expr(3)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -64,6 +70,9 @@ class Expr:
         """As Halide shows it: `<halide.Expr of type int32: (x/3)>`."""
         from rfactor.compiler.language.spelling import spelled
 
+        told = text_of(self)
+        if told is not None:
+            return f'<halide.Expr of type {text()}: "{told}">'
         if not self.defined():
             return "<undefined halide.Expr>"
         return f"<halide.Expr of type {Type(self.node.type)}: {spelled(self.node, self.uses)}>"
@@ -191,7 +200,20 @@ class Expr:
         try:
             return type(self) is not Expr or object.__getattribute__(self, "_node") is not None
         except AttributeError:
-            return False
+            return text_of(self) is not None
+
+
+def text_of(value: object) -> str | None:
+    """A text that is given as it is, or as `Expr("text")`; None of anything else."""
+    if isinstance(value, str):
+        return value
+    if type(value) is not Expr:
+        return None
+    try:
+        found: str = object.__getattribute__(value, "_text")
+    except AttributeError:
+        return None
+    return found
 
 
 def is_number(value: object) -> bool:

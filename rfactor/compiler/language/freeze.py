@@ -65,11 +65,22 @@ class Outputs(tuple[Func, ...]):
 
 def freeze(*outputs: Func) -> Frozen:
     """The pipeline of `outputs` as it is now, producers before consumers."""
-    return frozen(outputs)
+    return _taken(outputs)
 
 
 def frozen(outputs: Sequence[Func]) -> Frozen:
-    """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`."""
+    """As `freeze`, with what is required of a pipeline as a whole: see `Outputs`. The functions get no more updates."""
+    for output in outputs:
+        output.use()
+    return _taken(outputs)
+
+
+def _holds(image: Buffer | ImageParam | Param, buffer: Buffer | ImageParam | Param) -> bool:
+    """Whether an image was given this array."""
+    return isinstance(image, ImageParam) and image.is_set() and image.get() is buffer
+
+
+def _taken(outputs: Sequence[Func]) -> Frozen:
     done: dict[str, Func] = {}
     functions: dict[str, Function] = {}
     directives: dict[str, tuple[StageSchedule, ...]] = {}
@@ -78,8 +89,16 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
     open_: set[str] = set()
     asked: dict[Requirement, None] = {}
     queries: dict[str, TargetQuery] = {}
+    called: dict[str, Buffer | ImageParam | Param] = {}
 
     def given(name: str, used: object) -> None:
+        if isinstance(used, Buffer | ImageParam | Param) and used.wanted is not None:
+            first = called.setdefault(used.wanted, used)
+            if first is not used and not _holds(first, used) and not _holds(used, first):
+                raise AlgorithmError(
+                    f"All Params and embedded Buffers must have unique names, but the name '{used.wanted}' was seen "
+                    "multiple times. Call them otherwise, or leave out the name"
+                )
         if isinstance(used, Requirement):
             asked[used] = None
         elif isinstance(used, TargetQuery):

@@ -25,7 +25,7 @@ from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.undefined import kept, started
-from rfactor.compiler.language.variables import RDom, RVar, Var
+from rfactor.compiler.language.variables import RDom, RVar, Var, one_of_a_name
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
@@ -248,6 +248,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         self.prepared: Any = None
         """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
         self.wrappers: Wrappers = {}
+        self._used = False
         if isinstance(value, Buffer | ImageParam):
             self[_PLACEHOLDER] = value[_PLACEHOLDER]
         elif value is not None:
@@ -267,11 +268,21 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         self.references = dict(references)
         self.output_images = []
         self.wrappers = {}
-        self._required = None
+        self._required, self._used = None, False
         self.answer = answer
         self.ranges = ranges
         self.prepared = None
         return self
+
+    def use(self) -> None:
+        """Give it no more updates: it is computed, or others read it."""
+        if not self._used:
+            self._used = True
+
+    @property
+    def used(self) -> bool:
+        """Whether it gets no more updates."""
+        return self._used
 
     def variables(self) -> list[Var]:
         """Its pure variables."""
@@ -345,6 +356,11 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         self._add(arguments, values, None, "the pure definition")
 
     def _update(self, arguments: tuple[Expr, ...], values: list[Any]) -> None:
+        if self._used:
+            raise AlgorithmError(
+                f"Func {self.name()} cannot be given a new update definition, because it has already been realized or "
+                f"used in the definition of another Func. Give all its updates before, or define another function by it"
+            )
         if len(arguments) != len(self._variables):
             raise TypeMismatch(
                 f"{self.name()} has {len(self._variables)} dimensions, {len(arguments)} indices were given"
@@ -379,8 +395,8 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         point = tuple(ir.Var(I32, name) for name in names)
         keeps: tuple[bool, ...] = ()
         where: ir.Expr | None = None
-        arguments = tuple(resolved(argument, point) for argument in arguments)
-        values = [resolved(value, point) for value in values]
+        arguments = tuple(one_of_a_name(resolved(argument, point)) for argument in arguments)
+        values = [one_of_a_name(resolved(value, point)) for value in values]
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
         if self.stages:
@@ -401,6 +417,9 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         references.pop(self.name(), None)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
         definition = Definition(*several.joined(nodes), loops, keeps, where)
+        for used in references.values():
+            if isinstance(used, Func):
+                used.use()
         self.references.update(references)
         self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
 

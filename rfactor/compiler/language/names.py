@@ -30,10 +30,16 @@ class Named:
             if _in_use.setdefault(own.name, own) is own:
                 break
         self._name = own.name
+        self._wanted = wanted
 
     def name(self) -> str:
         """Its name."""
         return self._name
+
+    @property
+    def wanted(self) -> str | None:
+        """The name that it was to have; None where it was to have any."""
+        return self._wanted
 
 
 def checked(name: str) -> str:

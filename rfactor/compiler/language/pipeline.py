@@ -22,6 +22,8 @@ class Pipeline(Compiled):
         if len(set(map(id, self._outputs))) < len(self._outputs):
             names = ", ".join(func.name() for func in self._outputs)
             raise AlgorithmError(f"a Pipeline is given each function once, not {names}")
+        for func in self._outputs:
+            func.use()
         self._required: Mapping[str, Any] = {}
         self.prepared: Any = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined, text_of
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Param, Var
@@ -58,6 +58,7 @@ def print(*given: Any) -> Expr:
 
 def print_when(condition: ExprLike, *given: Any) -> Expr:
     """As `print`, where `condition` holds. Raises `TypeMismatch`."""
+    given = tuple(map(_told, given))
     if not given or isinstance(given[0], str):
         raise TypeMismatch("print takes an expression, whose value it is, and then further expressions and texts")
     test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in given]
@@ -76,7 +77,7 @@ def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
     What depends on parameters and the boxes of images alone is checked on entry; anything else each time that the value
     is computed, and then outputs have been written in part.
     """
-    result, test = as_expr(value), as_expr(condition)
+    result, test, told = as_expr(value), as_expr(condition), tuple(map(_told, told))
     exprs = [as_expr(one) for one in told if not isinstance(one, str)]
     if all(map(_known_on_entry, (test, *exprs))):
         return Expr(result.node, {**result.uses, **requirement("require", condition, told)})
@@ -84,6 +85,11 @@ def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
         raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
     fails = Refuse(_message(test, told), result.node, (~test).node, tuple(one.node for one in exprs))
     return Expr(fails, joined(result, test, *exprs))
+
+
+def _told(value: Any) -> Any:
+    text = text_of(value)
+    return value if text is None else text
 
 
 def _message(test: Expr, told: tuple[Any, ...]) -> str:
@@ -101,6 +107,7 @@ def requirement(what: str, condition: ExprLike, told: tuple[Any, ...], boxes: fr
 
     Known are `boxes` too, variables that tell where outputs lie. Raises `AlgorithmError`, `TypeMismatch`.
     """
+    told = tuple(map(_told, told))
     test, parts = as_expr(condition), [one if isinstance(one, str) else as_expr(one) for one in told]
     exprs = [one for one in parts if isinstance(one, Expr)]
     if not test.node.type.is_bool:

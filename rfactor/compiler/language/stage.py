@@ -293,7 +293,7 @@ class Directives(Hints):
         return self.reorder(*inners, *names)
 
     def _run(self, variable: Any, factor: Any, kind: LoopKind, directive: str, tail: Any) -> Self:
-        name = variable_name(variable)
+        name = asked = variable_name(variable)
         schedule = self._schedule()
         with self._named():
             if factor is not None:
@@ -304,7 +304,8 @@ class Directives(Hints):
                 if kind != "parallel":
                     name = inner
             pure = pure_loops(self._owner().function, self._state().definition, schedule)
-            return self._become(loops.run(schedule, name, kind, pure, directive, lambda: self._collides(schedule)))
+            done = schedule
+            return self._become(loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked))
 
     def parallel(self, var: Any, task_size: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""

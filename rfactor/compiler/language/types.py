@@ -35,9 +35,9 @@ _KINDS: dict[ir.Code, TypeCode] = {
 }
 
 
-_Named = Literal["bfloat16", "handle64", "handle0"]
+_Named = Literal["bfloat16", "char64", "handle64", "handle0"]
 """Types without values."""
-_BITS: dict[_Named, int] = {"bfloat16": 16, "handle64": 64, "handle0": 0}
+_BITS: dict[_Named, int] = {"bfloat16": 16, "char64": 64, "handle64": 64, "handle0": 0}
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -151,8 +151,8 @@ class Type:
         return self.code() == TypeCode.Handle
 
     def same_handle_type(self, other: Type) -> bool:
-        """Whether both point to the same kind of thing, if they are pointers: there is one kind."""
-        return True
+        """Whether both point to the same kind of thing, if they are pointers."""
+        return (self._element == "char64") == (other._element == "char64")
 
     def is_max(self, value: int) -> bool:
         """Whether `value` is the greatest one."""
@@ -264,3 +264,8 @@ def dtype_of(type: ir.Type) -> np.dtype[np.generic]:
     import numpy as np
 
     return np.dtype(np.bool_) if type.is_bool else np.dtype(f"{type.code[0]}{type.bits // 8}")
+
+
+def text() -> Type:
+    """The type of texts: pointers to characters."""
+    return Type.__new__(Type)._become("char64", 1)

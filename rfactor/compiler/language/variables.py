@@ -384,6 +384,21 @@ class Param(Changing, Named, Expr):
         return {name: used for value in self.promises.values() for name, used in value.uses.items()}
 
 
+def one_of_a_name(expr: Expr) -> Expr:
+    """`expr` with the first for all parameters of one name and type, which Halide takes for one in an expression."""
+    given = [used for used in expr.uses.values() if isinstance(used, Param) and used.wanted is not None]
+    firsts: dict[tuple[Any, ...], Param] = {}
+    others = {
+        other.name(): first.node
+        for other in given
+        if (first := firsts.setdefault((other.wanted, other.node.type), other)) is not other
+    }
+    if not others:
+        return expr
+    uses = {name: used for name, used in expr.uses.items() if name not in others}
+    return Expr(ir.substitute(expr.node, others), uses)
+
+
 _ = Var("_")
 _0, _1, _2, _3, _4 = (Var(f"_{i}") for i in range(5))
 _5, _6, _7, _8, _9 = (Var(f"_{i}") for i in range(5, 10))

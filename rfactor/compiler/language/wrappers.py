@@ -62,6 +62,7 @@ class Wrapped:
         made = Func(f"{self._stem()}{_ending(names)}")
         variables = self.variables()
         made[tuple(variables)] = self[tuple(variables)]
+        made.use()
         self.wrappers = {**self.wrappers, **dict.fromkeys(names, made)}
         return made
 
@@ -107,6 +108,8 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
     made = Shell.of(copied, func.references, None, func.ranges)
     if not func.has_update_definition():
         made.compute_inline()
+    if func.used:
+        made.use()
     func.wrappers = {**func.wrappers, **dict.fromkeys(names, made)}
     return made
 

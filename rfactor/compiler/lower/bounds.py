@@ -29,7 +29,7 @@ from rfactor.compiler.lower.interval import (
     union,
 )
 from rfactor.compiler.lower.nest import Nest, hole
-from rfactor.compiler.lower.sliding import slide
+from rfactor.compiler.lower.sliding import Slid, slide
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
@@ -110,8 +110,8 @@ class _Home:
     """How many loops and conditions are around it."""
     boxes: list[Box] = field(default_factory=list)
     """What is computed, as seen from there, where it is computed further in."""
-    windows: list[Mapping[int, int | None]] = field(default_factory=list)
-    """See `sliding.Slid.windows`."""
+    slid: list[Slid] = field(default_factory=list)
+    """How each box that is computed further in moves."""
 
 
 def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounded:
@@ -250,29 +250,34 @@ class _Inference:
             for other in home.boxes[1:]:
                 box = _hull(box, other)
             lets += self._stored(stmt.name, box, _defined(scope, lets))
-        folds = self._folds(self._functions[stmt.name], layout, home.windows)
+        folds = self._folds(self._functions[stmt.name], layout, home.slid)
         return lets, Realize(stmt.name, stmt.types, stmt.bounds, body, replace(layout, folds=folds))
 
-    def _folds(self, function: Function, layout: Layout, windows: list[Mapping[int, int | None]]) -> Folds:
+    def _folds(self, function: Function, layout: Layout, slid: list[Slid]) -> Folds:
         """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
 
-        The innermost dimension is folded only where that was asked for: vectors would be picked apart.
+        The innermost dimension is folded only where that was asked for: vectors would be picked apart. What was asked
+        for is not done where nothing is left behind for good: where no loop moves up along the dimension.
         """
         asked = dict(self._schedule[function.name].storage.folds)
         folds: list[int | None] = []
         for d in range(len(layout.order)):
-            sizes = [window.get(d) for window in windows]
+            sizes = [one.windows.get(d) for one in slid]
             known = [size for size in sizes if size is not None]
             least = max(known) if known and len(known) == len(sizes) else None
             count = asked.get(function.variables[d])
-            if count is not None and (least is None or least > count):
-                reason = (
-                    f"{least} coordinates of it are needed at a time"
-                    if least is not None
-                    else "no serial loop is known to move along it inside the storage of the function: "
-                    "store it outside such a loop and compute it inside"
+            if count is not None and least is None:
+                if any(d in one.unknown for one in slid):
+                    raise ScheduleError(
+                        f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
+                        "known to move up along it with a serial loop, so that what it left behind may be needed again"
+                    )
+                count = None
+            elif count is not None and least is not None and least > count:
+                raise ScheduleError(
+                    f"fold_storage({function.variables[d]}, {count}) of {function.name}: {least} coordinates of it are "
+                    "needed at a time"
                 )
-                raise ScheduleError(f"fold_storage({function.variables[d]}, {count}) of {function.name}: {reason}")
             if count is None and least is not None and d != layout.order[0]:
                 count = 1 << max(least - 1, 0).bit_length()
             folds.append(count)
@@ -289,9 +294,9 @@ class _Inference:
             around = self._path[home.path :]
             slid = slide(function, box, around, lambda expr: _expanded(expr, scope, home.scope.depth))
             box = slid.box
-            home.windows.append(slid.windows)
+            home.slid.append(slid)
         elif home is not None:
-            home.windows.append({})
+            home.slid.append(Slid(box, {}))
         lets: Lets = ()
         stages: list[Stmt] = []
         shared: dict[Expr, Expr] = {}
@@ -327,7 +332,7 @@ class _Inference:
         elif home.scope.depth == scope.depth:
             lets += self._stored(function.name, box, scope)
         else:
-            whole = tuple(needed[d] if d in home.windows[-1] else box[d] for d in range(len(box)))
+            whole = tuple(needed[d] if d in home.slid[-1].windows else box[d] for d in range(len(box)))
             home.boxes.append(self._seen_from(home, whole, function, scope))
         return lets, produced
 

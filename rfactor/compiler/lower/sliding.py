@@ -32,6 +32,8 @@ class Slid:
     windows: dict[int, int | None]
     """The dimensions along which it slides: by dimension, the most coordinates that are needed at a time, if known and
     if nothing that the window has left behind is needed again."""
+    unknown: frozenset[int] = frozenset()
+    """The other dimensions along which it moves with a loop, and is not known to move down."""
 
 
 def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr]) -> Slid:
@@ -58,7 +60,14 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         firsts = {apply(">", Var(I32, loop.name), first) for first in (loop.min, expanded(loop.min))}
         result[d] = _new(box[d], low, high, loop, firsts, up)
         windows[d] = None if windows else _window(low, high, firsts)
-    return Slid(tuple(result), windows)
+    loops = [one.name for one in around if isinstance(one, For)]
+    moving = frozenset(d for d in range(len(box)) if d not in windows and not all(_falls(whole[d], n) for n in loops))
+    return Slid(tuple(result), windows, moving)
+
+
+def _falls(ends: tuple[Expr, Expr], name: str) -> bool:
+    """Whether neither end is less than it will be: it stays, or moves down."""
+    return all(grows(affine.subtract(affine.integer(0), end), name) for end in ends)
 
 
 def _new(end: tuple[Expr, Expr], low: Expr, high: Expr, loop: For, firsts: set[Op], up: bool) -> tuple[Expr, Expr]:

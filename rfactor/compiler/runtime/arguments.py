@@ -129,16 +129,21 @@ class Binding:
         for i, (argument, one, array) in zip(range(len(given)), given, strict=True):
             if not _is_output(argument):
                 continue
-            if _folded(array):
+            if folded(array):
                 raise BufferError(f"{argument.name} is an output and some of its elements share memory with each other")
             for j, (other, its, its_array) in zip(range(len(given)), given, strict=True):
                 if i == j or (_is_output(other) and j < i):
                     continue
                 apart = one.range[1] <= its.range[0] or its.range[1] <= one.range[0]
-                if not apart and _share_an_element(array, its_array):
-                    raise BufferError(
-                        f"{argument.name} is an output and overlaps {other.name} in memory; give it an array of its own"
-                    )
+                if not apart and share_memory(array, its_array):
+                    raise Overlap(argument.name, other.name)
+
+
+class Overlap(BufferError):
+    """The array of an output shares memory with another."""
+
+    def __init__(self, output: str, other: str) -> None:
+        super().__init__(f"{output} is an output and overlaps {other} in memory; give it an array of its own")
 
 
 _NOTHING = Bound(None, (), (0, 0))
@@ -240,7 +245,7 @@ def _box(argument: BufferArgument, placed: HasPlace, start: int) -> list[int]:
     return filled
 
 
-def _folded(array: NDArray[Any]) -> bool:
+def folded(array: NDArray[Any]) -> bool:
     """Whether two elements of `array` may lie at one address: a step is shorter than what the steps below it span."""
     if array.flags.forc or array.size == 0:
         return False
@@ -262,7 +267,7 @@ def _range(array: NDArray[Any], start: int) -> tuple[int, int]:
     return low, start + sum(span for span in spans if span > 0) + array.itemsize
 
 
-def _share_an_element(first: NDArray[Any], second: NDArray[Any]) -> bool:
+def share_memory(first: NDArray[Any], second: NDArray[Any]) -> bool:
     """Whether two arrays of overlapping ranges have an element in common; yes where that is hard to tell."""
     try:
         return bool(np.shares_memory(first, second, max_work=10_000))  # type: ignore[arg-type]

@@ -125,28 +125,30 @@ def run(
     pure: frozenset[str],
     directive: str,
     why_not: Callable[[], str | None],
+    asked: str | None = None,
 ) -> StageSchedule:
     """
         for x: s   ->   parallel for x: s               (or vectorized, unrolled)
 
     A loop that is parallel or vectorized is pure: its iterations write points of their own. Any other is too where the
     stage is atomic and its iterations commute: `why_not` has no reason against it. Where the stage allows races, others
-    stay as they are: in the order of the loop none happens. Any loop may be unrolled.
+    stay as they are: in the order of the loop none happens. Any loop may be unrolled. `asked` is the loop that the
+    directive was given, where `name` is a part of it.
     """
-    dimension = find(stage, name, directive)
+    dimension, asked = find(stage, name, directive), asked or name
     collides = kind in ("parallel", "vectorized") and name not in pure
     if collides and not stage.atomic and stage.races:
         return stage
     if collides and not stage.atomic:
         raise ScheduleError(
-            f"{directive}({name}): its iterations update the same points one after the other, so they cannot run "
-            f"at once; use rfactor([({name}, v)]) and {directive} v of the intermediate, or "
-            f"atomic() before {directive}({name})"
+            f"{directive}({asked}): its iterations update the same points one after the other, so they cannot run "
+            f"at once; use rfactor([({asked}, v)]) and {directive} v of the intermediate, or "
+            f"atomic() before {directive}({asked})"
         )
     reason = why_not() if collides else None
     if reason is not None:
         raise ScheduleError(
-            f"{directive}({name}) of an atomic update changes the order of its iterations, and with it the result: "
+            f"{directive}({asked}) of an atomic update changes the order of its iterations, and with it the result: "
             f"{reason}"
         )
     loops = tuple(replace(d, kind=kind) if d is dimension else d for d in stage.dimensions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from rfactor.compiler.schedule.directives import Split, StageSchedule
+from rfactor.compiler.schedule.ranges import constant_ranges, unclamped
 from rfactor.ir.algorithm import Definition, Function, ReductionVariable
 from rfactor.ir.expr import Call, Const, Expr, Var, names, walk
 from rfactor.ir.linear import Sum, linear
@@ -31,8 +32,13 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
     """
     if stage.domain is None:
         return frozenset()
-    written = tuple(map(linear, stage.arguments))
-    accesses = [tuple(map(linear, arguments)) for arguments in (stage.arguments, *_self_accesses(function, stage))]
+    ranges = constant_ranges(stage.domain.variables)
+
+    def point(arguments: tuple[Expr, ...]) -> tuple[Sum, ...]:
+        return tuple(linear(unclamped(argument, ranges)) for argument in arguments)
+
+    written = point(stage.arguments)
+    accesses = list(map(point, (stage.arguments, *_self_accesses(function, stage))))
     moving = {variable.name: variable for variable in stage.domain.variables}
 
     def is_free(variable: ReductionVariable) -> bool:

@@ -1,0 +1,113 @@
+"""Outputs computed over an image that they read: `im.set(b)`, then `f.realize(b)`.
+
+Such a run is made in an array of its own, which is copied over the image at the end: code may assume that arrays do not
+overlap, and may compute a point twice. It is made where that is what a loop over the points in any order does: where
+each value of the image is read before its point is written, by that point alone or by what is computed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rfactor.compiler.lower.inline import inline
+from rfactor.compiler.runtime.arguments import HasPlace, Placed, address, folded
+from rfactor.compiler.schedule.directives import ROOT, Schedule
+from rfactor.ir.algorithm import Algorithm, Definition, Function
+from rfactor.ir.expr import Call, Expr, Var, walk
+from rfactor.ir.types import I32
+
+OVERWRITABLE = (
+    "The array of an output may be that of an image, point for point, where each value of the image is read before its "
+    "point is written: by the definition of that point alone, or by what is computed at the root before"
+)
+
+
+def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
+    """The images that the array of the output may be: none of several outputs or components."""
+    algorithm = inline(algorithm, schedule)
+    output = algorithm.function(algorithm.outputs[-1])
+    if len(algorithm.outputs) > 1 or len(output.types) > 1:
+        return frozenset()
+    first = next((stage for stage in output.stages if not stage.keeps_all), output.pure)
+    if first.domain is not None or first.arguments != _point(output):
+        return frozenset()
+    reads: dict[str, set[str]] = {output.name: set()}
+    elsewhere: dict[str, set[str]] = {output.name: set()}
+    for producer in algorithm.functions:  # producers before consumers
+        name = producer.name
+        if name != output.name:
+            before = schedule.functions[name].compute == ROOT
+            reads[name] = set() if before else set().union(*(_read(stage, reads) for stage in producer.stages))
+            pure = not (before or producer.updates)
+            elsewhere[name] = _elsewhere(producer.pure, _point(producer), reads, elsewhere) if pure else reads[name]
+    bad = _elsewhere(first, _point(output), reads, elsewhere)
+    bad = bad.union(*(_read(stage, reads) for stage in output.stages if stage is not first))
+    return frozenset(image.name for image in algorithm.images) - bad
+
+
+def same_points(output: HasPlace, image: HasPlace) -> bool:
+    """Whether every point of `output` is that point of `image`, and none other of it."""
+    array, other = output.array, image.array
+    if array.itemsize != other.itemsize or array.ndim != other.ndim or folded(other):
+        return False
+    offset = 0
+    for d in range(array.ndim):
+        extent, step = array.shape[-1 - d], other.strides[-1 - d]
+        moved = output.mins[d] - image.mins[d]
+        if moved < 0 or moved + extent > other.shape[-1 - d] or (extent > 1 and array.strides[-1 - d] != step):
+            return False
+        offset += moved * step
+    return address(array) == address(other) + offset
+
+
+def apart(output: HasPlace) -> Placed:
+    """A copy of an output, laid out as it is."""
+    array = output.array
+    spans = [step * (extent - 1) for step, extent in zip(array.strides, array.shape, strict=True)]
+    before = -sum(span for span in spans if span < 0)
+    memory = np.empty(before + sum(span for span in spans if span > 0) + array.itemsize, np.uint8)
+    copy: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory, before, array.strides)
+    copy[...] = array
+    return Placed(copy, output.mins)
+
+
+def _read(definition: Definition, reads: Mapping[str, set[str]]) -> set[str]:
+    """The images that a stage reads while loops run, by way of the functions that it calls too."""
+    called = list(_calls(definition))
+    return {call.name for call in called if call.kind == "image"}.union(
+        *(reads.get(call.name, set()) for call in called if call.kind == "func")
+    )
+
+
+def _elsewhere(
+    definition: Definition,
+    point: tuple[Expr, ...],
+    reads: Mapping[str, set[str]],
+    elsewhere: Mapping[str, set[str]],
+) -> set[str]:
+    """The images that a stage reads at other than the point that is computed."""
+    found: set[str] = set()
+    for call in _calls(definition):
+        same = call.args == point
+        if call.kind == "image" and not same:
+            found.add(call.name)
+        elif call.kind == "func":
+            found |= (elsewhere if same else reads).get(call.name, set())
+    return found
+
+
+def _calls(definition: Definition) -> Iterator[Call]:
+    exprs: list[Expr] = [*definition.arguments, *definition.values]
+    if definition.where is not None:
+        exprs.append(definition.where)
+    if definition.domain is not None:
+        exprs.append(definition.domain.predicate)
+        exprs += (end for variable in definition.domain.variables for end in (variable.min, variable.extent))
+    return (node for expr in exprs for node in walk(expr) if isinstance(node, Call))
+
+
+def _point(function: Function) -> tuple[Expr, ...]:
+    return tuple(Var(I32, name) for name in function.variables)

@@ -1,0 +1,228 @@
+"""Outputs that are computed over the arrays that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.errors import BufferError
+
+Made = Callable[[Any, Any], Any]
+
+
+def _point(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = im[x, y] * 2 + x + im[x, y]
+    return f
+
+
+def _in_vectors(api: Any, im: Any) -> Any:
+    x, y = api.Var("x"), api.Var("y")
+    return _point(api, im).vectorize(x, 4).parallel(y)
+
+
+def _chain(api: Any, im: Any) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    g[x, y] = im[x, y] + 1
+    f[x, y] = g[x, y] * 3
+    g.compute_at(f, y)
+    return f
+
+
+def _blur_before(api: Any, im: Any) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    g[x, y] = im[7 - x, y] + im[x, api.max(y - 1, 0)]
+    g.compute_root()
+    f[x, y] = g[x, y] + im[x, y]
+    return f
+
+
+def _updated(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(1, 7)])
+    f[x, y] = im[x, y]
+    f[x, y] += 5
+    f[r, y] += f[r - 1, y]
+    return f
+
+
+def _undefined(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = api.undef(api.Int(32))
+    f[x, y] = f[x, y] + im[x, y]
+    return f
+
+
+def _histogram(api: Any, im: Any) -> Any:
+    x, y, f, h, r = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("h"), api.RDom([(0, 8), (0, 6)])
+    h[x] = 0
+    h[api.clamp(im[r.x, r.y], 0, 31)] += 1
+    h.compute_root()
+    f[x, y] = h[api.clamp(im[x, y], 0, 31)]
+    return f
+
+
+def _together(api: Any, im: Any) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    g[x, y] = im[7 - x, y]
+    f[x, y] = im[x, y]
+    out = api.Func("out")
+    out[x, y] = f[x, y] + g[x, y]
+    f.compute_root()
+    g.compute_root().compute_with(f, y)
+    return out
+
+
+_READ_BEFORE = [_point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together]
+
+
+@pytest.mark.parametrize("made", _READ_BEFORE)
+@pytest.mark.parametrize("fixed", [False, True])
+def test_each_point_is_read_before_it_is_written(made: Made, fixed: bool) -> None:
+    halide = pytest.importorskip("halide")
+    answers = []
+    for api in (hl, halide):
+        array = np.arange(48, dtype=np.int32).reshape(6, 8) * 7 % 31
+        im = api.Buffer(array, "b") if fixed else api.ImageParam(api.Int(32), 2, "im")
+        func = made(api, im)
+        buffer = im if fixed else api.Buffer(array)
+        if not fixed:
+            im.set(buffer)
+        func.realize(buffer)
+        func.realize(buffer)
+        answers.append(array)
+    ours, theirs = answers
+    assert np.array_equal(ours, theirs)
+
+
+def _mirrored(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = im[7 - x, y]
+    return f
+
+
+def _clamped(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = im[x, api.clamp(y, 0, 4)]
+    return f
+
+
+def _read_late(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = 0
+    f[x, y] += im[x, y]
+    return f
+
+
+def _read_again(api: Any, im: Any) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    g[x, y] = im[x, y]
+    f[x, y] = im[x, y]
+    f[x, y] += g[x, y]
+    return f
+
+
+def _neighbours(api: Any, im: Any) -> Any:
+    x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
+    g[x, y] = im[x, y]
+    f[x, y] = g[x, y] + g[x, y + 1]
+    g.compute_at(f, y)
+    return f
+
+
+def _inlined_neighbours(api: Any, im: Any) -> Any:
+    x, y, f, g, h = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g"), api.Func("h")
+    g[x, y] = im[x, y]
+    f[x, y] = g[x, y] + g[x, y + 1]
+    h[x, y] = f[x, y]
+    f.compute_at(h, y)
+    return h
+
+
+def _rows(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 8)])
+    f[x, y] = api.sum(im[r, y])
+    return f
+
+
+def _scattered(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 8)])
+    f[x, y] = api.undef(api.Int(32))
+    f[r, y] = im[r, y]
+    return f
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, _scattered,
+    ],
+)  # fmt: skip
+def test_what_may_be_written_before_it_is_read_is_refused(made: Made) -> None:
+    array = np.arange(48, dtype=np.int32).reshape(6, 8)
+    kept = array.copy()
+    func = made(hl, hl.Buffer(array))
+    with pytest.raises(BufferError, match=r"overlaps .*own\. The array of an output may be that of an image"):
+        func.realize(array)
+    assert np.array_equal(array, kept)
+
+
+def test_the_array_is_the_image_point_for_point() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    array = np.arange(48, dtype=np.int32).reshape(6, 8)
+    kept = array.copy()
+    im, f = hl.ImageParam(hl.Int(32), 2), hl.Func("f")
+    f[x, y] = im[x, y] + 100
+    whole = hl.Buffer(array)
+    part = whole.cropped([(2, 5), (1, 4)])
+    moved = hl.Buffer(array[1:5, 2:7])
+    im.set(whole)
+    for wrong in (moved, hl.Buffer(array[::-1]), hl.Buffer(array[:, ::2]), hl.Buffer(array[:3])):
+        if wrong is moved:
+            im.set(whole)
+        elif wrong.height() == 3:
+            im.set(hl.Buffer(array[1:4]))
+        with pytest.raises(BufferError, match="overlaps"):
+            f.realize(wrong)
+    assert np.array_equal(array, kept)
+    im.set(whole)
+    f.realize(part)
+    kept[1:5, 2:7] += 100
+    assert np.array_equal(array, kept)
+    im.set(hl.Buffer(array[::-1]))
+    f.realize(hl.Buffer(array[::-1]))
+    assert np.array_equal(array, kept + 100)
+    im.set(part)
+    with pytest.raises(BufferError):  # the box of the output is not in that of the image
+        f.realize(whole)
+    call = f.compile_to_callable([im])
+    call(whole, whole)
+    assert np.array_equal(array, kept + 200)
+    call(whole, hl.Buffer(np.zeros((0, 8), np.int32)))
+
+
+def test_signed_values_are_written_over_unsigned() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    array = np.arange(250, 256, dtype=np.uint8)
+    f[x] = hl.i8(hl.Buffer(array)[x])
+    f.realize(hl.Buffer(array.view(np.int8)))
+    assert array.view(np.int8).tolist() == [-6, -5, -4, -3, -2, -1]
+    g = hl.Func("g")
+    g[x] = hl.u16(hl.Buffer(array)[x])
+    with pytest.raises(BufferError, match="overlaps"):
+        g.realize(hl.Buffer(array.view(np.uint16)))
+
+
+def test_several_outputs_have_arrays_of_their_own() -> None:
+    x, f, g, t = hl.Var("x"), hl.Func("f"), hl.Func("g"), hl.Func("t")
+    array = np.arange(6, dtype=np.int32)
+    b = hl.Buffer(array)
+    f[x] = b[x]
+    g[x] = b[x] + 1
+    t[x] = (b[x], b[x] + 1)
+    for owner in (hl.Pipeline([f, g]), t):
+        with pytest.raises(BufferError, match="overlaps"):
+            owner.realize((array, np.zeros(6, np.int32)))
