@@ -1,0 +1,98 @@
+"""`rfactor generate --reductions`: the offline run that makes a table of known reductions from questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from rfactor.cli.objects import read_object
+from rfactor.enumerate.backend import backend
+from rfactor.errors import Error, TableError
+from rfactor.matcher.known.make import answered, rows_of
+from rfactor.prover.smt import limit_memory
+from rfactor.table.known import RULES, Known, write_known
+
+BATCH = 16
+"""Questions of one unit of work."""
+Progress = Callable[[str, int, int], None]
+
+
+def generate_reductions(
+    questions: Path, out: Path, jobs: int, resume: bool, memory: int, progress: Progress
+) -> dict[str, Any]:
+    """Makes the table at `out`; its meta data. Raises `rfactor.Error`.
+
+    What is finished is kept beside `out` until the table is, so that `resume` goes on with it.
+    """
+    rows = list({row.about: row for row in reversed(list(_questions(questions)))}.values())[::-1]
+    digest = hashlib.blake2b(repr((RULES, list(map(astuple, rows)))).encode(), digest_size=16).hexdigest()
+    if out.exists() and not resume:
+        raise TableError(f"{out} exists; name another file, or --resume the run that made it")
+    began = time.perf_counter()
+    limit_memory(memory)
+    part = out.with_name(f"{out.name}.part")
+    done = _done(part, digest) if resume else {}
+    batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
+    missing = [number for number in range(len(batches)) if number not in done]
+    progress("reductions", len(done), len(batches))
+    with (
+        part.open("a" if done else "w", encoding="utf-8") as file,
+        closing(backend("local", jobs, None, memory)) as own,
+    ):
+        if not done:
+            file.write(json.dumps(digest) + "\n")
+        for index, answered_ in own.run(run_batch, [batches[number] for number in missing]):
+            done[missing[index]] = answered_
+            file.write(json.dumps([missing[index], answered_]) + "\n")
+            file.flush()
+            progress("reductions", len(done), len(batches))
+    answers = [Known(*row) for number in range(len(batches)) for row in done[number]]
+    verdicts = [row.verdict for row in answers]
+    counts = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
+    kept = [row for row in answers if row.verdict != "unknown"]
+    write_known(out, kept, {"questions": len(rows), "digest of questions": digest, "counts": counts})
+    part.unlink(missing_ok=True)
+    return {"counts": counts, "seconds": round(time.perf_counter() - began, 1)}
+
+
+def _questions(path: Path) -> Iterator[Known]:
+    """The questions in a file, as rows; what has no form is left out."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise Error(f"cannot read {path}: {error.strerror}") from None
+    for number, line in zip(range(1, len(lines) + 1), lines, strict=True):
+        if line.strip():
+            try:
+                yield from rows_of(read_object(line, "a line is a JSON object with the key update"))
+            except Error as error:
+                raise Error(f"{path}, line {number}: {error}") from None
+
+
+def _done(part: Path, digest: str) -> dict[int, Any]:
+    """What an earlier run finished, by the number of the unit; the last line may be cut short."""
+    try:
+        first, *lines = part.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return {}
+    if first != json.dumps(digest):
+        raise TableError(f"{part} was begun with other questions, or by other rules; remove it")
+    done: dict[int, Any] = {}
+    for line in lines:
+        try:
+            number, rows = json.loads(line)
+        except ValueError:
+            continue
+        done[number] = rows
+    return done
+
+
+def run_batch(rows: Sequence[Known]) -> list[tuple[Any, ...]]:
+    """Answers some questions."""
+    return [astuple(answered(row)) for row in rows]

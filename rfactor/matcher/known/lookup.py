@@ -1,0 +1,109 @@
+"""What is known of an update without search: a row of the table of known reductions about its form.
+
+A row was proved when the table was made, about an update that is the same function up to names, for every value of its
+constants. So it holds of an update with literals in their place; what it does not say of all constants (that an
+identity is on one side alone, that nothing is associative) is not taken from it then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from rfactor.errors import TableError
+from rfactor.ir.expr import Const, Expr, substitute_all
+from rfactor.ir.simplify import FALSE, TRUE, simplify
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
+from rfactor.matcher.known.record import read
+from rfactor.matcher.known.shape import Shape
+from rfactor.prover.commuting import commutes
+from rfactor.prover.limits import Limits
+from rfactor.prover.operator import Operator
+from rfactor.table.known import Known, KnownTable, shipped_reductions
+
+LOG = logging.getLogger("rfactor.matcher")
+
+
+@cache
+def shipped() -> KnownTable | None:
+    """The shipped table, opened once; None where there is none, with a warning where it cannot be used."""
+    path = shipped_reductions()
+    try:
+        return KnownTable(path) if path.exists() else None
+    except TableError as error:
+        LOG.warning("known reductions are not used: %s", error)
+        return None
+
+
+def types_text(types: tuple[Type, ...]) -> str:
+    """Types as a row has them."""
+    return ",".join([type_.name for type_ in types])
+
+
+def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
+    """The answer of a row about the update's form; None where there is none, or the table is damaged."""
+    if table is None:
+        return None
+    try:
+        shape = Shape.of(update)
+        if shape is None:
+            return None
+        literals = shape.literals
+        row = _row(table, shape, literals)
+        if row is not None:
+            return read(row.answer, update, shape.types, shape.values, row.id)
+        if not literals or any(_is_special(value) for value in shape.values.values()):
+            return None
+        row = _row(table, shape, "")
+        return None if row is None else _instance(row, update, shape)
+    except RecursionError:
+        return None
+    except (TableError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        LOG.warning("a known reduction does not read: %s", error)
+        return None
+
+
+def _row(table: KnownTable, shape: Shape, literals: str) -> Known | None:
+    return table.find(shape.text, types_text(shape.types), shape.meaning.value, literals)
+
+
+def _is_special(value: Any) -> bool:
+    """Whether more may be so of a literal than of other values of a constant."""
+    return isinstance(value, Const) and value.value in (0, 1, -1, value.type.min, value.type.max)
+
+
+def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
+    """What a row about all constants says of literals."""
+    if row.verdict not in ("associative", "lifted"):
+        return None
+    answer = read(row.answer, update, shape.types, shape.values, row.id)
+    if answer is None or answer.identity_kind != "two-sided":
+        return None
+    assumes = tuple(simplify(condition) for condition in answer.assumes)
+    if FALSE in assumes:
+        return None
+    answer = replace(answer, assumes=tuple(e for e in assumes if e != TRUE), overflowing=None)
+    if answer.commutative is False and not _is_refuted(answer):
+        return None
+    return answer
+
+
+def _is_refuted(answer: Answer) -> bool:
+    """Whether a witness shows that the operator does not commute for these literals either."""
+    lift, update = answer.lift, answer.update
+    operator, data = (answer.operator, answer.data) if lift is None else (lift.operator, lift.data)
+    types = update.types if lift is None else lift.types
+    if operator is None or data is None:
+        return False
+    op = Operator(operator, types, update.meaning)
+    x = op.operands("x")
+    given: list[Expr] = []
+    for operand in (x, op.operands("y")):
+        values = {f"y{i}": e for i, e in zip(range(len(operand)), operand, strict=True)}
+        given += substitute_all(answer.invariant, values)
+    return commutes(op, update, data, tuple(given), answer.assumes, Limits(seconds=1.0).starting_now()) is False
