@@ -1,8 +1,8 @@
 """The store of known reductions: whole answers about updates, proved when the file was made.
 
-One SQLite file. `reductions` has a row an update: the form and the answer (texts that the matcher writes and
-reads; many rows share one), the types by number, the meaning, the literals, and the update as people read it. A row is found by a
-digest of what it is about, compared with all of that, and believed only if its own digest fits.
+One SQLite file. `reductions` has a row an update: the form and the answer (texts that the matcher writes and reads;
+many rows share one), the types by number, the meaning, the literals, and the update as people read it. A row is found
+by a digest of what it is about, compared with all of that, and believed only if its own digest fits.
 """
 
 from __future__ import annotations

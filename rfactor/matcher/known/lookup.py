@@ -8,7 +8,6 @@ identity is on one side alone, that nothing is associative) is not taken from it
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
