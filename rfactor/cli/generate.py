@@ -60,10 +60,11 @@ def _listed(*allowed: str) -> object:
 @click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
 @click.option("--resume", is_flag=True, help="Go on with the run that was begun in --out.")
+@click.option("--reductions", is_flag=True, help="Make the table of known reductions instead.")
 @click.option(
-    "--reductions",
+    "--questions",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Make a table of known reductions instead, from the questions in this file.",
+    help="Of that table, in the form of check --batch, in place of the shipped ones.",
 )
 @click.option("--backend", "where", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster.")
@@ -79,7 +80,8 @@ def generate(
     semantics: tuple[str, ...],
     jobs: int,
     resume: bool,
-    reductions: Path | None,
+    reductions: bool,
+    questions: Path | None,
     where: str,
     scheduler: str | None,
     seed: int,
@@ -99,14 +101,16 @@ def generate(
     from rfactor.enumerate.run import generate as run
     from rfactor.prover.smt import limit_memory
 
-    if reductions is not None:
+    if questions is not None and not reductions:
+        raise click.UsageError("--questions are those of --reductions")
+    if reductions:
         from rfactor.cli.reductions import generate_reductions
 
         with (
             stopping(f"what is finished is kept beside {out}: the same command with --resume goes on"),
             progress_shown() as progress,
         ):
-            made = generate_reductions(reductions, out, jobs, resume, memory, progress)
+            made = generate_reductions(questions, out, jobs, resume, memory, progress)
         click.echo(json.dumps(made) if as_json else f"{out}: {out.stat().st_size / 1e6:.1f} MB, {made['counts']}")
         return
     parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import astuple
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any
 
 from rfactor.cli.objects import read_object
 from rfactor.enumerate.backend import backend
+from rfactor.enumerate.known import seeds
 from rfactor.errors import Error, TableError
-from rfactor.matcher.known.make import answered, rows_of
+from rfactor.matcher.known.make import Seed, answered, question, rows_of
+from rfactor.matcher.recognize import forget
 from rfactor.prover.smt import limit_memory
 from rfactor.table.known import RULES, Known, write_known
 
@@ -24,13 +26,13 @@ Progress = Callable[[str, int, int], None]
 
 
 def generate_reductions(
-    questions: Path, out: Path, jobs: int, resume: bool, memory: int, progress: Progress
+    questions: Path | None, out: Path, jobs: int, resume: bool, memory: int, progress: Progress
 ) -> dict[str, Any]:
-    """Makes the table at `out`; its meta data. Raises `rfactor.Error`.
+    """Makes the table at `out` from the questions in a file, or from the shipped ones. Raises `rfactor.Error`.
 
     What is finished is kept beside `out` until the table is, so that `resume` goes on with it.
     """
-    rows = list({row.about: row for row in reversed(list(_questions(questions)))}.values())[::-1]
+    rows = _first_about_each(_asked_in(questions) if questions else _shipped())
     digest = hashlib.blake2b(repr((RULES, list(map(astuple, rows)))).encode(), digest_size=16).hexdigest()
     if out.exists() and not resume:
         raise TableError(f"{out} exists; name another file, or --resume the run that made it")
@@ -38,7 +40,7 @@ def generate_reductions(
     limit_memory(memory)
     part = out.with_name(f"{out.name}.part")
     done = _done(part, digest) if resume else {}
-    batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
+    batches = list(_batches(rows))
     missing = [number for number in range(len(batches)) if number not in done]
     progress("reductions", len(done), len(batches))
     with (
@@ -52,7 +54,8 @@ def generate_reductions(
             file.write(json.dumps([missing[index], answered_]) + "\n")
             file.flush()
             progress("reductions", len(done), len(batches))
-    answers = [Known(*row) for number in range(len(batches)) for row in done[number]]
+    found = {row.about: row for number in range(len(batches)) for row in (Known(*own) for own in done[number])}
+    answers = [found[row.about] for row in rows]
     verdicts = [row.verdict for row in answers]
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
     kept = [row for row in answers if row.verdict != "unknown"]
@@ -61,7 +64,37 @@ def generate_reductions(
     return {"counts": counts, "seconds": round(time.perf_counter() - began, 1)}
 
 
-def _questions(path: Path) -> Iterator[Known]:
+def _first_about_each(rows: Iterable[Known]) -> list[Known]:
+    found: dict[tuple[str, str, str, str], Known] = {}
+    for row in rows:
+        found.setdefault(row.about, row)
+    return list(found.values())
+
+
+def _batches(rows: Sequence[Known]) -> Iterator[list[Known]]:
+    """Questions that differ in types alone stand together: what is found for one is tried first for the next."""
+    alike: dict[tuple[str, str, str], list[Known]] = {}
+    for row in rows:
+        alike.setdefault((row.form, row.semantics, row.literals), []).append(row)
+    batch: list[Known] = []
+    for group in alike.values():
+        batch += group
+        if len(batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _shipped() -> Iterator[Known]:
+    """The questions of the shipped table, as rows; what has no form is left out."""
+    for own in seeds():
+        row = question(Seed(own.update, own.type, own.types, own.semantics, ()))
+        if row is not None:
+            yield row
+
+
+def _asked_in(path: Path) -> Iterator[Known]:
     """The questions in a file, as rows; what has no form is left out."""
     try:
         lines = path.read_bytes().splitlines()
@@ -94,5 +127,6 @@ def _done(part: Path, digest: str) -> dict[int, Any]:
 
 
 def run_batch(rows: Sequence[Known]) -> list[tuple[Any, ...]]:
-    """Answers some questions."""
+    """Answers some questions, whatever was asked before."""
+    forget()
     return [astuple(answered(row)) for row in rows]

@@ -42,6 +42,12 @@ _MEMORY = Memory()
 """What the shipped table and the other tiers found, by the shape of updates."""
 
 
+def forget() -> None:
+    """Let go of all that was found before, so that answers do not depend on it."""
+    _ANSWERED.clear()
+    _MEMORY.claims.clear()
+
+
 def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT, known: bool = True) -> Answer:
     """The answer about `update`, with a proof of every claim in it.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from rfactor.errors import TableError
 from rfactor.ir.expr import Const, Expr, substitute_all
@@ -52,14 +51,18 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
         shape = Shape.of(update)
         if shape is None:
             return None
-        literals = shape.literals
-        row = _row(table, shape, literals)
+        row = _row(table, shape, shape.literals)
         if row is not None:
             return read(row.answer, update, shape.types, shape.values, row.id)
-        if not literals or any(_is_special(value) for value in shape.values.values()):
+        found = _of_constants(update, table, shape)
+        if found is not None:
+            return found
+        parts = shape.over_parts()
+        if parts is None:
             return None
-        row = _row(table, shape, "")
-        return None if row is None else _instance(row, update, shape)
+        row = _row(table, parts, parts.literals)
+        found = None if row is None else _instance(row, update, parts)
+        return found or _of_constants(update, table, parts)
     except RecursionError:
         return None
     except (TableError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -67,33 +70,41 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
         return None
 
 
+def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | None:
+    """The answer of a row about all constants, for the literals that are in their place."""
+    literals = [value for value in shape.values.values() if isinstance(value, Const)]
+    if not literals or any(map(_is_special, literals)):
+        return None
+    row = _row(table, shape, "")
+    answer = None if row is None else _instance(row, update, shape)
+    return None if answer is None or answer.identity_kind != "two-sided" else replace(answer, overflowing=None)
+
+
 def _row(table: KnownTable, shape: Shape, literals: str) -> Known | None:
     return table.find(shape.text, types_text(shape.types), shape.meaning.value, literals)
 
 
-def _is_special(value: Any) -> bool:
+def _is_special(literal: Const) -> bool:
     """Whether more may be so of a literal than of other values of a constant."""
-    return isinstance(value, Const) and value.value in (0, 1, -1, value.type.min, value.type.max)
+    return literal.value in (0, 1, -1, literal.type.min, literal.type.max)
 
 
 def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
-    """What a row about all constants says of literals."""
-    if row.verdict not in ("associative", "lifted"):
+    """What a row about all data and constants says of those that are in their place."""
+    if row.verdict not in ("associative", "lifted") or (row.verdict == "lifted" and not shape.apart):
         return None
     answer = read(row.answer, update, shape.types, shape.values, row.id)
-    if answer is None or answer.identity_kind != "two-sided":
+    if answer is None or answer.identity_kind not in ("two-sided", "left"):
         return None
-    assumes = tuple(simplify(condition) for condition in answer.assumes)
+    assumes = tuple([simplify(condition) for condition in answer.assumes])
     if FALSE in assumes:
         return None
-    answer = replace(answer, assumes=tuple(e for e in assumes if e != TRUE), overflowing=None)
-    if answer.commutative is False and not _is_refuted(answer):
-        return None
-    return answer
+    answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE]))
+    return None if answer.commutative is False and not _is_refuted(answer) else answer
 
 
 def _is_refuted(answer: Answer) -> bool:
-    """Whether a witness shows that the operator does not commute for these literals either."""
+    """Whether a witness shows that the operator does not commute for these data and literals either."""
     lift, update = answer.lift, answer.update
     operator, data = (answer.operator, answer.data) if lift is None else (lift.operator, lift.data)
     types = update.types if lift is None else lift.types

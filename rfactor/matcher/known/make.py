@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rfactor.errors import Error
-from rfactor.ir.expr import Const, Var
+from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show_tuple
@@ -78,7 +78,7 @@ def parsed(seed: Seed) -> Update:
 def asked(form: str, types: tuple[Type, ...], semantics: str, literals: str) -> Update:
     """The update that a row is about, its names tokens. Raises `ValueError` where the row is none of ours."""
     held = dict(part.split("=") for part in literals.split())
-    values: dict[str, Var | Const | str] = {}
+    values: dict[str, Expr | str] = {}
     words, _, roots = form.partition(" ; ")
     for word in words.split():
         head, _, rest = word.rpartition(":")

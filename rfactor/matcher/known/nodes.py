@@ -78,7 +78,7 @@ class Encoder:
         return known
 
 
-def decoded(text: str, types: Sequence[Type], values: Mapping[str, Var | Const | str]) -> list[Expr]:
+def decoded(text: str, types: Sequence[Type], values: Mapping[str, Expr | str]) -> list[Expr]:
     """The nodes of words, names replaced by what they stand for. Raises `ValueError`, `KeyError` or `IndexError`."""
     nodes: list[Expr] = []
     for word in text.split():

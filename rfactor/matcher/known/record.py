@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rfactor.ir.expr import Const, Expr, Value, Var
+from rfactor.ir.expr import Expr, Value, Var
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.known.nodes import Encoder, decoded
 
 Tuple = tuple[Expr, ...]
-Values = Mapping[str, Var | Const | str]
+Values = Mapping[str, Expr | str]
 _TOKEN = re.compile(r"@([dkf]\d+)@")
 _PARTS = ("operator", "identity", "data", "invariant", "assumes")
 _OF_LIFTING = ("data", "operator", "identity", "apply")

@@ -8,14 +8,15 @@ canonical form, which changes no value: literals that it might round, or wrap ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from rfactor.ir.canonical import canonical
-from rfactor.ir.expr import OPERATIONS, Call, Const, Expr, Op, Var, rebuild, walk
+from rfactor.ir.expr import OPERATIONS, Call, Const, Expr, Op, Var, rebuild, substitute, transform, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
+from rfactor.matcher.known.data import Parts, are_apart
 from rfactor.matcher.known.nodes import Encoder
 
 _SUMS = ("+", "-", "*")
@@ -32,22 +33,28 @@ class Shape:
     types: tuple[Type, ...]
     """The types by number, those of the accumulators first."""
     meaning: Meaning
-    values: Mapping[str, Var | Const | str]
+    values: Mapping[str, Expr | str]
     """What d0, d1, … (data), k0, k1, … (constants and literals) and f0, f1, … (functions, by name) stand for."""
+    general: Update
+    """The components in canonical form, their names those of `back`."""
+    back: Mapping[str, Expr | str]
+    """What the names of `general` stand for."""
+    apart: bool = True
+    """Whether data have their values independently of one another."""
 
     @property
     def literals(self) -> str:
         """Which constants are which literals, as text."""
-        return " ".join(f"{name}={value.value!r}" for name, value in self.values.items() if isinstance(value, Const))
+        return " ".join([f"{name}={value.value!r}" for name, value in self.values.items() if isinstance(value, Const)])
 
     @staticmethod
     def of(update: Update) -> Shape | None:
         """The shape of an update; None where its canonical form might not be the same function."""
         components = update.components
-        nodes = dict.fromkeys(node for component in components for node in walk(component))
+        nodes = dict.fromkeys([node for component in components for node in walk(component)])
         integers = any(node.type.is_int for node in nodes)
         meaning = update.meaning if integers else Meaning.WRAP
-        if len(nodes) > _MOST or (meaning is Meaning.MATH and not _unbounded(components, nodes)):
+        if len(nodes) > _MOST or (meaning is Meaning.MATH and not _unbounded(nodes)):
             return None
         if any(isinstance(node, Call) and node.kind not in ("intrinsic", "unknown") for node in nodes):
             return None
@@ -56,10 +63,46 @@ class Shape:
         encoder = Encoder(update.types)
         text = encoder.text(forms)
         values = {short: names.values[long] for long, short in encoder.renamed.items()}
-        return Shape(text, tuple(encoder.types), meaning, values)
+        constants = frozenset(name for name in names.values if name[0] == "k")
+        general = Update(forms, update.types, constants, meaning)
+        return Shape(text, tuple(encoder.types), meaning, values, general, names.values)
+
+    def over_parts(self) -> Shape | None:
+        """The shape with a datum for each largest part that reads data alone; None where that is no other, or unsound.
+
+        A function's values are data like others.
+        """
+        own, general = frozenset(x.name for x in self.general.accumulators), self.general
+        parts = Parts(general.components, own, general.constants)
+        if parts.are_plain() or not parts.may_stand(self.meaning):
+            return None
+        shape = Shape.of(replace(general, components=parts.components))
+        if shape is None:
+            return None
+        exprs = {name: value for name, value in self.back.items() if isinstance(value, Expr)}
+        calls = {name: value for name, value in self.back.items() if isinstance(value, str)}
+        stands: dict[str, Expr | str] = dict(self.back)
+        for part, var in parts.of.items():
+            stands[var.name] = with_functions(substitute(part, exprs), calls)
+        values = {
+            short: stands[long.name] if isinstance(long, Var) else stands[str(long)]
+            for short, long in shape.values.items()
+        }
+        return replace(shape, values=values, apart=are_apart(parts.of))
 
 
-def _unbounded(components: Sequence[Expr], nodes: Mapping[Expr, None]) -> bool:
+def with_functions(expr: Expr, functions: Mapping[str, str]) -> Expr:
+    """The expression with unknown functions called otherwise."""
+
+    def renamed(node: Expr) -> Expr | None:
+        if isinstance(node, Call) and node.kind == "unknown":
+            return Call(node.type, functions.get(node.name, node.name), node.args, node.kind, node.index)
+        return None
+
+    return transform(expr, renamed) if functions else expr
+
+
+def _unbounded(nodes: Mapping[Expr, None]) -> bool:
     """Whether the canonical form is the same function of unbounded integers.
 
     Literals are not in it. A coefficient is a product of numbers of addends, at most 3^(n/3) of n leaves: it must fit.
@@ -81,7 +124,7 @@ class _Names:
 
     def __init__(self, update: Update, meaning: Meaning, nodes: Mapping[Expr, None]) -> None:
         self.meaning = meaning
-        self.values: dict[str, Var | Const | str] = {}
+        self.values: dict[str, Expr | str] = {}
         self._own = {x.name for x in update.accumulators}
         self._new: dict[Expr, Expr] = {}
         self._functions: dict[str, str] = {}
