@@ -87,7 +87,7 @@ def decoded(text: str, types: Sequence[Type], values: Mapping[str, Expr | str]) 
         type_ = types[int(kind)] if kind.isdigit() else parse_type(kind)
         if operands:
             args = tuple([nodes[int(operand)] for operand in operands])
-            if head[0] == "!":
+            if head[0] == "!" and head != "!=":
                 nodes.append(Call(type_, head[1:], args))
             elif head[0] == "?":
                 nodes.append(Call(type_, str(values[head[1:]]), args, "unknown"))
