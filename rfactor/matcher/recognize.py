@@ -17,7 +17,7 @@ from rfactor.matcher.known.lookup import known_answer, shipped
 from rfactor.matcher.lifting.lift import Lifter
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import Memory
-from rfactor.matcher.recombine import Combined, combine
+from rfactor.matcher.recombine import Combined, answer_of, combine
 from rfactor.matcher.refusal import instances
 from rfactor.matcher.refusal.instance import Refutation, of_whole
 from rfactor.matcher.refusal.refute import refute
@@ -86,20 +86,7 @@ def _recognize(update: Update, limits: Limits, table: Table | None, *, lift: boo
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
-        return Answer(
-            update,
-            "associative",
-            operator=whole.operator,
-            identity=whole.identity,
-            identity_kind=whole.identity_kind,
-            data=whole.data,
-            commutative=whole.commutative,
-            groups=groups,
-            source="table" if whole.table else "synthesis",
-            invariant=whole.invariant,
-            assumes=whole.assumes,
-            proofs=whole.proofs,
-        )
+        return answer_of(update, groups, whole)
     if not lift:
         return Answer(update, "unknown")
     lifted = Lifter(solver).lift(update)

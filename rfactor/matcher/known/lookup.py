@@ -13,15 +13,22 @@ from functools import cache
 
 from rfactor.errors import TableError
 from rfactor.ir.expr import Const, Expr, substitute_all
+from rfactor.ir.graph import Subgraph, restrict
 from rfactor.ir.simplify import FALSE, TRUE, simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
+from rfactor.matcher.groups import first_groups
 from rfactor.matcher.known.record import read
 from rfactor.matcher.known.shape import Shape
+from rfactor.matcher.obligations import claim_of
+from rfactor.matcher.recombine import answer_of, combine
+from rfactor.matcher.solve import Solution
+from rfactor.prover.claim import Discharged
 from rfactor.prover.commuting import commutes
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
+from rfactor.prover.verdict import Proven
 from rfactor.table.known import Known, KnownTable, shipped_reductions
 
 LOG = logging.getLogger("rfactor.matcher")
@@ -44,30 +51,53 @@ def types_text(types: tuple[Type, ...]) -> str:
 
 
 def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
-    """The answer of a row about the update's form; None where there is none, or the table is damaged."""
+    """The answer of rows about the update's form; None where there is none, or the table is damaged."""
     if table is None:
         return None
     try:
-        shape = Shape.of(update)
-        if shape is None:
-            return None
-        row = _row(table, shape, shape.literals)
-        if row is not None:
-            return read(row.answer, update, shape.types, shape.values, row.id)
-        found = _of_constants(update, table, shape)
-        if found is not None:
-            return found
-        parts = shape.over_parts()
-        if parts is None:
-            return None
-        row = _row(table, parts, parts.literals)
-        found = None if row is None else _instance(row, update, parts)
-        return found or _of_constants(update, table, parts)
+        return _of_whole(update, table) or _of_groups(update, table)
     except RecursionError:
         return None
     except (TableError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         LOG.warning("a known reduction does not read: %s", error)
         return None
+
+
+def _of_whole(update: Update, table: KnownTable) -> Answer | None:
+    """The answer of one row."""
+    shape = Shape.of(update)
+    if shape is None:
+        return None
+    row = _row(table, shape, shape.literals)
+    if row is not None:
+        return read(row.answer, update, shape.types, shape.values, row.id)
+    found = _of_constants(update, table, shape)
+    if found is not None:
+        return found
+    parts = shape.over_parts()
+    if parts is None:
+        return None
+    row = _row(table, parts, parts.literals)
+    found = None if row is None else _instance(row, update, parts)
+    return found or _of_constants(update, table, parts)
+
+
+def _of_groups(update: Update, table: KnownTable) -> Answer | None:
+    """The answer of one row for each group of components that do not read one another, put together."""
+    groups = first_groups(update)
+    if len(groups) == 1:
+        return None
+    solutions: list[tuple[Subgraph, Solution]] = []
+    for group in groups:
+        answer = _of_whole(restrict(update, group), table)
+        claim = None if answer is None or answer.lift is not None else claim_of(answer)
+        if answer is None or claim is None or answer.identity_kind is None:
+            return None
+        proofs = tuple([(proof.claim, Proven(proof.method, proof.ms, proof.row)) for proof in answer.proofs])
+        proved = Discharged(claim, answer.identity_kind, answer.commutative, proofs)
+        solutions.append((group, Solution(proved, answer.source or "")))
+    whole = combine(len(update.types), solutions)
+    return None if whole is None else answer_of(update, groups, whole)
 
 
 def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | None:
