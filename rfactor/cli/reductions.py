@@ -13,9 +13,9 @@ from typing import Any
 
 from rfactor.cli.objects import read_object
 from rfactor.enumerate.backend import backend
-from rfactor.enumerate.known import seeds
+from rfactor.enumerate.known import questions
 from rfactor.errors import Error, TableError
-from rfactor.matcher.known.make import Seed, answered, question, rows_of
+from rfactor.matcher.known.make import answered, question, rows_of
 from rfactor.matcher.recognize import forget
 from rfactor.prover.smt import limit_memory
 from rfactor.table.known import RULES, Known, write_known
@@ -26,13 +26,13 @@ Progress = Callable[[str, int, int], None]
 
 
 def generate_reductions(
-    questions: Path | None, out: Path, jobs: int, resume: bool, memory: int, progress: Progress
+    asked: Path | None, out: Path, jobs: int, resume: bool, memory: int, progress: Progress
 ) -> dict[str, Any]:
     """Makes the table at `out` from the questions in a file, or from the shipped ones. Raises `rfactor.Error`.
 
     What is finished is kept beside `out` until the table is, so that `resume` goes on with it.
     """
-    rows = _first_about_each(_asked_in(questions) if questions else _shipped())
+    rows = _first_about_each(_asked_in(asked) if asked else _shipped())
     digest = hashlib.blake2b(repr((RULES, list(map(astuple, rows)))).encode(), digest_size=16).hexdigest()
     if out.exists() and not resume:
         raise TableError(f"{out} exists; name another file, or --resume the run that made it")
@@ -88,8 +88,8 @@ def _batches(rows: Sequence[Known]) -> Iterator[list[Known]]:
 
 def _shipped() -> Iterator[Known]:
     """The questions of the shipped table, as rows; what has no form is left out."""
-    for own in seeds():
-        row = question(Seed(own.update, own.type, own.types, own.semantics, ()))
+    for asked in questions():
+        row = question(asked.parsed())
         if row is not None:
             yield row
 

@@ -13,7 +13,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, rebuild, walk
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.meaning import Meaning
 
-_CHAINS = ("*", "min", "max", "&", "|", "^", "and", "or")
+_CHAINS = ("*", "min", "max", "&", "|", "^", "and", "or", "!=")
 _NATURAL = ("+", "*", "min", "max", "abs", "//", "%", "&", "|", "^", ">>", "select")
 """What of values that are not below 0 is not below 0."""
 PART = "part "
@@ -59,7 +59,7 @@ class Parts:
             return self._datum(expr) if self._moves[expr] else expr
         if isinstance(expr, Op) and expr.op in ("+", "-"):
             return self._sum(expr)
-        if isinstance(expr, Op) and expr.op in _CHAINS:
+        if isinstance(expr, Op) and expr.op in _CHAINS and expr.args[0].type == expr.type:
             return self._chain(expr)
         return rebuild(expr, tuple([self._over(child) for child in expr.children]))
 

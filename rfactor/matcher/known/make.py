@@ -6,20 +6,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rfactor.errors import Error
+from rfactor.errors import Error, TableError
 from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show_tuple
 from rfactor.ir.types import SCALARS, Type, parse_type
 from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
 from rfactor.matcher.caveats import unreached
 from rfactor.matcher.known.lookup import types_text
 from rfactor.matcher.known.nodes import decoded
-from rfactor.matcher.known.record import token, written
+from rfactor.matcher.known.record import read, token, written
 from rfactor.matcher.known.shape import Shape
-from rfactor.matcher.recognize import recognize
+from rfactor.matcher.obligations import claim_of
+from rfactor.matcher.recognize import forget, recognize
+from rfactor.prover.claim import Failed, discharge
 from rfactor.prover.limits import Limits
+from rfactor.prover.verdict import Refuted
 from rfactor.table.known import Known
 
 LIMITS = Limits(seconds=60.0)
@@ -99,9 +103,8 @@ def _number(text: str, type_: Type) -> int | float:
     return float(text) if type_.is_float else int(text)
 
 
-def question(seed: Seed) -> Known | None:
-    """The row of a seed, its answer yet to be found; None where the seed has no form. Raises `rfactor.Error`."""
-    update = parsed(seed)
+def question(update: Update) -> Known | None:
+    """The row about an update, its answer yet to be found; None where the update has no form."""
     shape = Shape.of(update)
     if shape is None:
         return None
@@ -117,7 +120,7 @@ def rows_of(record: Mapping[str, Any]) -> Iterator[Known]:
     read, last = 0, None
     for seed in seeds_of(record):
         try:
-            row = question(seed)
+            row = question(parsed(seed))
         except Error as error:
             last = error
             continue
@@ -139,3 +142,38 @@ def answered(row: Known) -> Known:
         answer = replace(answer, overflowing=unreached(update, answer.lift))
     text = written(answer, types)
     return row if text is None else replace(row, answer=text, verdict=answer.verdict)
+
+
+def update_of(row: Known) -> tuple[Update, Answer | None]:
+    """The update that a row is about, its names tokens, and what the row says of it.
+
+    Raises `TableError` where the row does not read.
+    """
+    try:
+        types = tuple(map(parse_type, row.types.split(",")))
+        update = asked(row.form, types, row.semantics, row.literals)
+        shape = Shape.of(update)
+        if shape is None or (shape.text, shape.literals) != (row.form, row.literals):
+            raise ValueError("its form is none")
+        return update, read(row.answer, update, types, shape.values, row.id)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, Error) as error:
+        raise TableError(f"row {row.id} does not read: {error}; generate the table again") from error
+
+
+def proved_again(row: Known) -> tuple[str, str]:
+    """`proved`, `refuted` or `unknown`, and why: what a row says, proved without it. Raises `TableError`."""
+    update, answer = update_of(row)
+    forget()
+    if answer is None:
+        return "unknown", "its names are confused"
+    claim = claim_of(answer)
+    if claim is None:
+        verdict = recognize(update, limits=LIMITS.with_purse(_PURSE), known=False).verdict
+        result = {row.verdict: "proved", "unknown": "unknown"}.get(verdict, "refuted")
+        return result, f"the search says {verdict}"
+    found = discharge(claim, LIMITS)
+    if isinstance(found, Failed):
+        return "refuted" if isinstance(found.verdict, Refuted) else "unknown", found.name
+    if (found.identity_kind, found.commutative) != (answer.identity_kind, answer.commutative):
+        return "refuted", f"its identity is {found.identity_kind}, commutative {found.commutative}"
+    return "proved", ""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rfactor.ir.expr import Expr, Value, Var
+from rfactor.ir.expr import Call, Expr, Value, Var, transform
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
@@ -113,3 +113,41 @@ def _told(kept: Mapping[str, Any], values: Values) -> tuple[dict[str, Value], st
         return _TOKEN.sub(lambda found: names[found[1]], text)
 
     return {named(name): value for name, value in kept["counterexample"].items()}, named(kept["reason"])
+
+
+def plainly_named(answer: Answer) -> Answer:
+    """An answer about an update whose names are tokens, with the names of the form: d0, k0, f0."""
+
+    def exprs(parts: Tuple | None) -> Tuple | None:
+        return None if parts is None else tuple(map(_plain, parts))
+
+    update, lift = answer.update, answer.lift
+    return replace(
+        answer,
+        update=replace(
+            update,
+            components=exprs(update.components) or (),
+            constants=frozenset(name.strip("@") for name in update.constants),
+        ),
+        data=exprs(answer.data),
+        operator=exprs(answer.operator),
+        identity=exprs(answer.identity),
+        invariant=exprs(answer.invariant) or (),
+        assumes=exprs(answer.assumes) or (),
+        lift=None if lift is None else Lifting(lift.types, *(exprs(getattr(lift, part)) or () for part in _OF_LIFTING)),
+        counterexample=None
+        if answer.counterexample is None
+        else {name.replace("@", ""): value for name, value in answer.counterexample.items()},
+        reason=None if answer.reason is None else answer.reason.replace("@", ""),
+    )
+
+
+def _plain(expr: Expr) -> Expr:
+    def plain(node: Expr) -> Expr | None:
+        if isinstance(node, Var):
+            return Var(node.type, node.name.strip("@"))
+        if isinstance(node, Call) and node.kind == "unknown":
+            return Call(node.type, node.name.strip("@"), node.args, node.kind, node.index)
+        return None
+
+    return transform(expr, plain)
