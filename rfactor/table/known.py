@@ -1,8 +1,9 @@
 """The store of known reductions: whole answers about updates, proved when the file was made.
 
 One SQLite file. `reductions` has a row an update: the form and the answer (texts that the matcher writes and reads;
-many rows share one), the types by number, the meaning, the literals, and the update as people read it. A row is found
-by a digest of what it is about, compared with all of that, and believed only if its own digest fits.
+many rows share one), the types by number, the meaning, the literals, and the update as people read it. Answers are
+deflated with a dictionary, which is answer 0: a fifth of their size. A row is found by a digest of what it is about,
+compared with all of that, and believed only if its own digest fits.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ from rfactor.table.store import digest_of, opened, reading
 
 APPLICATION = 0x7266_7265
 """SQLite `application_id` of tables of known reductions ("rfre")."""
-VERSION = 1
+VERSION = 2
 """SQLite `user_version`: the layout below."""
 RULES = 1
 """Raised with every change of the prover or the matcher after which an answer might not be given again."""
@@ -42,9 +44,14 @@ REDUCTIONS = {
     "reduction": str,  # as people read it
     "digest": int,  # of the row with its form and answer
 }
-TEXTS = {"id": int, "text": str}
+FORMS = {"id": int, "text": str}
+ANSWERS = {"id": int, "text": bytes}
 _COLUMNS = "r.id, f.text, r.types, r.semantics, r.literals, a.text, r.verdict, r.reduction, r.digest"
 _FROM = "FROM reductions r JOIN forms f ON f.id = r.form JOIN answers a ON a.id = r.answer"
+_DICTIONARY = 1 << 15
+"""Bytes of the dictionary: what deflating can look back at."""
+_LONGEST = 1 << 20
+"""Bytes of the longest answer that is read."""
 _KINDS = (int, str, str, str, str, str, str, str, int)
 
 
@@ -76,16 +83,28 @@ class KnownTable:
         if self.meta.get("rules") != RULES:
             self._connection.close()
             raise TableError(f"{path} was made by other rules than this program's; generate it again")
+        with reading(path):
+            first = self._connection.execute("SELECT text FROM answers WHERE id = 0").fetchone()
+        self._dictionary: bytes = first[0] if first is not None and isinstance(first[0], bytes) else b""
 
     def find(self, form: str, types: str, semantics: str, literals: str) -> Known | None:
         """The row about this form; None where there is none, or where it is not the one that was written."""
         about = (form, types, semantics, literals)
         with reading(self.path):
             found = self._connection.execute(f"SELECT {_COLUMNS} {_FROM} WHERE r.key = ?", (key_of(about),)).fetchall()
-        for values in found:
+        for values in map(self._inflated, found):
             if values[1:5] == about and _is_sound(values):
                 return Known(*values[:-1])
         return None
+
+    def _inflated(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A row with the text of its answer; the text is None where it does not read."""
+        try:
+            inflating = zlib.decompressobj(-zlib.MAX_WBITS, self._dictionary)
+            text = inflating.decompress(values[5], _LONGEST).decode()
+        except (zlib.error, UnicodeDecodeError, TypeError):
+            text = None
+        return (*values[:5], text, *values[6:])
 
     def rows(self) -> Iterator[Known]:
         """Every row. Raises `TableError` where one is not as it was written."""
@@ -94,7 +113,7 @@ class KnownTable:
             (count,) = self._connection.execute("SELECT count(*) FROM reductions").fetchone()
         if count != len(found) or self.meta.get("digest") != _whole(values[-1] for values in found):
             raise TableError(f"{self.path} is damaged: its rows are not those that were written; generate it again")
-        for values in found:
+        for values in map(self._inflated, found):
             if not _is_sound(values):
                 raise TableError(f"{self.path} is damaged: row {values[0]} was altered; generate it again")
             yield Known(*values[:-1])
@@ -105,6 +124,7 @@ class KnownTable:
             values = self._connection.execute(f"SELECT {_COLUMNS} {_FROM} WHERE r.id = ?", (row,)).fetchone()
         if values is None:
             raise KeyError(row)
+        values = self._inflated(values)
         if not _is_sound(values):
             raise TableError(f"{self.path} is damaged: row {row} was altered; generate it again")
         return Known(*values[:-1])
@@ -160,8 +180,8 @@ def write_known(path: Path, rows: Iterable[Known], meta: Mapping[str, Any]) -> N
             lines.append(dict(zip(REDUCTIONS, (*values, row.verdict, row.reduction, _digest(texts)), strict=True)))
         for name, columns, contents in (
             ("reductions", REDUCTIONS, lines),
-            ("forms", TEXTS, [{"id": number, "text": text} for text, number in forms.items()]),
-            ("answers", TEXTS, [{"id": number, "text": text} for text, number in answers.items()]),
+            ("forms", FORMS, [{"id": number, "text": text} for text, number in forms.items()]),
+            ("answers", ANSWERS, [{"id": number, "text": text} for number, text in _deflated(answers)]),
         ):
             database.table(name).create(columns, pk="id")
             database.table(name).insert_all(contents)
@@ -175,6 +195,17 @@ def write_known(path: Path, rows: Iterable[Known], meta: Mapping[str, Any]) -> N
         write_whole(path, connection.serialize())
     finally:
         connection.close()
+
+
+def _deflated(answers: Mapping[str, int]) -> Iterator[tuple[int, bytes]]:
+    """Answers by number, after their dictionary: as much of them, from all over, as it can hold."""
+    texts = list(answers)
+    total = sum(map(len, texts))
+    dictionary = "".join(texts[:: max(1, -(-total // _DICTIONARY))]).encode()[-_DICTIONARY:]
+    yield 0, dictionary
+    for text, number in answers.items():
+        deflating = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, zlib.Z_DEFAULT_STRATEGY, dictionary)
+        yield number, deflating.compress(text.encode()) + deflating.flush()
 
 
 def shipped_reductions() -> Path:
