@@ -28,8 +28,8 @@ from rfactor.table.known import Known
 
 LIMITS = Limits(seconds=60.0)
 """Of one answer; the clock ends what hangs."""
-_PURSE = 30_000_000
-"""What the solver may take for one answer: some seconds."""
+_PURSE = 12_000_000
+"""What the solver may take for one answer: a second or two."""
 _SHORT = {
     "all": SCALARS,
     "ints": tuple(t for t in SCALARS if t.is_int),
