@@ -109,6 +109,9 @@ def question(update: Update) -> Known | None:
     if shape is None:
         return None
     about = (shape.text, types_text(shape.types), shape.meaning.value, shape.literals)
+    again = Shape.of(asked(shape.text, shape.types, shape.meaning.value, shape.literals))
+    if again is None or (again.text, again.literals) != (shape.text, shape.literals):
+        return None
     return Known(0, *about, "", "unknown", show_tuple(update.components))
 
 
