@@ -36,8 +36,8 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "reals": ("f32", "f64"),
     "numbers": ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"),
     "words": ("i32", "i64", "u32", "u64"),
-    "main": ("i32", "i64", "u32", "f32", "f64"),
-    "common": ("i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"),
+    "main": ("i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"),
+    "common": ("i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "i8", "i16"),
 }
 """Short names of several types."""
 _HEAD = re.compile(
