@@ -28,7 +28,7 @@ from rfactor.table.known import Known
 
 LIMITS = Limits(seconds=60.0)
 """Of one answer; the clock ends what hangs."""
-_PURSE = 30_000_000
+_PURSE = 12_000_000
 """What the solver may take for one answer: some seconds."""
 _SHORT = {
     "all": SCALARS,
