@@ -28,6 +28,7 @@ from rfactor.prover.claim import Discharged
 from rfactor.prover.commuting import commutes
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
+from rfactor.prover.sampling import used
 from rfactor.prover.verdict import Proven
 from rfactor.table.known import Known, KnownTable, shipped_reductions
 
@@ -70,7 +71,7 @@ def _of_whole(update: Update, table: KnownTable) -> Answer | None:
         return None
     row = _row(table, shape, shape.literals)
     if row is not None:
-        return read(row.answer, update, shape.types, shape.values, row.id)
+        return read(row.answer, update, shape.types, shape.values, row.id, shape.meaning)
     found = _of_constants(update, table, shape)
     if found is not None:
         return found
@@ -123,7 +124,7 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     """What a row about all data and constants says of those that are in their place."""
     if row.verdict not in ("associative", "lifted") or (row.verdict == "lifted" and not shape.apart):
         return None
-    answer = read(row.answer, update, shape.types, shape.values, row.id)
+    answer = read(row.answer, update, shape.types, shape.values, row.id, shape.meaning)
     if answer is None or answer.identity_kind not in ("two-sided", "left"):
         return None
     assumes = tuple([simplify(condition) for condition in answer.assumes])
@@ -133,12 +134,17 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     return None if answer.commutative is False and not _is_refuted(answer) else answer
 
 
+def _is_operand(name: str) -> bool:
+    """Whether a datum is called as an operand is."""
+    return name[0] in "yz" and (not name[1:] or name[1:].isdigit())
+
+
 def _is_refuted(answer: Answer) -> bool:
     """Whether a witness shows that the operator does not commute for these data and literals either."""
     lift, update = answer.lift, answer.update
     operator, data = (answer.operator, answer.data) if lift is None else (lift.operator, lift.data)
     types = update.types if lift is None else lift.types
-    if operator is None or data is None:
+    if operator is None or data is None or any(_is_operand(var.name) for var in used(data)):
         return False
     op = Operator(operator, types, update.meaning)
     x = op.operands("x")
