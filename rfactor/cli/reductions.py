@@ -13,7 +13,7 @@ from typing import Any
 
 from rfactor.cli.objects import read_object
 from rfactor.enumerate.backend import backend
-from rfactor.enumerate.known import seeds
+from rfactor.enumerate.known import questions
 from rfactor.errors import Error, TableError
 from rfactor.matcher.known.make import answered, question, rows_of
 from rfactor.matcher.recognize import forget
@@ -88,7 +88,7 @@ def _batches(rows: Sequence[Known]) -> Iterator[list[Known]]:
 
 def _shipped() -> Iterator[Known]:
     """The questions of the shipped table, as rows; what has no form is left out."""
-    for asked in seeds():
+    for asked in questions():
         row = question(asked.parsed())
         if row is not None:
             yield row

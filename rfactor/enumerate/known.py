@@ -107,7 +107,7 @@ def families(text: str) -> Iterator[Family]:
         )
 
 
-def seeds() -> Iterator[Question]:
+def questions() -> Iterator[Question]:
     """Every question once, in the order of the file. Raises `ValueError` where an update has none of its types."""
     path = Path(__file__).parent.parent / "data" / "reductions.txt"
     seen: set[Question] = set()

@@ -29,7 +29,7 @@ from rfactor.table.known import Known
 LIMITS = Limits(seconds=60.0)
 """Of one answer; the clock ends what hangs."""
 _PURSE = 12_000_000
-"""What the solver may take for one answer: some seconds."""
+"""What the solver may take for one answer: a second or two."""
 _SHORT = {
     "all": SCALARS,
     "ints": tuple(t for t in SCALARS if t.is_int),
@@ -109,6 +109,9 @@ def question(update: Update) -> Known | None:
     if shape is None:
         return None
     about = (shape.text, types_text(shape.types), shape.meaning.value, shape.literals)
+    again = Shape.of(asked(shape.text, shape.types, shape.meaning.value, shape.literals))
+    if again is None or (again.text, again.literals) != (shape.text, shape.literals):
+        return None
     return Known(0, *about, "", "unknown", show_tuple(update.components))
 
 
