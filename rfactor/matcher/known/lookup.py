@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from rfactor.errors import TableError
-from rfactor.ir.expr import Const, Expr, substitute_all
+from rfactor.ir.expr import Const, Expr, Op, Var, substitute_all, walk
 from rfactor.ir.graph import Subgraph, restrict
 from rfactor.ir.simplify import FALSE, TRUE, simplify
 from rfactor.ir.types import Type
@@ -26,8 +26,10 @@ from rfactor.matcher.recombine import answer_of, combine
 from rfactor.matcher.solve import Solution
 from rfactor.prover.claim import Discharged
 from rfactor.prover.commuting import commutes
+from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
+from rfactor.prover.sampling import used
 from rfactor.prover.verdict import Proven
 from rfactor.table.known import Known, KnownTable, shipped_reductions
 
@@ -70,7 +72,7 @@ def _of_whole(update: Update, table: KnownTable) -> Answer | None:
         return None
     row = _row(table, shape, shape.literals)
     if row is not None:
-        return read(row.answer, update, shape.types, shape.values, row.id)
+        return read(row.answer, update, shape.types, shape.values, row.id, shape.meaning)
     found = _of_constants(update, table, shape)
     if found is not None:
         return found
@@ -123,14 +125,49 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     """What a row about all data and constants says of those that are in their place."""
     if row.verdict not in ("associative", "lifted") or (row.verdict == "lifted" and not shape.apart):
         return None
-    answer = read(row.answer, update, shape.types, shape.values, row.id)
+    answer = read(row.answer, update, shape.types, shape.values, row.id, shape.meaning)
     if answer is None or answer.identity_kind not in ("two-sided", "left"):
         return None
     assumes = tuple([simplify(condition) for condition in answer.assumes])
     if FALSE in assumes:
         return None
+    answer = _with_finite_data(answer)
+    if answer is None:
+        return None
     answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE]))
     return None if answer.commutative is False and not _is_refuted(answer) else answer
+
+
+_ARITHMETIC = ("+", "-", "*", "/")
+"""What has finite values only."""
+
+
+def _with_finite_data(answer: Answer) -> Answer | None:
+    """The answer with comparisons of data and infinities decided; None where that is left to the theory of order."""
+    data = answer.data if answer.lift is None else answer.lift.data
+    if data is None or not any(map(has_infinity, data)):
+        return answer
+    try:
+        numbers = frozenset(node for e in data for node in walk(e) if isinstance(node, Op) and node.op in _ARITHMETIC)
+        decided = tuple([without_infinities(e, numbers) for e in data])
+    except Undefined:
+        return None
+    if any(map(has_infinity, decided)):
+        return None
+    return (
+        replace(answer, data=decided)
+        if answer.lift is None
+        else replace(answer, lift=replace(answer.lift, data=decided))
+    )
+
+
+ITS = "its "
+"""Before names of data that are called like operands."""
+
+
+def _is_operand(name: str) -> bool:
+    """Whether a datum is called as an operand is."""
+    return name[0] in "yz" and (not name[1:] or name[1:].isdigit())
 
 
 def _is_refuted(answer: Answer) -> bool:
@@ -140,10 +177,12 @@ def _is_refuted(answer: Answer) -> bool:
     types = update.types if lift is None else lift.types
     if operator is None or data is None:
         return False
+    own = {var.name: Var(var.type, f"{ITS}{var.name}") for var in used(data) if _is_operand(var.name)}
+    data, assumes = substitute_all(data, own), substitute_all(answer.assumes, own)
     op = Operator(operator, types, update.meaning)
     x = op.operands("x")
     given: list[Expr] = []
     for operand in (x, op.operands("y")):
         values = {f"y{i}": e for i, e in zip(range(len(operand)), operand, strict=True)}
         given += substitute_all(answer.invariant, values)
-    return commutes(op, update, data, tuple(given), answer.assumes, Limits(seconds=1.0).starting_now()) is False
+    return commutes(op, update, data, tuple(given), assumes, Limits(seconds=1.0).starting_now()) is False

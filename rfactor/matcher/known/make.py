@@ -158,7 +158,7 @@ def update_of(row: Known) -> tuple[Update, Answer | None]:
         shape = Shape.of(update)
         if shape is None or (shape.text, shape.literals) != (row.form, row.literals):
             raise ValueError("its form is none")
-        return update, read(row.answer, update, types, shape.values, row.id)
+        return update, read(row.answer, update, types, shape.values, row.id, shape.meaning)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, Error) as error:
         raise TableError(f"row {row.id} does not read: {error}; generate the table again") from error
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from rfactor.ir.expr import Call, Expr, Value, Var, transform
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
@@ -61,14 +62,17 @@ def _index(type_: Type, types: Sequence[Type]) -> int | str:
     return types.index(type_) if type_ in types else type_.name
 
 
-def read(text: str, update: Update, types: Sequence[Type], values: Values, row: int) -> Answer | None:
+def read(text: str, update: Update, types: Sequence[Type], values: Values, row: int, meaning: Meaning) -> Answer | None:
     """The answer about an update from what is `written`, names replaced by what they stand for.
 
-    None where the update's names would be confused. Raises `ValueError`, `KeyError`, `IndexError` or `TypeError` where
+    None where the update's names would be confused, or where integers are met that the update has not, whose meaning
+    may be another. Raises `ValueError`, `KeyError`, `IndexError` or `TypeError` where
     the text is none of ours.
     """
     kept = json.loads(text)
     nodes = decoded(kept["nodes"], types, values)
+    if update.meaning is not meaning and any(node.type.is_int for node in nodes):
+        return None
 
     def exprs(numbers: list[int] | None) -> Tuple | None:
         return None if numbers is None else tuple([nodes[number] for number in numbers])
