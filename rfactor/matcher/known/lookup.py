@@ -8,23 +8,26 @@ identity is on one side alone, that nothing is associative) is not taken from it
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 
 from rfactor.errors import TableError
 from rfactor.ir.expr import Const, Expr, Op, Var, substitute_all, walk
-from rfactor.ir.graph import Subgraph, restrict
+from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.simplify import FALSE, TRUE, simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher.answer import Answer
+from rfactor.matcher.answer import Answer, ProofRecord
 from rfactor.matcher.groups import first_groups
 from rfactor.matcher.known.record import read
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
+from rfactor.matcher.operators.by_table import reordered
 from rfactor.matcher.recombine import answer_of, combine
-from rfactor.matcher.solve import Solution
-from rfactor.prover.claim import Discharged
+from rfactor.matcher.solve import Solution, renumbered
+from rfactor.prover.claim import Discharged, Failed, discharge
 from rfactor.prover.commuting import commutes
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
@@ -57,7 +60,7 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
     if table is None:
         return None
     try:
-        return _of_whole(update, table) or _of_groups(update, table)
+        return _of_whole(update, table) or _of_groups(update, table) or _in_another_order(update, table)
     except RecursionError:
         return None
     except (TableError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -102,6 +105,51 @@ def _of_groups(update: Update, table: KnownTable) -> Answer | None:
     return None if whole is None else answer_of(update, groups, whole)
 
 
+_LARGEST = 3
+"""Components of updates that are looked up in every order."""
+
+
+def _in_another_order(update: Update, table: KnownTable) -> Answer | None:
+    """The yes of a row about the update with its components in another order."""
+    count = len(update.types)
+    if not 1 < count <= _LARGEST or len(subgraphs(update)) > 1:
+        return None
+    for order in list(permutations(range(count)))[1:]:
+        answer = _of_whole(reordered(update, order), table)
+        if answer is not None and answer.verdict in ("associative", "lifted"):
+            return _in_order(answer, update, order)
+    return None
+
+
+def _in_order(answer: Answer, update: Update, order: Subgraph) -> Answer:
+    """What is said of the update with component `order[i]` as its i-th, said of the update."""
+    numbers = dict(zip(range(len(order)), order, strict=True))
+    place = [order.index(i) for i in range(len(order))]
+
+    def moved(exprs: Sequence[Expr] | None, *, over_state: bool = False) -> tuple[Expr, ...] | None:
+        if exprs is None:
+            return None
+        return tuple([renumbered(exprs[at], numbers) if over_state else exprs[at] for at in place])
+
+    groups = tuple([tuple(sorted(numbers[i] for i in group)) for group in answer.groups])
+    lift = answer.lift
+    if lift is not None:
+        states = {f"x{i}": Var(update.types[order[i]], f"x{order[i]}") for i in range(len(order))}
+        apply = substitute_all(lift.apply, states)
+        return replace(
+            answer, update=update, groups=groups, lift=replace(lift, apply=tuple([apply[at] for at in place]))
+        )
+    return replace(
+        answer,
+        update=update,
+        operator=moved(answer.operator, over_state=True),
+        identity=moved(answer.identity),
+        data=moved(answer.data),
+        groups=tuple(sorted(groups)),
+        invariant=tuple([renumbered(condition, numbers) for condition in answer.invariant]),
+    )
+
+
 def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | None:
     """The answer of a row about all constants, for the literals that are in their place."""
     literals = [value for value in shape.values.values() if isinstance(value, Const)]
@@ -131,10 +179,10 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     assumes = tuple([simplify(condition) for condition in answer.assumes])
     if FALSE in assumes:
         return None
-    answer = _with_finite_data(answer)
-    if answer is None:
-        return None
     answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE]))
+    data = answer.data if answer.lift is None else answer.lift.data
+    if data is None or any(map(has_infinity, data)):
+        return _with_finite_data(answer)
     return None if answer.commutative is False and not _is_refuted(answer) else answer
 
 
@@ -143,21 +191,28 @@ _ARITHMETIC = ("+", "-", "*", "/")
 
 
 def _with_finite_data(answer: Answer) -> Answer | None:
-    """The answer with comparisons of data and infinities decided; None where that is left to the theory of order."""
-    data = answer.data if answer.lift is None else answer.lift.data
-    if data is None or not any(map(has_infinity, data)):
-        return answer
+    """The answer where data are computed and so finite, which a plain datum may not be: proved anew, and simpler."""
+    if answer.lift is not None or answer.data is None:
+        return None
+    numbers = frozenset(
+        node for e in answer.data for node in walk(e) if isinstance(node, Op) and node.op in _ARITHMETIC
+    )
     try:
-        numbers = frozenset(node for e in data for node in walk(e) if isinstance(node, Op) and node.op in _ARITHMETIC)
-        decided = tuple([without_infinities(e, numbers) for e in data])
+        data = tuple([without_infinities(e, numbers) for e in answer.data])
     except Undefined:
         return None
-    if any(map(has_infinity, decided)):
+    claim = claim_of(replace(answer, data=data, invariant=()))
+    if claim is None or any(map(has_infinity, data)):
         return None
-    return (
-        replace(answer, data=decided)
-        if answer.lift is None
-        else replace(answer, lift=replace(answer.lift, data=decided))
+    found = discharge(claim, Limits(seconds=1.0).starting_now())
+    if isinstance(found, Failed) or found.identity_kind != answer.identity_kind:
+        return None
+    return replace(
+        answer,
+        data=data,
+        commutative=found.commutative,
+        invariant=found.claim.invariant,
+        proofs=tuple([ProofRecord(name, proof.method, proof.ms) for name, proof in found.proofs]),
     )
 
 
