@@ -373,11 +373,27 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     begun = f'"{KnownTable(out).meta["digest of questions"]}"\n'
     rows_ = [astuple(replace(row, id=0)) for row in KnownTable(out).rows()]
     for rest in ("", f"{json.dumps([0, rows_])}\n[1, [", "[0, [["):
+        out.unlink()
         out.with_name("k.sqlite.part").write_text(begun + rest)
         generate_reductions(*arguments)
         assert out.read_bytes() == first
     out.with_name("k.sqlite.part").write_text('"others"\n')
     with pytest.raises(TableError, match="other questions"):
         generate_reductions(*arguments)
+    out.with_name("k.sqlite.part").unlink()
     with pytest.raises(TableError, match="exists"):
         generate_reductions(questions_, out, 1, False, 4000, lambda *_: None)
+
+
+def test_only_what_a_table_has_no_answer_to_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rfactor.cli import reductions
+
+    questions_, out = tmp_path / "questions.jsonl", tmp_path / "k.sqlite"
+    asked: list[int] = []
+    batches = reductions._batches
+    monkeypatch.setattr(reductions, "_batches", lambda rows: (asked.append(len(rows)), batches(rows))[1])
+    for lines in (["x + a", "x*x + a"], ["x + a", "max(x, a)"], ["max(x, a)"]):
+        questions_.write_text("".join(json.dumps({"update": line}) + "\n" for line in lines))
+        reductions.generate_reductions(questions_, out, 1, True, 4000, lambda *_: None)
+    assert asked == [2, 1, 0]
+    assert [row.reduction for row in KnownTable(out).rows()] == ["max(x0, a)"]
