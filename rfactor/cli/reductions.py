@@ -16,9 +16,10 @@ from rfactor.enumerate.backend import backend
 from rfactor.enumerate.known import questions
 from rfactor.errors import Error, TableError
 from rfactor.matcher.known.make import answered, question, rows_of
+from rfactor.matcher.known.moved import moved
 from rfactor.matcher.recognize import forget
 from rfactor.prover.smt import limit_memory
-from rfactor.table.known import RULES, Known, write_known
+from rfactor.table.known import RULES, Known, KnownTable, write_known
 
 BATCH = 16
 """Questions of one unit of work."""
@@ -30,17 +31,20 @@ def generate_reductions(
 ) -> dict[str, Any]:
     """Makes the table at `out` from the questions in a file, or from the shipped ones. Raises `rfactor.Error`.
 
-    What is finished is kept beside `out` until the table is, so that `resume` goes on with it.
+    What is finished is kept beside `out` until the table is, so that `resume` goes on with it. Where there is a table
+    at `out`, `resume` asks only what that has no answer to: the questions may have changed since.
     """
     rows = _first_about_each(_asked_in(asked) if asked else _shipped())
-    digest = hashlib.blake2b(repr((RULES, list(map(astuple, rows)))).encode(), digest_size=16).hexdigest()
+    digest = _digest(rows)
     if out.exists() and not resume:
         raise TableError(f"{out} exists; name another file, or --resume the run that made it")
     began = time.perf_counter()
     limit_memory(memory)
+    held = _held(out) if out.exists() else {}
+    asking = [row for row in rows if row.about not in held]
     part = out.with_name(f"{out.name}.part")
-    done = _done(part, digest) if resume else {}
-    batches = list(_batches(rows))
+    done = _done(part, _digest(asking)) if resume else {}
+    batches = list(_batches(asking))
     missing = [number for number in range(len(batches)) if number not in done]
     progress("reductions", len(done), len(batches))
     with (
@@ -48,13 +52,13 @@ def generate_reductions(
         closing(backend("local", jobs, None, memory)) as own,
     ):
         if not done:
-            file.write(json.dumps(digest) + "\n")
+            file.write(json.dumps(_digest(asking)) + "\n")
         for index, answered_ in own.run(run_batch, [batches[number] for number in missing]):
             done[missing[index]] = answered_
             file.write(json.dumps([missing[index], answered_]) + "\n")
             file.flush()
             progress("reductions", len(done), len(batches))
-    found = {row.about: row for number in range(len(batches)) for row in (Known(*own) for own in done[number])}
+    found = held | {row.about: row for number in range(len(batches)) for row in (Known(*own) for own in done[number])}
     answers = [found[row.about] for row in rows]
     verdicts = [row.verdict for row in answers]
     counts = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
@@ -62,6 +66,16 @@ def generate_reductions(
     write_known(out, kept, {"questions": len(rows), "digest of questions": digest, "counts": counts})
     part.unlink(missing_ok=True)
     return {"counts": counts, "seconds": round(time.perf_counter() - began, 1)}
+
+
+def _digest(rows: Sequence[Known]) -> str:
+    return hashlib.blake2b(repr((RULES, list(map(astuple, rows)))).encode(), digest_size=16).hexdigest()
+
+
+def _held(path: Path) -> dict[tuple[str, str, str, str], Known]:
+    """The rows of a table by what they are about. Raises `TableError`."""
+    with closing(KnownTable(path)) as table:
+        return {row.about: row for row in table.rows()}
 
 
 def _first_about_each(rows: Iterable[Known]) -> list[Known]:
@@ -127,6 +141,14 @@ def _done(part: Path, digest: str) -> dict[int, Any]:
 
 
 def run_batch(rows: Sequence[Known]) -> list[tuple[Any, ...]]:
-    """Answers some questions, whatever was asked before."""
+    """Answers some questions, whatever was asked before: at first by what is known at other types."""
     forget()
-    return [astuple(answered(row)) for row in rows]
+    found: list[Known] = []
+    for row in rows:
+        like = [own for own in found if (own.form, own.verdict != "unknown") == (row.form, True)]
+        found.append(next(filter(None, (moved(row, own) for own in like[:_TRIED])), None) or answered(row))
+    return [astuple(row) for row in found]
+
+
+_TRIED = 3
+"""Answers at other types that are tried."""
