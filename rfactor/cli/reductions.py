@@ -16,6 +16,7 @@ from rfactor.enumerate.backend import backend
 from rfactor.enumerate.known import questions
 from rfactor.errors import Error, TableError
 from rfactor.matcher.known.make import answered, question, rows_of
+from rfactor.matcher.known.moved import moved
 from rfactor.matcher.recognize import forget
 from rfactor.prover.smt import limit_memory
 from rfactor.table.known import RULES, Known, KnownTable, write_known
@@ -140,6 +141,14 @@ def _done(part: Path, digest: str) -> dict[int, Any]:
 
 
 def run_batch(rows: Sequence[Known]) -> list[tuple[Any, ...]]:
-    """Answers some questions, whatever was asked before."""
+    """Answers some questions, whatever was asked before: at first by what is known at other types."""
     forget()
-    return [astuple(answered(row)) for row in rows]
+    found: list[Known] = []
+    for row in rows:
+        like = [own for own in found if (own.form, own.verdict != "unknown") == (row.form, True)]
+        found.append(next(filter(None, (moved(row, own) for own in like[:_TRIED])), None) or answered(row))
+    return [astuple(row) for row in found]
+
+
+_TRIED = 3
+"""Answers at other types that are tried."""

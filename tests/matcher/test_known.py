@@ -20,6 +20,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.known import lookup
 from rfactor.matcher.known.lookup import known_answer
 from rfactor.matcher.known.make import answered, asked, proved_again, question, update_of
+from rfactor.matcher.known.moved import moved
 from rfactor.matcher.known.nodes import Encoder, decoded
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
@@ -397,6 +398,41 @@ def test_only_what_a_table_has_no_answer_to_is_asked(tmp_path: Path, monkeypatch
         reductions.generate_reductions(questions_, out, 1, True, 4000, lambda *_: None)
     assert asked == [2, 1, 0]
     assert [row.reduction for row in KnownTable(out).rows()] == ["max(x0, a)"]
+
+
+def _row(text: str, type_: str, semantics: str = "wrap") -> Known:
+    row = question(update(text, type_, semantics))
+    assert row is not None
+    return row
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "other"),
+    [
+        ("max(x, a)", "i32", "u8"),  # the ends of the types
+        ("min(x0, a), select(a < x0, i, x1)", "i64", "i16"),
+        ("x*k + a", "i32", "i8"),
+        ("x*0.5 + a*0.5", "f32", "f64"),
+    ],
+)
+def test_a_row_is_moved_to_another_type(text: str, type_: str, other: str) -> None:
+    source, row = answered(_row(text, type_)), _row(text, other)
+    found, sought = moved(row, source), answered(row)
+    assert found is not None
+    assert found.about == row.about
+    ours, theirs = (to_json(update_of(own)[1] or pytest.fail("no answer")) for own in (found, sought))
+    for key in ("verdict", "types", "operator", "identity", "identity_kind", "data", "commutative", "lift"):
+        assert ours[key] == theirs[key], key
+
+
+def test_what_is_not_proved_at_another_type_is_not_moved() -> None:
+    assert moved(_row("max(x, a)", "u8"), answered(_row("min(x, a)", "i32"))) is None
+    assert moved(_row("x*k + a", "u32"), answered(_row("x*k + a", "i32"))) is None  # lifted: another kind of type
+    source = answered(_row("max(x, a)", "i32"))
+    wrong = replace(source, answer=source.answer.replace("max:", "min:"))
+    assert moved(_row("max(x, a)", "i8"), wrong) is None
+    refused = answered(_row("(x + a) >> 1", "i32"))
+    assert moved(_row("(x + a) >> 1", "i8"), refused) is None
 
 
 # The shipped table.

@@ -96,7 +96,7 @@ def decoded(text: str, types: Sequence[Type], values: Mapping[str, Expr | str]) 
             else:
                 nodes.append(Op(type_, head, args))
         elif head[0] == "=":
-            nodes.append(Const(type_, _number(head[1:])))
+            nodes.append(Const(type_, number(head[1:])))
         elif head[0] in _OWN:
             nodes.append(Var(type_, head))
         else:
@@ -107,7 +107,8 @@ def decoded(text: str, types: Sequence[Type], values: Mapping[str, Expr | str]) 
     return nodes
 
 
-def _number(text: str) -> bool | int | float:
+def number(text: str) -> bool | int | float:
+    """The value of a literal's word."""
     if text in ("True", "False"):
         return text == "True"
     return int(text) if text.lstrip("-").isdigit() else float(text)
