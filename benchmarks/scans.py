@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import rfactor as hl
-from rfactor.bench.rounds import in_turn
+from rfactor.bench.rounds import in_turn, sleep_soon
 
 SIZES = (8, 12, 15, 16, 17, 18, 20, 22, 24)
 BLOCKS = (1 << 14, 1 << 16)
@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=15)
     parser.add_argument("bits", nargs="*", type=int, default=SIZES)
     given = parser.parse_args()
+    sleep_soon()
     in_c = compiled_c()
     for bits in given.bits:
         for dtype in (np.int32, np.float32):

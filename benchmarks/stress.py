@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import rfactor as hl
-from rfactor.compiler.runtime.threads import use_openmp
 
 x, y = hl.Var("x"), hl.Var("y")
 _CHECKED = {
@@ -153,9 +152,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--own-threads", action="store_true", help="run parallel loops on POSIX threads, not OpenMP")
     given = parser.parse_args()
-    use_openmp(not given.own_threads)
     done = stress(60 * given.minutes, given.threads, given.seed)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(done.items())), f"{resident():.0f} MB", sep="; ")
 

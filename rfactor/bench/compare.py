@@ -19,7 +19,7 @@ import numpy as np
 from rfactor.bench.contender import Absent, Contender
 from rfactor.bench.peers import PEERS
 from rfactor.bench.program import Array, Program, agree
-from rfactor.bench.rounds import Time, in_turn
+from rfactor.bench.rounds import Time, in_turn, sleep_soon
 from rfactor.bench.table1 import HARD, KEYS, SIZE, Bar, Case, case, reading
 from rfactor.compiler.pipeline import forget
 from rfactor.compiler.runtime.threads import runtime_name, thread_count
@@ -62,7 +62,7 @@ class Comparison:
     trials: int
     threads: int
     runtime: str
-    """What runs our parallel loops: an OpenMP library, or Python threads."""
+    """What runs our parallel loops: POSIX threads, or one thread."""
     cpu: str
     versions: dict[str, str]
     absent: dict[str, str]
@@ -129,7 +129,6 @@ def compare(
 
     Raises `KeyError` for a peer that is not one of `PEERS` and a case that is not one of `KEYS` and `HARD`.
     """
-    runtime_name()  # ours is the first to load an OpenMP runtime, and says how long its threads spin
     versions, absent = present(peers)
     rows = []
     for key in keys:
@@ -137,11 +136,12 @@ def compare(
         told(made.title)
         rows.append(measure(made, trials, tuple(versions), auto=auto))
     said = {PEERS[name].NAMES[0]: version for name, version in versions.items()}
-    return Comparison(size, trials, thread_count(), Path(runtime_name()).name, cpu(), said, absent, tuple(rows))
+    return Comparison(size, trials, thread_count(), runtime_name(), cpu(), said, absent, tuple(rows))
 
 
 def present(peers: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Of the peers named, the versions of those that can run here, and for the others why not."""
+    sleep_soon()
     versions: dict[str, str] = {}
     absent: dict[str, str] = {}
     for name in peers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,15 @@ def in_turn(calls: Sequence[Callable[[], object]], trials: int, batch_ms: float 
             elif ms < batch_ms:  # the first call may compile, the second says how long one takes
                 number[i] = max(1, round(batch_ms / max(_run(calls[i], 1), 1e-4)))
     return [Time(min(one), median(one)) for one in taken]
+
+
+def sleep_soon() -> None:
+    """Have a libgomp that is loaded later put idle threads to sleep after some microseconds, unless the user says how.
+
+    By default they spin for milliseconds, on processors that who comes next is timed on.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def _run(call: Callable[[], object], number: int) -> float:

@@ -155,7 +155,7 @@ def report(name: str, pixels: NDArray[np.uint8], outcomes: list[Outcome], checks
 
     console = Console(highlight=False, soft_wrap=True)
     height, width, _ = pixels.shape
-    console.print(f"[bold]{name}[/bold], {width} x {height} pixels, on {Path(runtime_name()).name}\n")
+    console.print(f"[bold]{name}[/bold], {width} x {height} pixels, on {runtime_name()}\n")
     for outcome in outcomes:
         console.print(f"[bold]{outcome.title}[/bold]")
         for label, text in found(outcome.answer).items():
@@ -202,7 +202,7 @@ def as_object(
     return {
         "image": name,
         "shape": list(pixels.shape),
-        "runtime": Path(runtime_name()).name,
+        "runtime": runtime_name(),
         "reductions": [
             {
                 "title": o.title,

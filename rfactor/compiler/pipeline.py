@@ -20,7 +20,7 @@ from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.warned import warn
-from rfactor.compiler.lower import affine, arguments, lower, passes
+from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.runtime.alike import Look, look
@@ -51,8 +51,7 @@ def loop_nest(outputs: Sequence[Func]) -> str:
     pipeline = frozen(outputs)
     warn(pipeline.functions, outputs)
     schedule = replace(pipeline.schedule, traces={})
-    bounds = next(nest for name, nest in passes(pipeline.algorithm, schedule) if name == "bounds")
-    return show_loops(bounds, schedule)
+    return show_loops(bounded_loops(pipeline.algorithm, schedule), pipeline.algorithm, schedule)
 
 
 _ARRAY, _MINS = attrgetter("_array"), attrgetter("_mins")
@@ -136,6 +135,8 @@ class Prepared:
         last = self.last
         if last is None or last.look is None or self.mark is not LATEST[0]:
             return False
+        if last.executable.wake is not None:
+            last.executable.wake()
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
         if not arrays or type(arrays[0]) is not np.ndarray:
             return False

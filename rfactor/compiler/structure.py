@@ -17,8 +17,8 @@ from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, walk
 
-_NUMBERED = re.compile(r"(?P<prefix>f|b|im|r|p|v)\d+\$?|(?P<name>.*)\$\d+")
-"""Names as `language.names` gives them: `f0`, `b12`, or `blur$1` for the second `blur`."""
+_NUMBERS = re.compile(r"(?:^|(?<=_))(f|b|im|r|p|v)\d+\$?(?=_|$)|\$\d+")
+"""In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `blur$1` for a second `blur`."""
 
 
 def structure(algorithm: Algorithm, schedule: Schedule) -> tuple[Hashable, ...]:
@@ -32,8 +32,7 @@ def structure(algorithm: Algorithm, schedule: Schedule) -> tuple[Hashable, ...]:
 
     def word(text: str) -> Hashable:
         base, dot, rest = text.partition(".")
-        found = _NUMBERED.fullmatch(base)
-        stem = base if found is None else found["prefix"] or found["name"]
+        stem = _NUMBERS.sub(r"\1", base)
         known = variants.setdefault(stem, {})
         return (stem, known.setdefault(base, len(known)), dot, rest)
 

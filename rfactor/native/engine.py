@@ -30,7 +30,8 @@ class Target:
     converts_f16: bool = True
     """Whether it has instructions between f16 and f32."""
     level: int = 3
-    """Strength of the passes: 0 runs none, 1 those that simplify each function by itself, 3 what `-O3` runs."""
+    """Strength of the passes: 0 runs none, nor any of the code generator's, 1 those that simplify each function by
+    itself, 3 what `-O3` runs."""
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
@@ -111,7 +112,7 @@ def _machine(target: Target, in_memory: bool = True) -> Any:
         chosen = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise Error(f"there is no code generator for {target.triple}: {error}") from None
-    level = 3 if target.level else 1
+    level = 3 if target.level else 0
     model = "jitdefault" if in_memory else "default"
     return chosen.create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel=model, jit=in_memory,
@@ -129,6 +130,11 @@ class Code:
     addresses: dict[str, int]
     """The address of each exported function."""
     _engine: Any = field(repr=False)
+
+    def keep(self) -> Code:
+        """Have the code stay where it is until the process is gone: a thread may be in it when the interpreter ends."""
+        self._engine.detach()
+        return self
 
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""

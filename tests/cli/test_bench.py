@@ -154,12 +154,12 @@ def test_the_tables_fit_and_show_the_bars(monkeypatch):
         {"rfactor": "same", "Halide": "another tie"}, Bar(1.15, "reading"), True, 1.0, 2.0,
     )  # fmt: skip
     missed = replace(slow, bar=Bar(1.0, "OpenMP C"), holds=False)
-    comparison = Comparison(1 << 24, 3, 2, "libgomp.so.1", "a processor", {"Numba": "Numba 1"}, {}, (slow, missed))
+    comparison = Comparison(1 << 24, 3, 2, "POSIX threads", "a processor", {"Numba": "Numba 1"}, {}, (slow, missed))
     monkeypatch.setattr(bench_module, "compare", lambda *given, **named: comparison)
     result = run("--table", "1")
     assert result.return_value == 0
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("16777216 elements, 2 threads on libgomp.so.1, a processor")
+    assert lines[0].startswith("16777216 elements, 2 threads on POSIX threads, a processor")
     tables = [line for line in lines if line.startswith(("reduction", "4-D"))]
     assert len(tables) == 6
     assert max(map(len, tables)) <= WIDTH

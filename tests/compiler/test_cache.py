@@ -78,6 +78,22 @@ def test_a_pipeline_built_again_over_another_array_compiles_nothing(compiled: li
     assert len(compiled) == 1
 
 
+@pytest.mark.parametrize("name", [None, "total"])
+def test_a_reduction_factored_again_compiles_nothing(compiled: list[str], name: str | None) -> None:
+    kept = []
+    for size in (40, 90):
+        data, f, r, u = np.arange(size, dtype=np.int32), hl.Func(name), hl.RDom([(0, 40)]), hl.Var("u")
+        source, ro, ri = hl.Buffer(data), hl.RVar("ro"), hl.RVar("ri")
+        f[()] = 0
+        f[()] += source[r.x]
+        f.update().split(r.x, ro, ri, 8)
+        f.update().rfactor(ro, u).compute_root().update().parallel(u)
+        assert int(np.asarray(f.realize())) == data[:40].sum()
+        kept.append(f)  # so that the next has another name
+    assert len({f.name() for f in kept}) == 2
+    assert len(compiled) == 1
+
+
 def test_what_differs_in_more_than_names_is_compiled(compiled: list[str]) -> None:
     image = np.random.default_rng(2).integers(0, 256, (12, 13), np.uint8)
     check(blurred(image), image)

@@ -88,6 +88,52 @@ def test_nothing_is_taken_over_where_something_else_moves_or_nothing_can() -> No
     assert windows(made(lambda x, y: (x, y), lambda g, f: g.store_at(f, y))) == (False, False)
 
 
+def falling(rows: int, updated: bool = False) -> tuple[Any, Any]:
+    """A function and the sum of some of its rows, further down for rows further up."""
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = x + 10 * y
+    if updated:
+        g[x, y] = g[x, y] * 3
+    f[x, y] = sum((g[x, 20 + i - y] for i in range(1, rows)), g[x, 20 - y])
+    return g, f
+
+
+@pytest.mark.parametrize(("rows", "updated"), [(1, False), (2, True), (3, False)])
+def test_a_window_may_slide_down(rows: int, updated: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    g, f = falling(rows, updated)
+    before = expected(f, [4, 7])
+    g.store_root().compute_at(f, y)
+    text = printed(f, "bounds")
+    assert "modulo" in text
+    assert bool(re.search(r"\.y\.extent = .*select\(\S*\.s0\.y > ", text)) == (rows > 1)  # else nothing overlaps
+    agrees(f, before, [4, 7])
+    assert f.verify().verdict == "proven"
+    g.trace_stores()
+    f.realize([4, 7])
+    stores = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Store")]
+    assert len(stores) == (7 + rows - 1) * 4 * (1 + updated)  # each row once
+
+
+def test_windows_of_windows_slide_down() -> None:
+    g, h = falling(2)
+    f = hl.Func("f")
+    f[x, y] = h[x, y] + h[x, y + 1]
+    before = expected(f, [3, 6])
+    g.store_root().compute_at(f, y)
+    h.store_root().compute_at(f, y)
+    agrees(f, before, [3, 6])
+
+
+def test_rows_that_go_to_and_fro_are_all_computed() -> None:
+    for index in (lambda y: hl.select(y > 3, 9 - y, 12 - y), lambda y: hl.i32(hl.abs(y - 3)), lambda y: y * (6 - y)):
+        g, f = hl.Func("g"), hl.Func("f")
+        g[x, y] = x + 10 * y
+        f[x, y] = g[x, hl.clamp(index(y), -9, 20)] + g[x, hl.clamp(index(y) + 1, -9, 20)]
+        before = expected(f, [3, 7])
+        g.store_root().compute_at(f, y)
+        agrees(f, before, [3, 7])
+
+
 def test_updates_that_stay_in_their_row_slide_and_others_do_not() -> None:
     for along, slides in (((lambda r: (r.x, y)), True), ((lambda r: (x, r.x)), False)):
         g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(1, 3)], "r")

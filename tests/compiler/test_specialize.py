@@ -34,7 +34,7 @@ def test_loops_of_their_own_for_runs_in_which_a_condition_holds() -> None:
             f(...) = ...
         """)
     assert "a(f.s0.x * 4 + f.s0.x.vectorize + f.s0.x.min)" in printed(f, "nest")
-    assert printed(f, "nest").count("select(p > 3") == 2  # where p > 3 is known, nothing asks for it
+    assert "select(p > 3" not in printed(f, "nest")  # where it is known whether p > 3, nothing asks for it
     for size in (3, 9):
         for value in (2, 4):
             a.set(np.arange(size, dtype=np.int32))

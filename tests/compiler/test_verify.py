@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -109,6 +110,24 @@ def specialized() -> hl.Func:
     return f
 
 
+def defined_in_part() -> hl.Func:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    f[x] = hl.select(a[x + 1] > 2, x, hl.undef(hl.Int(32)))
+    f[x] += 1  # in place
+    f.split(x, xo, xi, 8)
+    return f
+
+
+def read_where_defined(least: int, updated: bool = False) -> hl.Pipeline:
+    a, f, g = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.Func("g")
+    f[x] = (hl.select(a[x] > 2, x, hl.undef(hl.Int(32))), hl.undef(hl.UInt(8)))
+    if updated:
+        f[x] = (7, f[x][1])
+    g[x] = hl.select(a[x] > least, f[x][0], 0)
+    f.compute_root()
+    return hl.Pipeline([f, g])
+
+
 PROGRAMS = (
     at_the_root,
     in_tiles,
@@ -119,6 +138,7 @@ PROGRAMS = (
     where_floats_say,
     several_points,
     specialized,
+    defined_in_part,
 )
 
 
@@ -140,6 +160,25 @@ def test_every_wrong_bound_is_refuted(program: Callable[[], hl.Func]) -> None:
         assert found.verdict == ("proven" if harmless else "refuted"), f"{what}\n{found}"
         tried += 1
     assert tried > 8
+
+
+def sliding_down() -> hl.Func:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, 20 - y] + f[x, 22 - y]
+    f.compute_at(g, y).store_root().fold_storage(y, 3)
+    return g
+
+
+@pytest.mark.parametrize(
+    ("program", "part"), [(sliding_down, "folded to"), (sliding_down, "s0.y.min more"), (defined_in_part, "xo ends")]
+)
+def test_what_one_part_would_make_wrong_is_refuted(program: Callable[[], hl.Func], part: str) -> None:
+    pipeline = frozen((program(),))
+    body, algorithm, schedule = bounded_nest(pipeline.algorithm, pipeline.schedule)
+    wrong = [nest for what, nest in mutants(body) if part in what]
+    assert wrong
+    assert all(first(nest, algorithm, schedule).verdict == "refuted" for nest in wrong)
 
 
 def test_a_condition_on_other_data_is_not_proven() -> None:
@@ -184,6 +223,18 @@ def test_a_window_less_by_one_is_refuted_with_the_access() -> None:
     assert one.place.loops == ("down.s0.y", "down.s0.x")
     assert one.values["down.s0.y"] == one.values["down.min.1"] + one.values["down.extent.1"] - 1
     assert "across(down.s0.x, down.s0.y + 1)" in str(found)
+
+
+def test_points_where_an_output_is_undefined_may_not_be_read() -> None:
+    assert read_where_defined(2).verify().verdict == "proven"
+    found = read_where_defined(1).verify()
+    (one,) = found.refuted
+    assert found.verdict == "refuted"
+    assert one.place.kind == "computed"
+    shown = re.sub(r"\$\d+", "", f"{one.place.function} in {one.place.stage}: {one.place.access}")
+    assert shown == "f in g.s0: f(g.s0.x) of f.s0 where a(x) > 2"
+    (one,) = read_where_defined(1, updated=True).verify().unknown
+    assert "need not do harm" in one.reason
 
 
 def test_values_that_bounds_rely_on_are_proved_of_every_store() -> None:

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.runtime.threads import runtime_name, use_openmp
 from rfactor.forks import GATE, Gate
 from rfactor.table.store import Table, open_table
 
@@ -113,18 +112,6 @@ def test_a_child_of_a_child() -> None:
     realized(5)
 
 
-def test_a_child_does_not_enter_openmp_even_where_it_is_asked_to() -> None:
-    use_openmp(True)
-    realized(3)
-
-    def child() -> None:
-        assert use_openmp(True) == "POSIX threads"
-        assert runtime_name() == "POSIX threads"
-        realized(4)
-
-    in_child(child)
-
-
 def _factored(k: int) -> int:
     total, r, u = hl.Func(), hl.RDom([(0, 1000)]), hl.Var("u")
     outer, inner = hl.RVar(), hl.RVar()
@@ -190,16 +177,11 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("openmp", [True, False])
 @pytest.mark.parametrize("what", list(ENDS))
-def test_the_interpreter_ends_while_a_daemon_is_in(what: str, openmp: bool) -> None:
-    if not openmp and "parallel" not in what:
-        return
+def test_the_interpreter_ends_while_a_daemon_is_in(what: str) -> None:
     program = f"""
 import sys, threading, time
 import rfactor as rf
-from rfactor.compiler.runtime.threads import use_openmp
-use_openmp({openmp})
 x = rf.Var("x")
 def make(k):
     f = rf.Func()

@@ -18,14 +18,12 @@ import pytest
 import rfactor as hl
 from benchmarks.stress import stress
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.runtime import spawning
-from rfactor.compiler.runtime.threads import find_openmp, use_openmp
+from rfactor.compiler.runtime import pool
 from rfactor.errors import BufferError
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.simplify import _real_memo, simplify_real
 from rfactor.ir.types import F32
 from rfactor.kept import Kept
-from rfactor.native.engine import Code, compile_module
 from rfactor.table.store import open_table
 
 x = hl.Var("x")
@@ -61,15 +59,8 @@ def at_once(work: Callable[[int], Any], threads: int = 6) -> list[Any]:
     return results
 
 
-@pytest.mark.parametrize("openmp", [pytest.param(True, marks=pytest.mark.skipif(find_openmp() is None, reason="none")),
-                                    False])  # fmt: skip
-def test_everything_at_once(openmp: bool) -> None:
-    use_openmp(openmp)
-    try:
-        done = stress(1.5, 5, seed=1)
-    finally:
-        use_openmp(True)
-    assert {"shared", "own", "checked"} <= set(done)
+def test_everything_at_once() -> None:
+    assert {"shared", "own", "checked"} <= set(stress(2, 5, seed=1))
 
 
 def test_no_two_threads_get_one_name() -> None:
@@ -257,33 +248,31 @@ def test_a_pipeline_is_run_while_another_prints(monkeypatch: pytest.MonkeyPatch)
             sums.append(int(np.asarray(inner.realize([10])).sum()))
             return len(text)
 
-    for openmp in (True, False):
-        use_openmp(openmp)
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", Running())
-            outer.realize([6])
-    use_openmp(True)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Running())
+        outer.realize([6])
     assert set(sums) == {55}
-    assert len(sums) >= 12
+    assert len(sums) >= 6
 
 
 def test_no_thread_runs_loops_in_code_that_another_made_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code goes with the object that holds it."""
-    monkeypatch.setattr(spawning, "_kept", {})
-    made, met = list[weakref.ref[Code]](), threading.Barrier(3)
+    monkeypatch.setattr(pool, "_kept", {})
+    made, met, make = list[weakref.ref[pool.Pool]](), threading.Barrier(3), pool._made
 
-    def compiled() -> Code:
-        code = compile_module("define void @launch() {\n  ret void\n}", ["launch"])
-        made.append(weakref.ref(code))
+    def meeting() -> pool.Pool | None:
+        one = make()
+        assert one is not None
+        made.append(weakref.ref(one))
         met.wait(60)
-        return code
+        return one
 
-    monkeypatch.setattr(spawning, "_compiled", compiled)
-    found = set(at_once(lambda _: spawning.launch(), threads=3))
+    monkeypatch.setattr(pool, "_made", meeting)
+    found = {id(one) for one in at_once(lambda _: pool.pool(), threads=3)}
     gc.collect()
-    (kept,) = (code for one in made if (code := one()) is not None)
+    (kept,) = (one for ref in made if (one := ref()) is not None)
     assert len(made) == 3
-    assert found == {kept.addresses["launch"]}
+    assert found == {id(kept)}
 
 
 def test_a_failed_check_in_one_thread_is_not_told_to_another() -> None:

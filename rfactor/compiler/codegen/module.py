@@ -25,7 +25,7 @@ from rfactor.compiler.codegen.statements import (
 )
 from rfactor.compiler.codegen.vectorizable import vectorizable
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
-from rfactor.compiler.runtime.threads import cell
+from rfactor.compiler.runtime.threads import cell, waker
 from rfactor.errors import BufferError
 from rfactor.ir.loopnest import (
     Assert,
@@ -61,6 +61,10 @@ class Executable:
     bind: Binding
     """Checks arguments and lays them out for `start`."""
     _prints: bool
+    _runtime: int
+    """The address of `runtime.threads.Cell`; 0 where there is no parallel loop."""
+    wake: Callable[[], None] | None
+    """Called some time before `start`, has a thread awake by then; None where there is no parallel loop."""
 
     def __call__(self, values: Mapping[str, Argument]) -> None:
         """Run it on `values` by name of argument; the outputs are written in place.
@@ -79,12 +83,12 @@ class Executable:
         if self._prints:  # a check too: it is made once
             report = type(report)()
             with raising():
-                status = self._function(given, cell(), report)
+                status = self._function(given, self._runtime, report)
         else:
-            status = self._function(given, cell(), report)
+            status = self._function(given, self._runtime, report)
             if status > 0:  # before anything was done: it is made again, to be told of
                 report = type(report)()
-                status = self._function(given, cell(), report) or status  # other data may have come to lie there
+                status = self._function(given, self._runtime, report) or status  # other data may have come to lie there
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:
@@ -136,7 +140,9 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     function = _SIGNATURE(code.addresses[_ENTRY])
-    return Executable(code, target, lambda: lowered, function, report(), Binding(lowered.arguments), PUTS in text)
+    threads = (cell(), waker()) if uses_threads(lowered.body) else (0, None)
+    bind = Binding(lowered.arguments)
+    return Executable(code, target, lambda: lowered, function, report(), bind, PUTS in text, *threads)
 
 
 def renamed(

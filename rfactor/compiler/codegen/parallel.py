@@ -29,7 +29,7 @@ _TURNS = 16
 """How many ranges a thread gets of a loop of many iterations, so that a slow thread holds up the others but little."""
 
 _RUNTIME = ir.LiteralStructType([POINTER, I64_])
-"""`runtime.threads.Cell`: what runs workers, of the signature of `GOMP_parallel`, and how many it is asked for."""
+"""`runtime.threads.Cell`: `launch(worker, closure, threads, flags)` and the most threads that it is asked for."""
 
 
 def emit_parallel(loop: For, outside: Statements) -> None:
@@ -66,16 +66,16 @@ def _launch(loop: For, outside: Statements, variables: dict[str, LLVMValue], arr
     shared.align = ALIGNMENT
     shared.type = POINTER
     count = builder.sext(extent, I64_)
-    threads = builder.load(_field(builder, _RUNTIME, context.runtime, 1), typ=I64_)
+    most = builder.load(_field(builder, _RUNTIME, context.runtime, 1), typ=I64_)
+    threads = builder.select(builder.icmp_signed("<", count, most), count, most)
     share = builder.udiv(count, builder.mul(threads, I64_(_TURNS)))
     chunk = builder.select(builder.icmp_unsigned("==", share, I64_(0)), I64_(1), share)
-    for index, value in enumerate([I64_(0), count, chunk, *passed]):
-        builder.store(value, _field(builder, closure, shared, index))
-    alone = builder.or_(builder.icmp_unsigned("<", count, I64_(2)), builder.icmp_unsigned("<", threads, I64_(2)))
-    with builder.if_else(alone) as (here, everywhere):
+    with builder.if_else(builder.icmp_signed("<", threads, I64_(2))) as (here, everywhere):
         with here:
-            builder.call(worker, [shared])
+            builder.call(body, [first, builder.add(first, extent), *passed[1:]])
         with everywhere:
+            for index, value in enumerate([I64_(0), count, chunk, *passed]):
+                builder.store(value, _field(builder, closure, shared, index))
             run = builder.load(_field(builder, _RUNTIME, context.runtime, 0), typ=POINTER)
             signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
             address = ir.FormattedConstant(POINTER, worker.get_reference())
@@ -111,7 +111,11 @@ def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], array
 
 
 def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Function:
-    """Take ranges of iterations from the counter until there are none."""
+    """Take ranges of iterations from the counter until there are none, the last iterations first.
+
+    What ran before went upwards, as a rule: of what it read or wrote the end is in the caches, and of more than they
+    hold nothing but the end.
+    """
     function = ir.Function(
         module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name(f"{body.name}.worker")
     )
@@ -135,6 +139,7 @@ def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Functi
     builder.position_at_end(work)
     end = builder.add(start, chunk)
     end = builder.select(builder.icmp_signed("<", end, count), end, count)
+    start, end = builder.sub(count, end), builder.sub(count, start)
     low, high = (builder.add(first, builder.trunc(bound, I32)) for bound in (start, end))
     builder.call(body, [low, high, *passed])
     builder.branch(take)

@@ -192,9 +192,9 @@ class Placement(FunctionHints, Directives):
         return self._padded("align_storage", dim, alignment)
 
     def fold_storage(self, dim: Any, extent: Any, fold_forward: bool = True) -> Self:
-        """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves up.
+        """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves, up or down.
 
-        Where it moves down, `fold_forward=False`, nothing is folded: all that is needed at once is kept.
+        With `fold_forward=False` it is a hint: how much is kept is found, and nothing is refused.
         """
         name = self._dimension("fold_storage", dim)
         kept, count = dict(self.storage.folds), self._count("fold_storage", extent)

@@ -12,12 +12,12 @@ from itertools import count
 
 from rfactor.compiler.language.expr import Expr
 from rfactor.compiler.language.types import Type, meant
+from rfactor.compiler.undefined import defined as parted
+from rfactor.compiler.undefined import differing
 from rfactor.errors import AlgorithmError
 from rfactor.ir import expr as ir
-from rfactor.ir.types import BOOL
 
 _calls = count()
-TRUE = ir.Const(BOOL, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +38,7 @@ def defined(value: Expr) -> tuple[Expr | None, ir.Expr | None]:
     names = {name for name, used in value.uses.items() if isinstance(used, Undefined)}
     if not names:
         return value, None
-    known: dict[ir.Expr, tuple[ir.Expr | None, ir.Expr | None]] = {}
-
-    def visit(node: ir.Expr) -> tuple[ir.Expr | None, ir.Expr | None]:
-        if node not in known:
-            known[node] = parted(node)
-        return known[node]
-
-    def parted(node: ir.Expr) -> tuple[ir.Expr | None, ir.Expr | None]:
-        if isinstance(node, ir.Var) and node.name in names:
-            return None, None
-        found = [visit(child) for child in node.children]
-        chosen = isinstance(node, ir.Op) and node.op == "select"
-        operands = [part for part, _ in found if part is not None]
-        conditions = [where for _, where in (found[:1] if chosen else found) if where is not None]
-        if chosen and found[0][0] is not None and (found[1][0] is None) != (found[2][0] is None):
-            taken = 1 if found[2][0] is None else 2
-            test = found[0][0] if taken == 1 else ir.apply("not", found[0][0])
-            arm, where = found[taken]
-            return arm, ir.conjunction(*conditions, test, *(() if where is None else (where,)))
-        if len(operands) < len(found):
-            return None, None
-        if chosen and (found[1][1] is not None or found[2][1] is not None):
-            conditions.append(ir.select(operands[0], found[1][1] or TRUE, found[2][1] or TRUE))
-        return ir.rebuild(node, tuple(operands)), ir.conjunction(*conditions) if conditions else None
-
-    done, where = visit(value.node)
+    done, where = parted(value.node, names)
     uses = {name: used for name, used in value.uses.items() if name not in names}
     return (None if done is None else Expr(done, uses)), where
 
@@ -81,12 +56,9 @@ def started(what: str, values: Sequence[Expr]) -> tuple[list[Expr], tuple[bool, 
     where the others are not. Raises `AlgorithmError` where that is not the same for all of those."""
     found = list(map(defined, values))
     where = [condition for known, condition in found if known is not None]
-    if any(condition != where[0] for condition in where):
-        shown = (f"  Condition {i}: {'(undefined)' if c is None else c}" for i, c in zip(count(), where, strict=False))
-        raise AlgorithmError(
-            "\n".join(("Conditionally-undef values in a Tuple should have the same conditions", *shown))
-            + f"\nin {what}: write functions of their own"
-        )
+    wrong = differing(where)
+    if wrong is not None:
+        raise AlgorithmError(f"{wrong}\nin {what}: write functions of their own")
     results = [kept(value, ir.zero(value.node.type)) for value in values]
     nowhere = tuple(known is None for known, _ in found)
     return results, nowhere if any(nowhere) else (), where[0] if where else None

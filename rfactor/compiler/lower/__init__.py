@@ -70,6 +70,14 @@ def passes(
     yield "final", prefixes(hoist(keep(records(tidy(body)))))
 
 
+def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
+    """The nest whose bounds are known, with stages in shared loops and nothing checked. Raises as `lower` does."""
+    validate(algorithm)
+    algorithm, schedule, nest = built(algorithm, schedule)
+    bounded = infer_bounds(nest, algorithm, schedule)
+    return define(bounded.definitions, together(bounded.body, algorithm, schedule, bounded.definitions))
+
+
 def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:
     """The bounded nest after its entry checks, with stages in shared loops: the last that knows points and boxes."""
     body = together(bounded.body, algorithm, schedule, bounded.definitions)

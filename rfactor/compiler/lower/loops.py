@@ -15,9 +15,12 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.nest import FALSE
+from rfactor.compiler.lower.together import produced_together
 from rfactor.compiler.schedule.directives import Schedule, StageSchedule
 from rfactor.compiler.schedule.spelled import spelled_loops
-from rfactor.ir.expr import Const, Expr, substitute
+from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Const, Expr, Var, substitute
 from rfactor.ir.loopnest import Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt
 from rfactor.ir.types import I32
 
@@ -25,14 +28,16 @@ _STAGE = re.compile(r"^.*?\.s\d+\.")
 """What stands before the variable in the name of a loop."""
 
 
-def show_loops(nest: Stmt, schedule: Schedule) -> str:
-    """The loops of a nest whose bounds are known, one a line, ending in a line end."""
-    return "".join(f"{line}\n" for line in _Loops(schedule).lines(nest, "", {}))
+def show_loops(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> str:
+    """The loops of a nest as `lower.bounded_loops` makes it, one a line, ending in a line end."""
+    return "".join(f"{line}\n" for line in _Loops(algorithm, schedule).lines(nest, "", {}))
 
 
 class _Loops:
-    def __init__(self, schedule: Schedule) -> None:
-        self._schedule = schedule.functions
+    def __init__(self, algorithm: Algorithm, schedule: Schedule) -> None:
+        self._schedule, self._outputs = schedule.functions, algorithm.outputs
+        self._groups = {functions[-1]: functions for functions in produced_together(algorithm, schedule)}
+        """The functions that are produced with one, itself the last."""
         self._numbers = count()
         self._special: dict[Expr, dict[str, str]] = {}
         """The loops of specializations, by the condition,"""
@@ -57,8 +62,12 @@ class _Loops:
                 yield from self.lines(part, indent, known)
                 rest = stmt.statements[i + 1 :]
                 if isinstance(part, Produce) and rest:
-                    yield f"{indent}consume {_function(part.name)}:"
-                    yield from self.lines(Block(rest), deeper, known)
+                    for name in self._produced(part):
+                        if name in self._outputs:  # nothing waits for the caller's arrays
+                            continue
+                        yield f"{indent}consume {_function(name)}:"
+                        indent += "  "
+                    yield from self.lines(Block(rest), indent, known)
                     return
         elif isinstance(stmt, Let):
             value = _constant(stmt.value, known)
@@ -72,18 +81,24 @@ class _Loops:
             kind = "for" if stmt.kind == "serial" else stmt.kind
             told = "" if extent is None or low is None else f" in [{low}, {low + extent - 1}]"
             name = self._names.get(stmt.name) or _STAGE.sub("", stmt.name)
+            if self._shared(stmt):
+                *made_of, last = name.split(".")
+                name = ".".join((*made_of, "fused", last))
             yield f"{indent}{kind} {name}{told}:"
             yield from self.lines(stmt.body, deeper, known)
         elif isinstance(stmt, If):
             general = self._names
             self._names = {**general, **self._special.get(stmt.condition, {})}
-            yield from self.lines(stmt.then, indent, known)
+            if stmt.condition != FALSE:
+                yield from self.lines(stmt.then, indent, known)
             self._names = general
             if stmt.otherwise is not None:
                 yield from self.lines(stmt.otherwise, indent, known)
         elif isinstance(stmt, Produce):
-            yield f"{indent}produce {_function(stmt.name)}:"
-            yield from self.lines(stmt.body, deeper, known)
+            for name in self._produced(stmt):
+                yield f"{indent}produce {_function(name)}:"
+                indent += "  "
+            yield from self.lines(stmt.body, indent, known)
         elif isinstance(stmt, Realize):
             own = self._schedule.get(stmt.name)
             apart = own is not None and own.store != own.compute
@@ -94,6 +109,19 @@ class _Loops:
             yield from self.lines(stmt.body, indent, known)
         elif isinstance(stmt, Provide):
             yield f"{indent}{_function(stmt.name)}(...) = ..."
+
+    def _shared(self, loop: For) -> bool:
+        """Whether stages of several functions are in it: then those that it is not named by come first."""
+        if not (isinstance(loop.body, Let) and loop.body.value == Var(I32, loop.name)):
+            return False
+        both = [
+            {name for name in functions if any(one.startswith(f"{name}.s") for one in (loop.name, loop.body.name))}
+            for functions in self._groups.values()
+        ]
+        return any(len(found) > 1 for found in both)
+
+    def _produced(self, stmt: Produce) -> tuple[str, ...]:
+        return self._groups.get(stmt.name, (stmt.name,))
 
 
 def _function(name: str) -> str:

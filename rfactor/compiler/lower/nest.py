@@ -63,8 +63,8 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     for function in reversed(algorithm.functions):
         if function.name not in algorithm.outputs and not uses(nest, function.name):
             continue  # others are called in its place
-        if function.name not in algorithm.outputs:  # nothing is there that could be kept
-            function = replace(function, pure=replace(function.pure, keeps=(), where=None))
+        if function.name not in algorithm.outputs:
+            function = in_own_storage(function)
         own = schedule.functions[function.name]
         stages = [specialized(function, k, own.stages[k], facts) for k in range(len(function.stages))]
         if function.pure.keeps_all:
@@ -94,6 +94,11 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
     return Nest(nest, facts, tuple(required))
+
+
+def in_own_storage(function: Function) -> Function:
+    """A function that is no output, and so is 0 where it is undefined: nothing is there that could be kept."""
+    return replace(function, pure=replace(function.pure, keeps=(), where=None))
 
 
 def _known_on_entry(algorithm: Algorithm, schedule: Schedule) -> None:
@@ -162,18 +167,25 @@ def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produ
 
 def specialized(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
     """The loops of one stage; of its specializations too, each under its condition."""
+    branches: list[tuple[Expr, Stmt]] = []
+    for one in schedule.specializations:
+        inside = _assumed(function, index, one.condition, TRUE)
+        branches.append((one.condition, specialized(inside, index, one.schedule, facts)))
+        function = _assumed(function, index, one.condition, FALSE)
     result: Stmt | None = None if schedule.failure is not None else stage_nest(function, index, schedule, facts)
-    for one in reversed(schedule.specializations):
-        inside = _assumed(function, index, one.condition)
-        result = If(one.condition, specialized(inside, index, one.schedule, facts), result)
+    for condition, branch in reversed(branches):
+        result = If(condition, branch, result)
     return If(FALSE, stage_nest(function, index, schedule, facts)) if result is None else result
 
 
-def _assumed(function: Function, index: int, condition: Expr) -> Function:
-    """The function where `condition` is known to hold: stage `index` asks it no more."""
+def _assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
+    """The function where `condition` is known to be true or false: stage `index` asks it no more."""
 
     def known(node: Expr) -> Expr | None:
-        return TRUE if node == condition else None
+        if node == condition:
+            return value
+        chosen = isinstance(node, Op) and node.op == "select" and node.args[0] in (TRUE, FALSE)
+        return node.children[1 if node.children[0] == TRUE else 2] if chosen else None
 
     stage = function.stages[index]
     where = None if stage.where is None else transform(stage.where, known)

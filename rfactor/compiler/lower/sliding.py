@@ -2,10 +2,10 @@
 
     for y: produce g over [y, y + 2]   ->   for y: produce g over [select(y > first, y + 2, y), y + 2]
 
-Storage is around the loop, so that it holds what the iterations before computed. The box that is needed moves along one
-dimension with the loop: its ends never go back, and nothing else of it depends on the loop. Then the coordinates up to
-the end that the iteration before needed are there already. What the window has left behind is needed no more, so that
-storage may take coordinates modulo the greatest size of the window (folding).
+Storage is around the loop, so that it holds what the iterations before computed. The box that is needed moves up or
+down one dimension with the loop: its ends never go back, and nothing else of it depends on the loop. Then the
+coordinates up to the end that the iteration before needed are there already. What the window has left behind is needed
+no more, so that storage may take coordinates modulo the greatest size of the window (folding).
 """
 
 from __future__ import annotations
@@ -52,15 +52,28 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         (d,) = moved
         low, high = whole[d]
         inner = {other.name for other in around[place + 1 :] if isinstance(other, For)}
-        if inner & (names(low) | names(high)) or not (grows(low, loop.name) and grows(high, loop.name)):
+        up, down = (grows(low, loop.name, sign) and grows(high, loop.name, sign) for sign in (1, -1))
+        if inner & (names(low) | names(high)) or not (up or down):
             continue
-        here = Var(I32, loop.name)
-        firsts = {apply(">", here, first) for first in (loop.min, expanded(loop.min))}
-        before = affine.tidy(substitute(high, {loop.name: affine.subtract(here, affine.integer(1))}))
-        later = affine.maximum(_chosen(low, firsts, 1), affine.add(before, affine.integer(1)))
-        result[d] = (select(apply(">", here, loop.min), later, _chosen(low, firsts, 2)), box[d][1])
+        firsts = {apply(">", Var(I32, loop.name), first) for first in (loop.min, expanded(loop.min))}
+        result[d] = _new(box[d], low, high, loop, firsts, up)
         windows[d] = None if windows else _window(low, high, firsts)
     return Slid(tuple(result), windows)
+
+
+def _new(end: tuple[Expr, Expr], low: Expr, high: Expr, loop: For, firsts: set[Op], up: bool) -> tuple[Expr, Expr]:
+    """What is new of a box from `low` to `high`, short `end`, that moves up or down with a loop: from beyond the end
+    that the iteration before needed; all of it in the first iteration, or where nothing overlaps."""
+    here, step = Var(I32, loop.name), affine.integer(1 if up else -1)
+    moving, other = (low, high) if up else (high, low)
+    before = affine.tidy(substitute(other, {loop.name: affine.subtract(here, affine.integer(1))}))
+    start, reached = _chosen(moving, firsts, 1), affine.add(before, step)
+    apart = affine.constant_value(affine.subtract(start, reached))
+    if apart is not None and (apart >= 0 if up else apart <= 0):
+        return end
+    later = affine.maximum(start, reached) if up else affine.minimum(start, reached)
+    chosen = select(apply(">", here, loop.min), later, _chosen(moving, firsts, 2))
+    return (chosen, end[1]) if up else (end[0], chosen)
 
 
 def _depends(around: Sequence[For | If], name: str) -> bool:
@@ -83,8 +96,9 @@ def _holds_first(condition: Expr, name: str) -> bool:
     return grows(affine.subtract(*condition.args), name) and not reads(condition)
 
 
-def grows(expr: Expr, name: str) -> bool:
-    """Whether the coordinate `expr` is proved never to become less as the loop variable `name` grows."""
+def grows(expr: Expr, name: str, sign: int = 1) -> bool:
+    """Whether the coordinate `expr` is proved never to become less as the loop variable `name` grows; never greater
+    with a `sign` of -1."""
     if name not in names(expr):
         return True
     if isinstance(expr, Op) and expr.op == "select":
@@ -93,18 +107,21 @@ def grows(expr: Expr, name: str) -> bool:
         if not above or name in names(condition.children[1]) or reads(condition):
             return False
         ahead = affine.constant_value(affine.subtract(later, first))
-        joined = isinstance(later, Op) and later.op == "max" and first in later.args
-        return (joined or (ahead is not None and ahead >= 0)) and grows(later, name) and grows(first, name)
+        joined = isinstance(later, Op) and later.op == ("max" if sign > 0 else "min") and first in later.args
+        onward = joined or (ahead is not None and ahead * sign >= 0)
+        return onward and grows(later, name, sign) and grows(first, name, sign)
     terms, _ = affine.affine(expr)
     if terms != ((expr, 1),):
-        return all(name not in names(term) or (factor > 0 and grows(term, name)) for term, factor in terms)
+        return all(
+            name not in names(term) or grows(term, name, sign if factor > 0 else -sign) for term, factor in terms
+        )
     if isinstance(expr, Var):
-        return True
+        return sign > 0
     if isinstance(expr, Op) and not reads(expr):
         if expr.op in ("min", "max"):
-            return all(grows(arg, name) for arg in expr.args)
+            return all(grows(arg, name, sign) for arg in expr.args)
         if expr.op == "//" and isinstance(expr.args[1], Const) and int(expr.args[1].value) > 0:
-            return grows(expr.args[0], name)
+            return grows(expr.args[0], name, sign)
     return False
 
 

@@ -88,6 +88,11 @@ def _apart(pair: _Pair) -> ScheduleError:
     )
 
 
+def produced_together(algorithm: Algorithm, schedule: Schedule) -> list[tuple[str, ...]]:
+    """The functions that share loops, in the algorithm's order: all are produced where the last of them is."""
+    return [group.functions for group in _groups(algorithm, schedule)]
+
+
 def _groups(algorithm: Algorithm, schedule: Schedule) -> list[_Group]:
     """The functions that pairs of stages connect, and those pairs, in the algorithm's order."""
     groups: list[_Group] = []

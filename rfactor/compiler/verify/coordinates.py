@@ -14,23 +14,28 @@ from rfactor.ir.types import I32
 
 def sums(expr: Expr) -> Iterator[tuple[Expr, Expr]]:
     """The coordinates in an expression that something other than a sum is made of, and itself if it is one; each with
-    the condition under which it decides anything: of the arms of a choice, one does."""
-    nodes = [*walk(expr)]
+    the condition under which it decides anything."""
     data: dict[Expr, bool] = {}
     wanted: dict[Expr, None] = {}
-    for node in nodes:
+    for node in walk(expr):
         data[node] = (isinstance(node, Call) and node.kind != "intrinsic") or any(data[c] for c in node.children)
         joins = isinstance(node, Op) and node.type == I32 and not data[node] and _is_sum(node)
         if not joins:
             wanted.update((child, None) for child in node.children if not (_wraps(node) and _is_sum(child)))
     wanted[expr] = None
-    uses: dict[Expr, Expr] = {expr: TRUE}
-    for node in reversed(nodes):  # what uses a node comes before it
+    matters = uses(expr)
+    return ((one, matters[one]) for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
+
+
+def uses(expr: Expr) -> dict[Expr, Expr]:
+    """The condition under which each part of an expression decides anything: of the arms of a choice, one does."""
+    found: dict[Expr, Expr] = {expr: TRUE}
+    for node in reversed([*walk(expr)]):  # what uses a node comes before it
         for child, when in _uses(node):
-            here = all_of((uses[node], when))
-            known = uses.get(child, here)
-            uses[child] = known if known == here else TRUE if TRUE in (known, here) else any_of((known, here))
-    return ((one, uses[one]) for one in wanted if one.type == I32 and not data[one] and isinstance(one, Op))
+            here = all_of((found[node], when))
+            known = found.get(child, here)
+            found[child] = known if known == here else TRUE if TRUE in (known, here) else any_of((known, here))
+    return found
 
 
 def _uses(node: Expr) -> Iterator[tuple[Expr, Expr]]:

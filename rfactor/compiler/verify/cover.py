@@ -16,7 +16,6 @@ from rfactor.compiler.schedule.directives import Split, StageSchedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
-    TRUE,
     Meanings,
     Reading,
     all_of,
@@ -81,8 +80,8 @@ def covering(
         meanings.facts[loop.at.name] = ranged(loop.at, loop.low, loop.extent)
         running += ranged(loop.at, loop.low, loop.extent)
     here = Reading(meanings, env)
-    predicate = TRUE if definition.domain is None else here.of(definition.domain.predicate)
-    base = Spec(place, (*scope.given, predicate), tuple(running), ())
+    visited = (None if definition.domain is None else definition.domain.predicate, definition.where)
+    base = Spec(place, (*scope.given, *(here.of(one) for one in visited if one is not None)), tuple(running), ())
     if not leaves:
         yield replace(base, problem="nothing writes it")
         return

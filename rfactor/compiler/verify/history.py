@@ -6,7 +6,8 @@ Between the storage of g and its computation runs a serial loop y, from `first`.
 every earlier iteration t, all of `lo(first) … hi(y)` has been computed: by induction, what is new begins where the
 iteration before ended, or earlier. Where storage is folded to n places, a point e lives as long as nothing that
 shares its place is written: points from e + n on are beyond `hi(y) < e + n`, and those up to e - n are before
-`lo(t) > e - n`, as no box holds more than n coordinates and none goes back.
+`lo(t) > e - n`, as no box holds more than n coordinates and none goes back. Boxes that move down are the same the
+other way round.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import ONE, Meanings, all_of, at_most, compare, integer, minus, plus
 from rfactor.ir.algorithm import Function
-from rfactor.ir.expr import Expr, Var, names, substitute
+from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute
 from rfactor.ir.loopnest import For, If, Let
+from rfactor.ir.types import I64
 
 Ends = tuple[Expr, Expr]
 """Least coordinate and extent."""
@@ -34,6 +36,11 @@ class Moving:
     ends: Ends
     earlier: Var
     """An iteration."""
+
+    @property
+    def down(self) -> bool:
+        """Whether the boxes seem to move down: how it may be proven, no more."""
+        return _direction(self.ends[0], self.loop.name) < 0
 
     def at(self, iteration: Expr) -> Ends:
         """The ends in an iteration."""
@@ -113,8 +120,13 @@ class Boxes:
             return plain
         if isinstance(found, str):
             return replace(plain, steps=(replace(plain.steps[0], decisive=False),))
-        reached = all_of((at_most(found.at(found.first)[0], point), compare("<", point, plus(low, extent))))
-        joined = at_most(found.at(plus(found.earlier, ONE))[0], found.end(found.earlier))
+        then = plus(found.earlier, ONE)
+        if found.down:
+            reached = all_of((at_most(low, point), compare("<", point, found.end(found.first))))
+            joined = at_most(found.at(found.earlier)[0], found.end(then))
+        else:
+            reached = all_of((at_most(found.at(found.first)[0], point), compare("<", point, plus(low, extent))))
+            joined = at_most(found.at(then)[0], found.end(found.earlier))
         steps = [Step(reached), Step(joined, found.pairs())]
         for k in self.stages():
             if k != stage:
@@ -135,13 +147,29 @@ class Boxes:
             return self.scope.spec(place, fits, problem=found)
         then = plus(found.earlier, ONE)
         (before, _), (after, _) = found.at(found.earlier), found.at(then)
-        forward = all_of((at_most(before, after), at_most(found.end(found.earlier), found.end(then))))
+        ends = (before, after), (found.end(found.earlier), found.end(then))
+        onward = all_of(at_most(*(pair[::-1] if found.down else pair)) for pair in ends)
         small = at_most(found.at(found.earlier)[1], room)
         reached = at_most(found.first, found.earlier), at_most(found.earlier, found.loop)
-        alive = at_most(minus(plus(low, extent), point), room)
+        alive = compare("<", minus(point, low), room) if found.down else at_most(minus(plus(low, extent), point), room)
         return self.scope.spec(
-            place, Step(alive), Step(small, reached), Step(forward, found.pairs(), decisive=False)
+            place, Step(alive), Step(small, reached), Step(onward, found.pairs(), decisive=False)
         )  # fmt: skip
+
+
+def _direction(expr: Expr, name: str) -> int:
+    """Where an end seems to move as `name` grows: up (1), down (-1) or, as far as is seen, neither (0)."""
+    if isinstance(expr, Var):
+        return int(expr.name == name)
+    if not isinstance(expr, Op) or expr.type != I64:
+        return 0
+    parts = [_direction(arg, name) for arg in expr.args]
+    if expr.op == "-":
+        return parts[0] or -parts[1]
+    if expr.op == "*":
+        factors = [int(arg.value) for arg in expr.args if isinstance(arg, Const)]
+        return next((part for part in parts if part), 0) * (-1 if factors and factors[0] < 0 else 1)
+    return next((part for part in parts if part), 0)
 
 
 def _data(one: Around) -> bool:

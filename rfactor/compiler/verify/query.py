@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import conjuncts
+from rfactor.compiler.lower.nest import conjuncts, in_own_storage
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
-from rfactor.compiler.verify.coordinates import sums
+from rfactor.compiler.verify.coordinates import sums, uses
 from rfactor.compiler.verify.cover import Leaf, covering
 from rfactor.compiler.verify.history import Boxes
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
@@ -65,7 +65,7 @@ def query(body: Stmt, algorithm: Algorithm, schedule: Schedule) -> Query:
 class _Walk:
     def __init__(self, algorithm: Algorithm, schedule: Schedule) -> None:
         self.algorithm, self.schedule = algorithm, schedule
-        self.functions = {f.name: f for f in algorithm.functions}
+        self.functions = {f.name: f if f.name in algorithm.outputs else in_own_storage(f) for f in algorithm.functions}
         self.meanings = Meanings(data_ranges(algorithm.functions))
         self.specs: list[Spec] = []
         self.asserted: list[Expr] = []
@@ -229,11 +229,9 @@ class _Walk:
             done.update((name, number + 1) for name, number in here.items())
         for name in done:
             function = self.functions[name]
-            if function.pure.where is not None and name in self.algorithm.outputs:
-                raise NotImplementedError(f"verify of an output that is undefined in part is not there: {name}")
             for number in range(len(function.stages)):
                 leaves = self.leaves.pop((name, number), [])
-                if number or not (function.pure.keeps_all and name in self.algorithm.outputs):
+                if number or not function.pure.keeps_all:
                     stages = self.schedule.functions[name].stages
                     cut = [Leaf(leaf.provide, leaf.path[len(scope.path) :]) for leaf in leaves]
                     self.specs += covering(function, number, stages[number], cut, scope, self.meanings)
@@ -280,6 +278,7 @@ class _Walk:
                 self._inside(node.name, (node.index,), node.args, scope, str(node), written=False)
                 if node.kind == "func":
                     self._computed(node, scope)
+                    self._defined(node, expr, scope)
 
     # Obligations
 
@@ -328,7 +327,7 @@ class _Walk:
             return
         boxes = Boxes(function, scope, self.meanings)
         for number in boxes.stages():
-            if number == 0 and function.pure.keeps_all and call.name in self.algorithm.outputs:
+            if number == 0 and function.pure.keeps_all:
                 continue
             for variable in pure_variables(function, function.stages[number]):
                 at = self._read(call.args[function.variables.index(variable)], scope)
@@ -337,6 +336,19 @@ class _Walk:
                     self.specs.append(boxes.computed(here, number, variable, at))
                 except KeyError:
                     self.specs.append(scope.spec(here, problem=f"{call.name} is not computed around this place"))
+
+    def _defined(self, call: Call, expr: Expr, scope: Scope) -> None:
+        """What is read of an output in `expr`, where that matters, is a point where the output is defined. Its own
+        updates work in place: they may read what the caller's array holds."""
+        function = self.functions[call.name]
+        where = function.pure.where
+        if where is None or call.name in scope.open:
+            return
+        point = {v: self._read(at, scope) for v, at in zip(function.variables, call.args, strict=True)}
+        goal = Reading(self.meanings, {**scope.env, **point}, scope.epoch, frozenset(scope.open)).of(where)
+        place = Place("computed", call.name, scope.stage, f"{call} of {call.name}.s0 where {where}", "", scope.loops)
+        step = Step(goal, self._when(uses(expr)[call], scope), decisive=not function.updates)
+        self.specs.append(scope.spec(place, step))
 
     def _fits(self, expr: Expr, scope: Scope, shown: str, defined: int | None = None) -> None:
         """i32 holds the coordinates in an expression: every sum that something else is made of."""

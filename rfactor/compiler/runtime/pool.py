@@ -1,0 +1,439 @@
+"""Threads that run parallel loops: native, started when a loop first needs them, asleep between loops.
+
+`launch(worker, closure, threads, flags)` has up to `threads` threads call `worker(closure)`, which takes ranges of
+iterations until none is left, and returns when all of them have returned. The caller is one of them, and begins at
+once. A loop is offered to the others until the caller finds nothing left to take: it is then withdrawn, and only those
+that have begun are waited for. So no loop waits for a thread that has no processor yet.
+
+Loops of several callers, and loops inside loops, are offered at the same time, the newest first. A thread waits for
+others in one place, the end of a loop, and there only for those that have begun that loop; what those wait for in
+turn are loops inside it. None waits in a circle.
+
+A thread without work looks for some for a while (`_LOOKS`), then sleeps. Who offers a loop wakes two at most, and so
+does each that takes it, where more are wanted: many are awake after few steps. There are as many threads as the widest
+loop so far could use. They are no threads of Python: no signal handler interrupts them, and the end of the process
+takes them along, as nothing is left in a bad state between loops.
+
+`wake` has a thread look for a loop before it comes. It does so once: not again before a loop has come.
+
+Who may touch what. All that is shared (the variables from `@newest` on, the fields of a loop that is offered) is
+written with `@mutex` held, and read with it but in two places:
+
+* Who looks for work reads `@newest` without it, atomically and in no order (`monotonic`). What it finds is a reason to
+  take the mutex and read again, and no more.
+* A caller that waits reads `running` of its own loop without it (`acquire`). When that is 0 it returns, and the loop
+  is gone with its stack. The 0 was written (`release`) by the last thread inside, which touches the loop no more: it
+  has read before whether the caller sleeps, and a caller that sleeps needs the mutex to wake.
+
+What any thread wrote in a loop happens before it takes the mutex to leave, so before the last one leaves, so before
+that 0. What was written before `launch` happens before the loop is offered, with the mutex held.
+
+A caller sleeps on a condition of its own loop, on which nobody else waits. All idle threads sleep on one: were a
+wake-up lost there, a loop would be run by fewer, and end all the same.
+
+The child of a fork has none of the threads, and a mutex that one of them may hold: `begin` makes all anew. A fork from
+inside a loop leaves the child a loop that never ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rfactor.native.engine import compile_module, host
+
+_LOOKS = 2000
+"""How often a thread looks for work, or a caller for the end of its loop, before it sleeps: 20 to 90 µs."""
+_PAUSES = {
+    "x86_64": "llvm.x86.sse2.pause()",
+    "aarch64": "llvm.aarch64.isb(i32 15)",
+    "arm64": "llvm.aarch64.isb(i32 15)",
+}
+"""What a processor is told to do between two looks."""
+
+_TEXT = """
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_destroy(ptr)
+{declared}
+
+; worker, closure, the next older loop that is offered, how many more threads may take it, how many it may have,
+; how many are inside beside the caller, whether the caller sleeps, and what it sleeps on
+%loop = type {{ ptr, ptr, ptr, i32, i32, i32, i32, [16 x i64] }}
+
+@mutex = internal global [16 x i64] zeroinitializer, align 64
+@work = internal global [16 x i64] zeroinitializer, align 64 ; what threads sleep on
+@newest = internal global ptr null, align 64                 ; the loop that was offered last
+@looking = internal global i32 0, align 64                   ; how many threads look for work,
+@sleeping = internal global i32 0                            ; how many sleep,
+@threads = internal global i32 0                             ; how many there are,
+@armed = internal global i32 0                               ; whether a loop has come since the last `wake`
+
+define void @begin() {{
+  %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
+  %2 = call i32 @pthread_cond_init(ptr @work, ptr null)
+  store ptr null, ptr @newest
+  store i32 0, ptr @looking
+  store i32 0, ptr @sleeping
+  store i32 0, ptr @threads
+  store i32 0, ptr @armed
+  ret void
+}}
+
+; Wake a thread for a loop that will come soon, if one came after it was last woken for that, and none is looking.
+define void @wake() {{
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %armed = load i32, ptr @armed
+  %looking = load i32, ptr @looking
+  %sleeping = load i32, ptr @sleeping
+  %nobody = icmp eq i32 %looking, 0
+  %some = icmp ne i32 %sleeping, 0
+  %came = icmp ne i32 %armed, 0
+  %asleep = and i1 %nobody, %some
+  %needed = and i1 %asleep, %came
+  %disarmed = select i1 %needed, i32 0, i32 %armed
+  store i32 %disarmed, ptr @armed
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br i1 %needed, label %signal, label %done
+
+signal:
+  %woken = call i32 @pthread_cond_signal(ptr @work)
+  br label %done
+
+done:
+  ret void
+}}
+
+; Wake or start up to two threads, but for what one that is looking will take. There are to be `most` at most.
+define internal void @recruit(i32 %wanted, i32 %most) {{
+entry:
+  %id = alloca i64
+  br label %once
+
+once:
+  %left = phi i32 [ 2, %entry ], [ %fewer, %again ]
+  %more = phi i32 [ %wanted, %entry ], [ %other, %again ]
+  %fewer = sub i32 %left, 1
+  %other = sub i32 %more, 1
+  %some = icmp sgt i32 %more, 0
+  %allowed = icmp ne i32 %left, 0
+  %go = and i1 %some, %allowed
+  br i1 %go, label %count, label %done
+
+count:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %looking = load i32, ptr @looking
+  %found = icmp ne i32 %looking, 0
+  br i1 %found, label %leave, label %asleep
+
+asleep:
+  %sleeping = load i32, ptr @sleeping
+  %any = icmp ne i32 %sleeping, 0
+  br i1 %any, label %wake, label %room
+
+wake:
+  %unlocked.wake = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %woken = call i32 @pthread_cond_signal(ptr @work)
+  br label %again
+
+room:
+  %threads = load i32, ptr @threads
+  %less = icmp slt i32 %threads, %most
+  br i1 %less, label %create, label %leave
+
+create:
+  %created = add i32 %threads, 1
+  store i32 %created, ptr @threads
+  %unlocked.create = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %failed = call i32 @pthread_create(ptr %id, ptr null, ptr @serve, ptr null)
+  %well = icmp eq i32 %failed, 0
+  br i1 %well, label %detach, label %undo
+
+detach:
+  %thread = load i64, ptr %id
+  %detached = call i32 @pthread_detach(i64 %thread)
+  br label %again
+
+undo:                                                        ; the loop is run by fewer
+  %locked.undo = call i32 @pthread_mutex_lock(ptr @mutex)
+  %said = load i32, ptr @threads
+  %there = sub i32 %said, 1
+  store i32 %there, ptr @threads
+  br label %leave
+
+again:
+  br label %once
+
+leave:
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %done
+
+done:
+  ret void
+}}
+
+define internal ptr @serve(ptr %none) {{
+entry:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  br label %next
+
+next:                                                        ; here the mutex is held
+  %loop = load atomic ptr, ptr @newest monotonic, align 8
+  %nothing = icmp eq ptr %loop, null
+  br i1 %nothing, label %idle, label %take
+
+take:
+  %wanted.at = getelementptr %loop, ptr %loop, i32 0, i32 3
+  %wanted.before = load i32, ptr %wanted.at
+  %wanted = sub i32 %wanted.before, 1
+  store i32 %wanted, ptr %wanted.at
+  %running.at = getelementptr %loop, ptr %loop, i32 0, i32 5
+  %others = load i32, ptr %running.at
+  %all = add i32 %others, 1
+  store i32 %all, ptr %running.at
+  %full = icmp eq i32 %wanted, 0
+  br i1 %full, label %withdraw, label %begin
+
+withdraw:
+  %older.at = getelementptr %loop, ptr %loop, i32 0, i32 2
+  %older = load atomic ptr, ptr %older.at monotonic, align 8
+  store atomic ptr %older, ptr @newest monotonic, align 8
+  br label %begin
+
+begin:
+  %worker = load ptr, ptr %loop
+  %closure.at = getelementptr %loop, ptr %loop, i32 0, i32 1
+  %closure = load ptr, ptr %closure.at
+  %most.at = getelementptr %loop, ptr %loop, i32 0, i32 4
+  %most = load i32, ptr %most.at
+  %rest = load atomic ptr, ptr @newest monotonic, align 8
+  %offered.rest = icmp ne ptr %rest, null
+  %one = zext i1 %offered.rest to i32
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %own = icmp ne i32 %wanted, 0
+  %number = select i1 %own, i32 %wanted, i32 %one              ; for this loop, or for an older one
+  call void @recruit(i32 %number, i32 %most)
+  call void %worker(ptr %closure)
+  %locked.again = call i32 @pthread_mutex_lock(ptr @mutex)
+  %asleep.at = getelementptr %loop, ptr %loop, i32 0, i32 6
+  %asleep = load i32, ptr %asleep.at
+  %running = load i32, ptr %running.at
+  %left = sub i32 %running, 1
+  store atomic i32 %left, ptr %running.at release, align 4
+  %last = icmp eq i32 %left, 0
+  %sleeps = icmp ne i32 %asleep, 0
+  %tell = and i1 %last, %sleeps
+  br i1 %tell, label %done, label %next
+
+done:                                                        ; the caller needs the mutex before it can go
+  %done.at = getelementptr %loop, ptr %loop, i32 0, i32 7
+  %told = call i32 @pthread_cond_signal(ptr %done.at)
+  br label %next
+
+idle:
+  %looking.before.more = load i32, ptr @looking
+  %looking.more = add i32 %looking.before.more, 1
+  store i32 %looking.more, ptr @looking
+  %unlocked.idle = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %look
+
+look:
+  %looks = phi i32 [ {looks}, %idle ], [ %looks.left, %wait ]
+  %seen = load atomic ptr, ptr @newest monotonic, align 8
+  %offered = icmp ne ptr %seen, null
+  %looks.left = sub i32 %looks, 1
+  %enough = icmp eq i32 %looks.left, 0
+  %stop = or i1 %offered, %enough
+  br i1 %stop, label %looked, label %wait
+
+wait:
+  {pause}
+  br label %look
+
+looked:
+  %locked.looked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %looking.before.less = load i32, ptr @looking
+  %looking.less = add i32 %looking.before.less, -1
+  store i32 %looking.less, ptr @looking
+  %now = load atomic ptr, ptr @newest monotonic, align 8
+  %still = icmp eq ptr %now, null
+  br i1 %still, label %sleep, label %next
+
+sleep:
+  %sleeping.before.more = load i32, ptr @sleeping
+  %sleeping.more = add i32 %sleeping.before.more, 1
+  store i32 %sleeping.more, ptr @sleeping
+  %slept = call i32 @pthread_cond_wait(ptr @work, ptr @mutex)
+  %sleeping.before.less = load i32, ptr @sleeping
+  %sleeping.less = add i32 %sleeping.before.less, -1
+  store i32 %sleeping.less, ptr @sleeping
+  br label %next
+}}
+
+define void @launch(ptr %worker, ptr %closure, i32 %threads, i32 %flags) {{
+entry:
+  %loop = alloca %loop, align 64
+  %wanted = sub i32 %threads, 1
+  %closure.at = getelementptr %loop, ptr %loop, i32 0, i32 1
+  %next.at = getelementptr %loop, ptr %loop, i32 0, i32 2
+  %wanted.at = getelementptr %loop, ptr %loop, i32 0, i32 3
+  %most.at = getelementptr %loop, ptr %loop, i32 0, i32 4
+  %running.at = getelementptr %loop, ptr %loop, i32 0, i32 5
+  %asleep.at = getelementptr %loop, ptr %loop, i32 0, i32 6
+  %done.at = getelementptr %loop, ptr %loop, i32 0, i32 7
+  store ptr %worker, ptr %loop
+  store ptr %closure, ptr %closure.at
+  store i32 %wanted, ptr %wanted.at
+  store i32 %wanted, ptr %most.at
+  store i32 0, ptr %running.at
+  store i32 0, ptr %asleep.at
+  %alone = icmp slt i32 %wanted, 1
+  br i1 %alone, label %run, label %offer
+
+run:
+  call void %worker(ptr %closure)
+  ret void
+
+offer:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %before = load atomic ptr, ptr @newest monotonic, align 8
+  store atomic ptr %before, ptr %next.at monotonic, align 8
+  store atomic ptr %loop, ptr @newest monotonic, align 8
+  store i32 1, ptr @armed
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  call void @recruit(i32 %wanted, i32 %wanted)
+  call void %worker(ptr %closure)
+  %locked.again = call i32 @pthread_mutex_lock(ptr @mutex)
+  %unwanted = load i32, ptr %wanted.at
+  %full = icmp eq i32 %unwanted, 0
+  br i1 %full, label %withdrawn, label %search
+
+search:                                                      ; no longer there in the child of a fork
+  %link = phi ptr [ @newest, %offer ], [ %link.next, %further ]
+  %one = load atomic ptr, ptr %link monotonic, align 8
+  %end = icmp eq ptr %one, null
+  br i1 %end, label %withdrawn, label %compare
+
+compare:
+  %this = icmp eq ptr %one, %loop
+  br i1 %this, label %withdraw, label %further
+
+further:
+  %link.next = getelementptr %loop, ptr %one, i32 0, i32 2
+  br label %search
+
+withdraw:                                                    ; what was older when it was offered may have gone
+  %older = load atomic ptr, ptr %next.at monotonic, align 8
+  store atomic ptr %older, ptr %link monotonic, align 8
+  br label %withdrawn
+
+withdrawn:
+  %running = load i32, ptr %running.at
+  %unlocked.again = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %none = icmp eq i32 %running, 0
+  br i1 %none, label %return, label %look
+
+look:
+  %looks = phi i32 [ {looks}, %withdrawn ], [ %looks.left, %wait ]
+  %inside = load atomic i32, ptr %running.at acquire, align 4
+  %ended = icmp eq i32 %inside, 0
+  br i1 %ended, label %return, label %on
+
+on:
+  %looks.left = sub i32 %looks, 1
+  %enough = icmp eq i32 %looks.left, 0
+  br i1 %enough, label %sleep, label %wait
+
+wait:
+  {pause}
+  br label %look
+
+sleep:
+  %initialized = call i32 @pthread_cond_init(ptr %done.at, ptr null)
+  %locked.sleep = call i32 @pthread_mutex_lock(ptr @mutex)
+  store i32 1, ptr %asleep.at
+  br label %ask
+
+ask:
+  %left = load i32, ptr %running.at
+  %over = icmp eq i32 %left, 0
+  br i1 %over, label %awake, label %rest
+
+rest:
+  %rested = call i32 @pthread_cond_wait(ptr %done.at, ptr @mutex)
+  br label %ask
+
+awake:
+  %unlocked.awake = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %destroyed = call i32 @pthread_cond_destroy(ptr %done.at)
+  br label %return
+
+return:
+  ret void
+}}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The threads of this process."""
+
+    launch: int
+    """The address of `launch(worker, closure, threads, flags)`."""
+    wake: Callable[[], None]
+    """Wakes a thread, where all sleep, so that it looks for a loop that comes soon. Not again before one has come: what
+    is called for pipelines that run no loop after all wakes nobody."""
+    begin: Callable[[], None]
+    """Called in the child of a fork."""
+
+
+def pool() -> Pool | None:
+    """The pool of this process; None where the system has no POSIX threads."""
+    if not _kept:
+        _kept.setdefault("pool", _made())  # of two threads at once, that of one
+    return _kept["pool"]
+
+
+_kept: dict[str, Pool | None] = {}
+"""What was made: never another, as loops run in it."""
+
+
+def _made() -> Pool | None:
+    machine = replace(host(), level=0)  # for a few dozen instructions a loop passes do not pay
+    pause = _PAUSES.get(machine.triple.split("-")[0])
+    text = _TEXT.format(
+        looks=_LOOKS,
+        pause=f"call void @{pause}" if pause else "",
+        declared=f"declare void @{pause.replace('i32 15', 'i32')}" if pause else "",
+    )
+    try:
+        library = ctypes.CDLL(None)
+        for name in re.findall(r"declare i32 @(pthread_\w+)", text):
+            getattr(library, name)
+    except (AttributeError, TypeError, OSError):
+        return None
+    code = compile_module(text, ["begin", "launch", "wake"], machine).keep()
+    begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
+    begin()
+    # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
+    wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
+    return Pool(code.addresses["launch"], wake, begin)
+
+
+def _after_fork_in_child() -> None:
+    for made in _kept.values():
+        if made is not None:
+            made.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

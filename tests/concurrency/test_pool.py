@@ -1,0 +1,254 @@
+"""The threads of parallel loops: who is waited for and who is not, nesting, idleness, forks, threads that fail to come.
+
+Workers are functions of Python here, so that a test decides when they return.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.pipeline import executable
+from rfactor.compiler.runtime import pool
+from rfactor.compiler.runtime.threads import thread_count
+
+pytestmark = pytest.mark.skipif(pool.pool() is None, reason="no POSIX threads")
+Worker = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+LAUNCH = ctypes.CFUNCTYPE(None, Worker, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
+made: list[pool.Pool] = []
+"""Threads sleep in their code: it is never dropped."""
+
+
+def fresh() -> pool.Pool:
+    """A pool without threads."""
+    one = pool._made()
+    assert one is not None
+    made.append(one)
+    return one
+
+
+def launch(own: pool.Pool, work: Callable[[], object], threads: int) -> None:
+    LAUNCH(own.launch)(Worker(lambda _: work()), None, threads, 0)
+
+
+def beginning(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("threads", [2, 5, 40])
+def test_as_many_threads_run_at_once_as_are_asked_for(threads: int) -> None:
+    """Nobody passes before all have come."""
+    own, all_here = fresh(), threading.Barrier(threads)
+    for _ in range(3):
+        launch(own, lambda: all_here.wait(30), threads)
+    assert not all_here.broken
+
+
+def test_a_loop_ends_without_a_thread_that_has_not_begun() -> None:
+    """The one thread of the pool is in another loop."""
+    own, both, leave = fresh(), threading.Barrier(3), threading.Event()
+
+    def held() -> None:
+        both.wait(30)
+        leave.wait(30)
+
+    other = beginning(lambda: launch(own, held, 2))
+    both.wait(30)
+    callers: list[int] = []
+    for _ in range(3):
+        launch(own, lambda: callers.append(threading.get_ident()), 2)
+    assert callers == [threading.get_ident()] * 3
+    assert other.is_alive()
+    leave.set()
+    other.join(30)
+    assert not other.is_alive()
+
+
+def test_loops_are_withdrawn_in_any_order() -> None:
+    """The one thread of the pool finds none of three that nobody took, the oldest of which ends first."""
+    own, both, leave = fresh(), threading.Barrier(3), threading.Event()
+    offered = [threading.Event() for _ in range(3)]
+    ends = [threading.Event() for _ in range(3)]
+    ran: list[int] = []
+
+    def held() -> None:
+        both.wait(30)
+        leave.wait(30)
+
+    def one(number: int) -> None:
+        ran.append(number)
+        offered[number].set()
+        ends[number].wait(30)
+
+    first = beginning(lambda: launch(own, held, 2))
+    both.wait(30)
+    callers = []
+    for number in range(3):
+        callers.append(beginning(partial(launch, own, partial(one, number), 2)))
+        offered[number].wait(30)
+    for number in (1, 0, 2):
+        ends[number].set()
+        callers[number].join(30)
+    leave.set()
+    first.join(30)
+    launch(own, lambda: time.sleep(0.01), 2)
+    assert ran == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.00002, 0.2])
+def test_a_loop_waits_for_those_that_have_begun(seconds: float) -> None:
+    """Those that return after the caller, at once or when it sleeps."""
+    own, both, ended = fresh(), threading.Barrier(2), list[bool]()
+
+    def work() -> None:
+        both.wait(30)
+        if threading.get_ident() != caller:
+            time.sleep(seconds)
+            ended.append(True)
+
+    caller = threading.get_ident()
+    for turn in range(1, 4):
+        launch(own, work, 2)
+        assert len(ended) == turn
+
+
+def test_loops_inside_loops_and_of_many_callers_end() -> None:
+    own, counted = fresh(), [0] * 4
+
+    def caller(number: int) -> None:
+        left = [6]
+        lock = threading.Lock()
+
+        def take(of: list[int]) -> bool:
+            with lock:
+                of[0] -= 1
+                return of[0] >= 0
+
+        def outer() -> None:
+            while take(left):
+                inner = [5]
+
+                def body(inner: list[int] = inner) -> None:
+                    while take(inner):
+                        with lock:
+                            counted[number] += 1
+
+                launch(own, body, 3)
+
+        for _ in range(20):
+            left[0] = 6
+            launch(own, outer, 4)
+
+    callers = [beginning(partial(caller, number)) for number in range(4)]
+    for thread in callers:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in callers)
+    assert counted == [20 * 6 * 5] * 4
+
+
+def test_idle_threads_take_no_time() -> None:
+    own, all_here = fresh(), threading.Barrier(4)
+    launch(own, lambda: all_here.wait(30), 4)
+    own.wake()
+    time.sleep(0.02)
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="nobody tells how often a thread sleeps")
+def test_a_thread_is_woken_once_for_a_loop_that_does_not_come() -> None:
+    own, both, threads = fresh(), threading.Barrier(2), set[int]()
+
+    def meet() -> None:
+        both.wait(30)
+        threads.add(threading.get_native_id())
+
+    def slept() -> int:
+        status = Path(f"/proc/self/task/{other}/status").read_text()
+        return int(status.split("nonvoluntary_ctxt_switches")[0].split("voluntary_ctxt_switches:")[1])
+
+    for _ in range(2):
+        launch(own, meet, 2)
+        (other,) = threads - {threading.get_native_id()}
+        time.sleep(0.05)
+        before = slept()
+        own.wake()
+        time.sleep(0.05)
+        once = slept()
+        assert once > before
+        for _ in range(5):
+            own.wake()
+        time.sleep(0.05)
+        assert slept() == once
+
+
+def test_a_loop_is_run_by_the_caller_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = "declare i32 @pthread_create(ptr, ptr, ptr, ptr)"
+    refused = "define internal i32 @pthread_create(ptr %a, ptr %b, ptr %c, ptr %d) {{\n  ret i32 11\n}}"
+    assert declared in pool._TEXT
+    monkeypatch.setattr(pool, "_TEXT", pool._TEXT.replace(declared, refused))
+    own, callers = fresh(), []
+    for _ in range(3):
+        launch(own, lambda: callers.append(threading.get_ident()), 4)
+    assert callers == [threading.get_ident()] * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_the_child_of_a_fork_gets_threads_whatever_its_parent_was_doing() -> None:
+    """Here a thread of the parent is in a loop, and others sleep."""
+    own, leave, both, met = pool.pool(), threading.Event(), threading.Barrier(2), list[int]()
+    assert own is not None
+
+    def meet() -> None:
+        both.wait(20)
+        met.append(threading.get_ident())
+
+    launch(own, meet, 2)
+    other = beginning(lambda: launch(own, lambda: leave.wait(30), 2))
+    time.sleep(0.05)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        both = threading.Barrier(2)
+        met.clear()
+        launch(own, meet, 2)
+        os._exit(0 if len(met) == 2 else 1)
+    _, status = os.waitpid(child, 0)
+    leave.set()
+    other.join(30)
+    assert os.waitstatus_to_exitcode(status) == 0
+    launch(own, meet, 2)
+
+
+def test_only_pipelines_with_parallel_loops_wake_threads() -> None:
+    x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
+    f[x] = x * 3
+    g[x] = x * 3
+    g.parallel(x)
+    assert executable(f).wake is None
+    assert (executable(g).wake is None) == (thread_count() == 1)
+
+
+def test_a_loop_comes_right_after_the_wake_up_for_it() -> None:
+    x, g = hl.Var("x"), hl.Func("g")
+    g[x] = x * 5
+    g.parallel(x)
+    out = np.zeros(1000, np.int32)
+    for pause in (0, 0, 0, 0.0001, 0.01):
+        out[:] = 0
+        time.sleep(pause)
+        g.realize(out)
+        assert out.tolist() == list(range(0, 5000, 5))
