@@ -60,6 +60,12 @@ def _listed(*allowed: str) -> object:
 @click.option("--semantics", callback=_listed("wrap", "math"), default="wrap,math", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
 @click.option("--resume", is_flag=True, help="Go on with the run that was begun in --out.")
+@click.option("--reductions", is_flag=True, help="Make the table of known reductions instead.")
+@click.option(
+    "--questions",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Of that table, in the form of check --batch, in place of the shipped ones.",
+)
 @click.option("--backend", "where", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the sample points.")
@@ -74,6 +80,8 @@ def generate(
     semantics: tuple[str, ...],
     jobs: int,
     resume: bool,
+    reductions: bool,
+    questions: Path | None,
     where: str,
     scheduler: str | None,
     seed: int,
@@ -81,7 +89,7 @@ def generate(
     memory: int,
     as_json: bool,
 ) -> None:
-    """Make a table of elementary associative operators, each proved.
+    """Make a table of elementary associative operators, each proved; with --reductions one of answers about updates.
 
     The same arguments and seed give the same rows, whatever the number of workers, and however often the run was killed
     and resumed.
@@ -93,6 +101,18 @@ def generate(
     from rfactor.enumerate.run import generate as run
     from rfactor.prover.smt import limit_memory
 
+    if questions is not None and not reductions:
+        raise click.UsageError("--questions are those of --reductions")
+    if reductions:
+        from rfactor.cli.reductions import generate_reductions
+
+        with (
+            stopping(f"what is finished is kept beside {out}: the same command with --resume goes on"),
+            progress_shown() as progress,
+        ):
+            made = generate_reductions(questions, out, jobs, resume, memory, progress)
+        click.echo(json.dumps(made) if as_json else f"{out}: {out.stat().st_size / 1e6:.1f} MB, {made['counts']}")
+        return
     parameters = Parameters(types, max_leaves, tuple(map(int, components)), semantics, seed)
     _log_to(log)
     began = time.perf_counter()

@@ -15,6 +15,7 @@ from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.errors import Error
 
 if TYPE_CHECKING:
+    from rfactor.table.known import KnownTable
     from rfactor.table.store import Table
 
 _FILE = click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -27,13 +28,22 @@ def _open(file: Path | None) -> Table:
     return open_table(file)
 
 
+def _known(file: Path | None, row: int | None = None) -> KnownTable | None:
+    """The table of known reductions that is meant: FILE, or the shipped one where a row of it is asked for."""
+    from rfactor.table.known import FIRST, KnownTable, is_known_table, shipped_reductions
+
+    if file is None and row is not None and row >= FIRST:
+        file = shipped_reductions()
+    return KnownTable(file) if file is not None and is_known_table(file) else None
+
+
 _SHOWN = 8
 """Spellings of a row that are printed."""
 
 
 @click.group()
 def table() -> None:
-    """Look into a table of operators (the shipped one unless FILE is named), or prove it again."""
+    """Look into a table of operators (the shipped one unless FILE is named) or of known reductions; prove it again."""
 
 
 @table.command()
@@ -43,6 +53,13 @@ def stats(file: Path | None, as_json: bool) -> None:
     """How many operators there are for each type, by leaves, root and proof, and how the table was made."""
     from rfactor.table.export import statistics
 
+    known = _known(file)
+    if known is not None:
+        from rfactor.cli import known as reductions
+
+        counted = reductions.statistics(known)
+        click.echo(json.dumps(counted, sort_keys=True) if as_json else reductions.statistics_text(counted))
+        return
     found = statistics(_open(file))
     if as_json:
         click.echo(json.dumps(found, sort_keys=True))
@@ -75,7 +92,13 @@ def stats(file: Path | None, as_json: bool) -> None:
 @_FILE
 @_JSON
 def show(row: int, file: Path | None, as_json: bool) -> int:
-    """One operator by its id, with its proof."""
+    """One operator by its id, with its proof; one known reduction."""
+    known = _known(file, row)
+    if known is not None:
+        from rfactor.cli.known import show_row
+
+        click.echo(show_row(known, row, as_json))
+        return 0
     source = _open(file)
     try:
         scope, columns = source[row]
@@ -158,6 +181,13 @@ def export(file: Path | None, as_json: bool) -> None:
     """All operators as JSON lines, one for each tuple of types."""
     from rfactor.table.export import exported
 
+    known = _known(file)
+    if known is not None:
+        from rfactor.cli.known import as_object
+
+        for reduction in known.rows():
+            click.echo(json.dumps(as_object(reduction)))
+        return
     for row in exported(_open(file)):
         click.echo(json.dumps(row))
 
@@ -204,6 +234,11 @@ def verify(
     bad: list[dict[str, Any]] = []
     if only:
         known_type(only)
+    known = _known(file)
+    if known is not None:
+        if exhaustive or only or solver or folder is not None:
+            raise click.UsageError("known reductions are verified with --row, --sample and --jobs alone")
+        return _verify_known(known, rows, sample, jobs, memory, as_json)
     source = _open(file)
     if sample is not None:
         rows = sampled(source, sample, only)
@@ -228,6 +263,33 @@ def verify(
         click.echo(json.dumps({"claims": counts, "failed": bad}))
     else:
         click.echo(f"{counts['proved']} claims proved, {counts['refuted']} refuted, {counts['unknown']} unknown")
+    return 1 if counts["refuted"] else 3 if counts["unknown"] else 0
+
+
+def _verify_known(
+    known: KnownTable, rows: tuple[int, ...], sample: int | None, jobs: int, memory: int, as_json: bool
+) -> int:
+    """Prove known reductions again; the exit code."""
+    from rfactor.cli import known as reductions
+    from rfactor.cli.progress import progress_shown
+
+    if sample is not None:
+        numbers = [row.id for row in known.rows()]
+        rows = tuple(numbers[:: max(1, len(numbers) // sample)][:sample])
+    counts = {"proved": 0, "refuted": 0, "unknown": 0}
+    bad = []
+    with progress_shown() as progress:
+        for row, result, detail in reductions.verify(known, rows, jobs, memory, progress):
+            counts[result] += 1
+            if result != "proved":
+                bad.append({"row": row.id, "reduction": row.reduction, "result": result, "detail": detail})
+    bad.sort(key=lambda entry: entry["row"])
+    for entry in [] if as_json else bad:
+        click.echo("row {row} ({reduction}): {result}: {detail}".format(**entry))
+    if as_json:
+        click.echo(json.dumps({"rows": counts, "failed": bad}))
+    else:
+        click.echo(f"{counts['proved']} rows proved, {counts['refuted']} refuted, {counts['unknown']} unknown")
     return 1 if counts["refuted"] else 3 if counts["unknown"] else 0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rfactor.ir.expr import Const, Expr, Op, Var, leaves, transform
+from rfactor.ir.expr import Const, Expr, Op, Var, leaves, rewrite
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.simplify import FALSE, TRUE, fold
 from rfactor.ir.types import BOOL, Type
@@ -30,15 +30,29 @@ def default_rank(name: str) -> tuple[int, int, str]:
 
 def canonical(expr: Expr, rank: Rank = default_rank) -> Expr:
     """`expr` in canonical form, where `rank(name)` orders the variables."""
-    keys: dict[Expr, tuple[Any, ...]] = {}
+    if rank is not default_rank:
+        return _in_order(expr, rank, {}, {})
+    if len(_shared[0]) > _REMEMBERED:
+        _shared[:] = {}, {}  # not cleared: another thread may be at work in them
+    return _in_order(expr, rank, *_shared)
 
+
+_shared: list[dict[Expr, Any]] = [{}, {}]
+"""Canonical forms, and keys, in the default order."""
+_REMEMBERED = 1 << 15
+
+
+def _in_order(expr: Expr, rank: Rank, forms: dict[Expr, Expr], keys: dict[Expr, tuple[Any, ...]]) -> Expr:
     def key(node: Expr) -> tuple[Any, ...]:
         found = keys.get(node)
         if found is None:
             found = keys[node] = _key(node, key, rank)
         return found
 
-    return transform(expr, lambda node: _canonical(node, key))
+    def rule(node: Expr) -> Expr:
+        return _canonical(node, key) or node
+
+    return rewrite(expr, forms, rule)
 
 
 def _key(expr: Expr, key: Callable[[Expr], tuple[Any, ...]], rank: Rank) -> tuple[Any, ...]:

@@ -64,10 +64,14 @@ class Answer:
     reason: str | None = None
     proofs: tuple[ProofRecord, ...] = field(default=())
     ms: float = 0.0
+    overflowing: tuple[int, ...] | None = None
+    """Parts of the lifted state that may overflow on floats where the loop does not; None where nobody has looked."""
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the proof over the reals leaves open on floats, one sentence each."""
-        from rfactor.matcher.caveats import of_lifting
+        from rfactor.matcher.caveats import sentences, unreached
 
-        return () if self.lift is None else of_lifting(self.update, self.lift)
+        if self.lift is None:
+            return ()
+        return sentences(self.lift, unreached(self.update, self.lift) if self.overflowing is None else self.overflowing)

@@ -84,9 +84,8 @@ def _literal(type_: Type, value: float) -> Expr:
     return const(type_, value) if type_.is_float else const(type_, int(min(max(value, 0.0), 1.0)))
 
 
-def of_lifting(update: Update, lift: Lifting) -> tuple[str, ...]:
-    """One sentence about the parts that may overflow, if there are any."""
-    parts = unreached(update, lift)
+def sentences(lift: Lifting, parts: tuple[int, ...]) -> tuple[str, ...]:
+    """One sentence about the parts of the state that may overflow, if there are any."""
     if not parts:
         return ()
     listed = ", ".join(f"y{i}" for i in parts)

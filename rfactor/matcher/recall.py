@@ -47,7 +47,7 @@ class Likeness:
         types = {node.type for node in nodes if node.type != BOOL} | {t for t in update.types if t != BOOL}
         type_ = next(iter(types)) if len(types) == 1 else None
         new = None if type_ is None else _SHAPES[type_.code]
-        if type_ is not None and new is not None and any(_number(n, type_, new) is None for n in nodes):
+        if type_ is not None and new is not None and any(number_at(n, type_, new) is None for n in nodes):
             type_ = new = None
         components = tuple(_changed(e, type_, new, forth) or e for e in update.components)
         own = tuple(new if t == type_ and new is not None else t for t in update.types)
@@ -117,7 +117,7 @@ def _claim(claim: Claim, update: Update, old: Type | None, new: Type | None, nam
 
 def _changed(expr: Expr, old: Type | None, new: Type | None, names: dict[str, str]) -> Expr | None:
     """An expression with names, and type `old`, exchanged; None where a literal has no counterpart."""
-    if old is not None and new is not None and any(_number(node, old, new) is None for node in walk(expr)):
+    if old is not None and new is not None and any(number_at(node, old, new) is None for node in walk(expr)):
         return None
 
     def visit(node: Expr) -> Expr:
@@ -125,7 +125,7 @@ def _changed(expr: Expr, old: Type | None, new: Type | None, names: dict[str, st
         if isinstance(node, Var):
             return Var(type_, names.get(node.name, node.name))
         if isinstance(node, Const) and old is not None and new is not None:
-            value = _number(node, old, new)
+            value = number_at(node, old, new)
             assert value is not None
             return Const(type_, value)
         return node if type_ is node.type or not isinstance(node, Op) else Op(type_, node.op, node.args)
@@ -133,7 +133,7 @@ def _changed(expr: Expr, old: Type | None, new: Type | None, names: dict[str, st
     return rewrite(expr, {}, visit)
 
 
-def _number(node: Expr, old: Type, new: Type) -> Value | None:
+def number_at(node: Expr, old: Type, new: Type) -> Value | None:
     """The value that stands for a literal at another width; 0 for what is no literal, None where there is none."""
     if not isinstance(node, Const):
         return 0 if isinstance(node, Var | Op) and node.type in (old, BOOL) else None

@@ -13,10 +13,11 @@ from rfactor.ir.update import Update
 from rfactor.kept import Kept
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
+from rfactor.matcher.known.lookup import known_answer, shipped
 from rfactor.matcher.lifting.lift import Lifter
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import Memory
-from rfactor.matcher.recombine import Combined, combine
+from rfactor.matcher.recombine import Combined, answer_of, combine
 from rfactor.matcher.refusal import instances
 from rfactor.matcher.refusal.instance import Refutation, of_whole
 from rfactor.matcher.refusal.refute import refute
@@ -29,7 +30,7 @@ from rfactor.table.store import Table
 DEFAULT = Limits(seconds=10.0)
 
 
-_ANSWERED: Kept[tuple[Update, Table | None], Answer] = Kept(512)
+_ANSWERED: Kept[tuple[Update, Table | None, bool], Answer] = Kept(512)
 """Answers that hold for good: a compiler asks about the same update again and again."""
 
 
@@ -41,22 +42,29 @@ _MEMORY = Memory()
 """What the shipped table and the other tiers found, by the shape of updates."""
 
 
-def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT) -> Answer:
+def forget() -> None:
+    """Let go of all that was found before, so that answers do not depend on it."""
+    _ANSWERED.clear()
+    _MEMORY.claims.clear()
+
+
+def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT, known: bool = True) -> Answer:
     """The answer about `update`, with a proof of every claim in it.
 
-    `table` holds the elementary operators, by default the shipped ones. `limits.seconds` bounds the whole; when it is
-    used up the answer is `unknown`.
+    `table` holds the elementary operators, by default the shipped ones; then the table of known reductions is looked
+    up first, unless `known` is false. `limits.seconds` bounds the whole; when it is used up the answer is `unknown`.
     """
     start = time.perf_counter()
-    known = _ANSWERED.get((update, table))
-    if known is not None:
-        return replace(known, ms=(time.perf_counter() - start) * 1000)
+    before = _ANSWERED.get((update, table, known))
+    if before is not None:
+        return replace(before, ms=(time.perf_counter() - start) * 1000)
     try:
-        answer = _answer(update, limits.starting_now(), table)
+        held = known_answer(update, shipped()) if known and table is None else None
+        answer = _answer(update, limits.starting_now(), table) if held is None else held
     except RecursionError:
         answer = Answer(update, "unknown", reason="the update is nested too deep")
     if answer.verdict != "unknown":
-        _ANSWERED.keep((update, table), answer)
+        _ANSWERED.keep((update, table, known), answer)
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 
@@ -78,20 +86,7 @@ def _recognize(update: Update, limits: Limits, table: Table | None, *, lift: boo
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
-        return Answer(
-            update,
-            "associative",
-            operator=whole.operator,
-            identity=whole.identity,
-            identity_kind=whole.identity_kind,
-            data=whole.data,
-            commutative=whole.commutative,
-            groups=groups,
-            source="table" if whole.table else "synthesis",
-            invariant=whole.invariant,
-            assumes=whole.assumes,
-            proofs=whole.proofs,
-        )
+        return answer_of(update, groups, whole)
     if not lift:
         return Answer(update, "unknown")
     lifted = Lifter(solver).lift(update)

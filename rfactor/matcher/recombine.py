@@ -9,7 +9,8 @@ from functools import partial
 from rfactor.ir.expr import Expr
 from rfactor.ir.graph import Subgraph
 from rfactor.ir.meaning import Meaning
-from rfactor.matcher.answer import IdentityKind, ProofRecord
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer, IdentityKind, ProofRecord
 from rfactor.matcher.solve import Solution, renumbered
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.limits import Limits
@@ -81,6 +82,24 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
         tuple(assumes),
         _proofs(solutions, kind, commutative),
         all(solution.tier == "table" for _, solution in solutions),
+    )
+
+
+def answer_of(update: Update, groups: tuple[Subgraph, ...], whole: Combined) -> Answer:
+    """The answer that what was put together of groups is."""
+    return Answer(
+        update,
+        "associative",
+        operator=whole.operator,
+        identity=whole.identity,
+        identity_kind=whole.identity_kind,
+        data=whole.data,
+        commutative=whole.commutative,
+        groups=groups,
+        source="table" if whole.table else "synthesis",
+        invariant=whole.invariant,
+        assumes=whole.assumes,
+        proofs=whole.proofs,
     )
 
 

@@ -46,7 +46,7 @@ class Table:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = _connect(path)
+        self._connection = opened(path, APPLICATION, VERSION, "a table of operators")
         self._subtables: dict[tuple[tuple[Type, ...], str, Meaning, int | None], Sequence[Row]] = {}
         self._raw: dict[tuple[str, str, str, int], list[tuple[Any, ...]]] = {}
         self._held: dict[tuple[str, str], list[tuple[Scope, tuple[str, str, str, int, str]]]] = {}
@@ -92,7 +92,7 @@ class Table:
             wanted = [fingerprint(operator, kind, mirrored=mirrored) for kind in kinds(types, meaning)]
         except KeyError:
             return ()
-        with _refusing(self.path):
+        with reading(self.path):
             found = [
                 values
                 for key in wanted
@@ -113,7 +113,7 @@ class Table:
     def roots(self, types: tuple[Type, ...], meaning: Meaning = Meaning.WRAP) -> tuple[str, ...]:
         """The roots for which there are rows for these types."""
         stored = _stored(types, meaning)
-        with _refusing(self.path):
+        with reading(self.path):
             shelves = self._connection.execute("SELECT DISTINCT types, root, semantics FROM subtables").fetchall()
         return tuple(
             sorted(
@@ -132,7 +132,7 @@ class Table:
 
     def __getitem__(self, row: int) -> tuple[Scope, dict[str, Any]]:
         """The scope and the columns of the row, or of the choice, with this id. Raises `KeyError`."""
-        with _refusing(self.path):
+        with reading(self.path):
             values = self._connection.execute(f"{_ROWS} WHERE o.id = ?", (row,)).fetchone()
             chosen = self._connection.execute(f"{_CHOICES} WHERE c.id = ?", (row,)).fetchone()
         if values is None and chosen is None:
@@ -142,7 +142,7 @@ class Table:
 
     def stored(self) -> Iterator[tuple[Any, ...]]:
         """Every row and every choice as it is stored, by number, each checked with its subtable."""
-        with _refusing(self.path):
+        with reading(self.path):
             shelves = self._connection.execute(
                 "SELECT root, types, semantics, leaves, digest FROM subtables"
             ).fetchall()
@@ -152,20 +152,20 @@ class Table:
     @property
     def meta(self) -> dict[str, Any]:
         """Parameters, seed, versions, counts per stage, digest."""
-        with _refusing(self.path):
+        with reading(self.path):
             return {key: json.loads(value) for key, value in self._connection.execute("SELECT key, value FROM meta")}
 
     def subtables(self) -> list[dict[str, Any]]:
         """What is stored: types, root ("choice" for those held by that rule), semantics, leaves, number of rows."""
         names = ("types", "root", "semantics", "leaves", "rows")
-        with _refusing(self.path):
+        with reading(self.path):
             found = self._connection.execute(f"SELECT {', '.join(names)} FROM subtables ORDER BY id").fetchall()
         return [dict(zip(names, values, strict=True)) for values in found]
 
     @once
     def spellings(self) -> Mapping[int, Sequence[tuple[str, str]]]:
         """By the number of a row its other spellings, smallest first, each with the method that proved it the row's."""
-        with _refusing(self.path):
+        with reading(self.path):
             found, digest = self._spelled()
             if digest != self.meta["digest of spellings"] or not all(
                 type(operator) is str for *_, operator, _ in found
@@ -183,7 +183,7 @@ class Table:
 
     def undecided(self) -> list[tuple[Any, ...]]:
         """(types, leaves, operator, semantics, claim, reason) of what no method decided."""
-        with _refusing(self.path):
+        with reading(self.path):
             return self._connection.execute(
                 "SELECT types, leaves, operator, semantics, claim, reason FROM undecided ORDER BY rowid"
             ).fetchall()
@@ -191,7 +191,7 @@ class Table:
     def _shelves(self, root: str, semantics: str) -> list[tuple[Scope, tuple[str, str, str, int, str]]]:
         held = self._held.get((root, semantics))
         if held is None:
-            with _refusing(self.path):
+            with reading(self.path):
                 found = self._connection.execute(
                     "SELECT types, leaves, digest FROM subtables WHERE root = ? AND semantics = ?", (root, semantics)
                 ).fetchall()
@@ -203,7 +203,7 @@ class Table:
         key = (types, root, semantics, leaves)
         raw = self._raw.get(key)
         if raw is None:
-            with _refusing(self.path):
+            with reading(self.path):
                 if root == CHOICE:
                     chosen = self._connection.execute(_CHOICES_OF, key).fetchall()
                     found = digest_of(chosen, HASHED_CHOICES, _CHOICE_COLUMNS)
@@ -227,7 +227,7 @@ class Table:
 
     def check_whole(self) -> str:
         """The digest of all rows, choices and spellings. Raises `TableError` if it is not the one in the file."""
-        with _refusing(self.path):
+        with reading(self.path):
             rows = self._connection.execute(f"{_ROWS} ORDER BY o.id").fetchall()
             chosen = self._connection.execute(f"{_CHOICES} ORDER BY c.id").fetchall()
             digests = (digest_of(rows), digest_of(chosen, HASHED_CHOICES, _CHOICE_COLUMNS), self._spelled()[1])
@@ -315,7 +315,7 @@ _ALLOWED: list[tuple[int, Collection[Any]]] = [
 """Columns by place, and what they may be."""
 
 
-class _refusing:
+class reading:
     """Around a read. Turns what SQLite says of a broken file into a `TableError`."""
 
     def __init__(self, path: Path) -> None:
@@ -337,7 +337,8 @@ def journal_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-journal")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def opened(path: Path, application: int, layout: int, what: str) -> sqlite3.Connection:
+    """A file of ours, `what` it is called, opened read-only. Raises `TableError` where it is none, or not whole."""
     if not path.is_file():
         raise TableError(f"there is no table at {path}; `rfactor generate --out {path}` makes one")
     try:
@@ -349,12 +350,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror}") from None
     if header[:16] != b"SQLite format 3\0" or len(header) < 100:
-        raise TableError(f"{path} is not a table of operators: it is no SQLite file")
-    if int.from_bytes(header[68:72]) != APPLICATION:
-        raise TableError(f"{path} is not a table of operators: another program's SQLite file")
+        raise TableError(f"{path} is not {what}: it is no SQLite file")
+    if int.from_bytes(header[68:72]) != application:
+        raise TableError(f"{path} is not {what}: another program's SQLite file")
     version = int.from_bytes(header[60:64])
-    if version != VERSION:
-        raise TableError(f"{path} is of version {version}, this program reads version {VERSION}; generate it again")
+    if version != layout:
+        raise TableError(f"{path} is of version {version}, this program reads version {layout}; generate it again")
     if unfinished:
         raise TableError(
             f"{path} is being written, or a run that wrote it was ended (beside it is {journal.name}); "
@@ -363,7 +364,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     page = int.from_bytes(header[16:18])
     if int.from_bytes(header[28:32]) * (65536 if page == 1 else page) != size:
         raise TableError(f"{path} is damaged: {size} bytes, its header says otherwise; generate it again")
-    with _refusing(path):
+    with reading(path):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )

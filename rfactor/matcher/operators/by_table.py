@@ -106,7 +106,7 @@ def claims(update: Update, table: Table) -> Iterator[Claim]:
     if count > _LARGEST:
         return
     for order in ((0,),) if count == 1 else ((0, 1), (1, 0)):
-        for claim in _in_order(_reordered(update, order), table):
+        for claim in _in_order(reordered(update, order), table):
             yield _back(claim, update, order)
 
 
@@ -189,7 +189,7 @@ def _infinite_in_arithmetic(row: Row) -> bool:
     return arithmetic and any(map(is_infinite, row.identity or ()))
 
 
-def _reordered(update: Update, order: Subgraph) -> Update:
+def reordered(update: Update, order: Subgraph) -> Update:
     """The update with component `order[i]` as its i-th."""
     if order == tuple(range(len(order))):
         return update
