@@ -7,6 +7,7 @@ import json
 import sqlite3
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -392,7 +393,12 @@ def test_only_what_a_table_has_no_answer_to_is_asked(tmp_path: Path, monkeypatch
     questions_, out = tmp_path / "questions.jsonl", tmp_path / "k.sqlite"
     asked: list[int] = []
     batches = reductions._batches
-    monkeypatch.setattr(reductions, "_batches", lambda rows: (asked.append(len(rows)), batches(rows))[1])
+
+    def counted(rows: Any) -> Any:
+        asked.append(len(rows))
+        return batches(rows)
+
+    monkeypatch.setattr(reductions, "_batches", counted)
     for lines in (["x + a", "x*x + a"], ["x + a", "max(x, a)"], ["max(x, a)"]):
         questions_.write_text("".join(json.dumps({"update": line}) + "\n" for line in lines))
         reductions.generate_reductions(questions_, out, 1, True, 4000, lambda *_: None)
