@@ -150,12 +150,13 @@ def test_code_compiled_before_a_fork_runs_in_the_child(runtime: str) -> None:
 @pytest.mark.parametrize(
     ("variables", "count"),
     [({"RFACTOR_NUM_THREADS": "3", "OMP_NUM_THREADS": "5"}, 3), ({"OMP_NUM_THREADS": "5,2"}, 5),
+     ({"HL_NUM_THREADS": "4", "OMP_NUM_THREADS": "5"}, 4),
      ({"RFACTOR_NUM_THREADS": "0"}, None), ({"RFACTOR_NUM_THREADS": "many"}, None)],
 )  # fmt: skip
 def test_the_number_of_threads_is_what_the_environment_says(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], count: int | None
 ) -> None:
-    for name in ("RFACTOR_NUM_THREADS", "OMP_NUM_THREADS"):
+    for name in ("RFACTOR_NUM_THREADS", "HL_NUM_THREADS", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     usable = thread_count()
     for name, value in variables.items():

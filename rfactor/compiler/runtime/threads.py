@@ -54,8 +54,9 @@ def count_threads() -> int:
 
 
 def thread_count() -> int:
-    """How many threads run a parallel loop: `RFACTOR_NUM_THREADS`, `OMP_NUM_THREADS`, or the usable processors."""
-    for variable in ("RFACTOR_NUM_THREADS", "OMP_NUM_THREADS"):
+    """How many threads run a parallel loop: `RFACTOR_NUM_THREADS`, Halide's `HL_NUM_THREADS`, `OMP_NUM_THREADS`, or
+    the usable processors."""
+    for variable in ("RFACTOR_NUM_THREADS", "HL_NUM_THREADS", "OMP_NUM_THREADS"):
         # OpenMP allows a list, one number a level of nesting; the outermost counts.
         first = os.environ.get(variable, "").split(",")[0].strip()
         if first.isdigit() and int(first) > 0:
