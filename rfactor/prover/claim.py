@@ -89,6 +89,9 @@ class Failed:
     verdict: Refuted | Unknown
 
 
+_TOO_MANY_PLACES = Unknown("infinities may stand in too many places")
+
+
 @dataclass(slots=True)
 class Ledger:
     """The obligations met so far."""
@@ -138,17 +141,25 @@ class Ledger:
         numbers: frozenset[Expr] = frozenset(),
     ) -> Verdict:
         """Prove an obligation, also where data put infinities into operands, and enter it; `numbers` are finite."""
-        half = len(left)
-
-        def there(exprs: Tuple, finite: frozenset[Expr]) -> Verdict:
-            finite |= numbers
-            given = tuple(without_infinities(e, finite) for e in exprs[2 * half :])
-            return self.equal_numbers(name, exprs[:half], exprs[half : 2 * half], given, finite)
-
         verdict = self.equal_numbers(name, left, right, assumptions, numbers)
         if name == "step":
             return verdict
-        verdict = self.at_infinity(verdict, (*left, *right, *assumptions), there)
+
+        def extended(left: Tuple, right: Tuple) -> Verdict:
+            half = len(left)
+
+            def there(exprs: Tuple, finite: frozenset[Expr]) -> Verdict:
+                finite |= numbers
+                given = tuple(without_infinities(e, finite) for e in exprs[2 * half :])
+                return self.equal_numbers(name, exprs[:half], exprs[half : 2 * half], given, finite)
+
+            return self.at_infinity(verdict, (*left, *right, *assumptions), there)
+
+        found = extended(tuple(left), tuple(right))
+        if found is _TOO_MANY_PLACES and len(left) > 1:  # each component by itself has fewer
+            each = (extended((a,), (b,)) for a, b in zip(left, right, strict=True))
+            found = next((one for one in each if not isinstance(one, Proven)), verdict)
+        verdict = found
         if isinstance(verdict, Proven):
             self.proofs[name] = verdict
         else:
@@ -183,7 +194,7 @@ class Ledger:
             return verdict
         placed = placings(exprs, self.signs, letters)
         if placed is None:
-            return Unknown("infinities may stand in too many places")
+            return _TOO_MANY_PLACES
         for values in placed:
             at = substitute_all(exprs, values)
             nodes = (node for e in at for node in walk(e))

@@ -6,7 +6,7 @@ import math
 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_update
-from rfactor.ir.types import F64
+from rfactor.ir.types import BOOL, F64
 from rfactor.matcher.check import check
 from rfactor.prover.at_infinity import extends, infinite_components
 from rfactor.prover.claim import Claim, Discharged, Ledger, Lift, discharge
@@ -32,6 +32,25 @@ def test_a_lifting_whose_operator_subtracts_infinities_is_none() -> None:
     operator = read("x0 + y0 + (max(x1, y1) - max(x1, y1))", "y1")
     lift = Lift((F64, F64), read("a", "-inf"), operator, read("0.0", "0.0"), read("x0 + y0"))
     assert not isinstance(discharge(Claim(update, lift=lift)), Discharged)
+
+
+def test_infinities_of_many_components_are_placed_in_one_after_the_other() -> None:
+    guarded = ("min(x0, a)", "min(x1, b)", "max(x2, a)", "max(x3, b)")
+    text = ", ".join(f"select(c, {one}, x{i})" for i, one in enumerate(guarded))
+    update = parse_update(text, F64, {"c": BOOL}, (), Meaning.WRAP)
+    types = {f"{letter}{i}": F64 for letter in "xy" for i in range(4)} | {"a": F64, "b": F64, "c": BOOL}
+
+    def read(*texts: str) -> tuple:
+        return tuple(parse_expr(text, types, F64) for text in texts)
+
+    ends = ("inf", "inf", "-inf", "-inf")
+    data = read(*(f"select(c, {'ab'[i % 2]}, {end})" for i, end in enumerate(ends)))
+    operator = read("min(x0, y0)", "min(x1, y1)", "max(x2, y2)", "max(x3, y3)")
+    found = discharge(Claim(update, operator, read(*ends), data))
+    assert isinstance(found, Discharged)
+    assert (found.identity_kind, found.commutative) == ("two-sided", True)
+    wrong = discharge(Claim(update, (*operator[:3], *read("y3")), read(*ends), data))
+    assert not isinstance(wrong, Discharged)
 
 
 def test_sums_and_extrema_of_infinities_are_proved() -> None:

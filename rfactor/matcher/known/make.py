@@ -178,5 +178,9 @@ def proved_again(row: Known) -> tuple[str, str]:
     if isinstance(found, Failed):
         return "refuted" if isinstance(found.verdict, Refuted) else "unknown", found.name
     if (found.identity_kind, found.commutative) != (answer.identity_kind, answer.commutative):
-        return "refuted", f"its identity is {found.identity_kind}, commutative {found.commutative}"
+        said = f"its identity is {found.identity_kind}, commutative {found.commutative}"
+        less = (
+            found.identity_kind == "left" or found.commutative is None
+        )  # a side, or whether it commutes, was not proved
+        return "unknown" if less else "refuted", said
     return "proved", ""
