@@ -60,7 +60,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         return replace(before, ms=(time.perf_counter() - start) * 1000)
     try:
         held = known_answer(update, shipped()) if known and table is None else None
-        answer = _answer(update, limits.starting_now(), table) if held is None else held
+        answer = _answer(update, limits.starting_now(), table, known) if held is None else held
     except RecursionError:
         answer = Answer(update, "unknown", reason="the update is nested too deep")
     if answer.verdict != "unknown":
@@ -68,7 +68,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 
-def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
+def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
     own, back = _without_operand_names(update)
     answer = _recognize(own, limits, table)
     if (answer.identity_kind in (None, "none") or answer.lift is not None) and not limits.expired:
@@ -76,7 +76,7 @@ def _answer(update: Update, limits: Limits, table: Table | None) -> Answer:
         if other is not None and (other.operator is not None or answer.verdict in ("not_associative", "unknown")):
             answer = other
     if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
-        answer = _with_overflow_hint(answer, own, limits, table)
+        answer = _with_overflow_hint(answer, own, limits, table, known)
     return _with_names(answer, update, back)
 
 
@@ -145,18 +145,28 @@ def _may_overflow(update: Update) -> bool:
     )
 
 
-def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None) -> Answer:
+_HINTS = {
+    "associative": "it is associative if nothing overflows (--semantics math)",
+    "lifted": "it is associative on a richer state if nothing overflows (--semantics math)",
+}
+
+
+def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
     """Say so where unbounded integers would make the difference."""
-    unbounded = replace(update, meaning=Meaning.MATH)
+    verdict = _without_overflow(replace(update, meaning=Meaning.MATH), limits, table, known)
+    return replace(answer, reason=f"{answer.reason}; {_HINTS[verdict]}") if verdict in _HINTS else answer
+
+
+def _without_overflow(unbounded: Update, limits: Limits, table: Table | None, known: bool) -> str:
+    """The verdict on an update of unbounded integers, as far as it is soon found."""
+    held = known_answer(unbounded, shipped()) if known and table is None else None
+    if held is not None:
+        return held.verdict
     limits = limits.with_purse(_HINT)
     solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
     if decompose(unbounded, solver) is not None:
-        hint = "it is associative if nothing overflows (--semantics math)"
-    elif Lifter(solver).lift(unbounded) is not None:
-        hint = "it is associative on a richer state if nothing overflows (--semantics math)"
-    else:
-        return answer
-    return replace(answer, reason=f"{answer.reason}; {hint}")
+        return "associative"
+    return "unknown" if Lifter(solver).lift(unbounded) is None else "lifted"
 
 
 def _apart(update: Update, solver: Solver) -> list[Subgraph]:

@@ -51,6 +51,17 @@ def commutes(
     return False if _witness(op, update, data, assumes, long=True) else None
 
 
+def is_refuted(op: Operator, update: Update, data: Tuple, assumes: Tuple) -> bool:
+    """Whether a witness shows that `op` does not commute."""
+    sides = (*op(*map(op.operands, "xy")), *op(*map(op.operands, "yx")))
+    try:
+        for side in sides:
+            without_infinities(side)
+    except Undefined:
+        return False
+    return any(_witness(op, update, data, assumes, long=long) for long in (False, True))
+
+
 def _witness(op: Operator, update: Update, data: Tuple, assumes: Tuple, long: bool) -> bool:
     """Whether two runs, of two data each if they are to be long, are found whose results do not commute."""
     found = sampling.used([*data, *assumes])

@@ -169,9 +169,9 @@ class _Facts:
             return True
         self.count(1)
         difference = _EXACT.add(dict(high), dict(low), -1)
-        open_ = [m for m, coefficient in difference.items() if not self.is_nonnegative_term(m, coefficient)]
+        open_ = {m for m, coefficient in difference.items() if not self.is_nonnegative_term(m, coefficient)}
         return not open_ or any(
-            all(m in known for m in open_) and self.is_nonnegative(_EXACT.add(difference, known, -1))
+            known.keys() >= open_ and self.is_nonnegative(_EXACT.add(difference, known, -1))
             for known in self.differences
         )
 

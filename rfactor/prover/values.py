@@ -11,8 +11,9 @@ from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover import functions
+from rfactor.prover.bit_sums import BitSum, combined
 from rfactor.prover.comparisons import Comparisons, Split, State, SymbolicValue, Unsupported
-from rfactor.prover.polynomial import Number, Polynomial, Ring, constant_value, key, product, single_atom
+from rfactor.prover.polynomial import Key, Number, Polynomial, Ring, constant_value, key, product, single_atom
 
 
 class Values(Comparisons):
@@ -22,6 +23,8 @@ class Values(Comparisons):
         super().__init__(meaning)
         self.asking: set[Expr] = set()
         """Divisors known not to be zero whose values are being computed."""
+        self.bit_sums: dict[tuple[Type, Key], BitSum] = {}
+        """Words that were made by bitwise operations."""
         self.nonzero = [
             claim.args[0]
             for claim in assumptions
@@ -120,7 +123,11 @@ class Values(Comparisons):
             return ring.scale(args[0], -1) if negative else args[0]
         if op == "~":
             top = type_.max if type_.code == "uint" and self.meaning is Meaning.MATH else -1
-            return ring.add(ring.constant(int(top)), args[0], -1)
+            value = ring.add(ring.constant(int(top)), args[0], -1)
+            inverted = combined("^", {frozenset(): 1}, self.bit_sum(type_, args[0], ring)) if ring.bits else None
+            if inverted is not None:
+                self.bit_sums[type_, key(value)] = inverted
+            return value
         if op == "/":
             return self.divide(args[0], args[1], ring, state, type_)
         constants = [constant_value(arg) for arg in args]
@@ -240,7 +247,27 @@ class Values(Comparisons):
                 return other if op == "&" else one if op == "|" else ring.add(one, other, -1)
             if op == "&" and value is not None and 0 < value < type_.max and not int(value) & (int(value) + 1):
                 return self.remainder(type_, other, ring.constant(int(value) + 1), ring)  # the low bits
-        return self.opaque(op, type_, frozenset(map(key, args)))
+        found = combined(op, *(self.bit_sum(type_, arg, ring) for arg in args)) if ring.bits else None
+        if found is None:
+            return self.opaque(op, type_, frozenset(map(key, args)))
+        total: Polynomial = {}
+        for words, times in found.items():
+            if len(words) > 1:
+                part = self.opaque("&", type_, words)
+            else:
+                part = dict(*words) if words else ring.constant(-1)
+            total = ring.add(total, part, times)
+        self.bit_sums[type_, key(total)] = found
+        return total
+
+    def bit_sum(self, type_: Type, value: Polynomial, ring: Ring) -> BitSum:
+        """A word as a sum of conjunctions of the words that it was made of, or of itself."""
+        known = self.bit_sums.get((type_, key(value)))
+        if known is None:
+            known = {frozenset((key(value),)): 1}
+            if constant_value(value) == ring.reduce(-1):
+                known = {frozenset(): 1}
+        return known
 
     def divide(self, a: Polynomial, b: Polynomial, ring: Ring, state: State, type_: Type) -> Polynomial:
         value = constant_value(b)

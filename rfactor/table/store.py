@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -221,7 +221,7 @@ class Table:
 
     def _sound(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The columns of a row, looked at one by one: a digest can be forged with what it covers."""
-        if tuple(map(type, values)) in _FITTING and all(values[at] in allowed for at, allowed in _ALLOWED):
+        if tuple(map(type, values)) in _FITTING and _are_allowed(_LIMITED(values)):
             return values
         raise TableError(f"{self.path} is damaged: row {values[0]!r:.20} holds what no row does; generate it again")
 
@@ -313,6 +313,13 @@ _ALLOWED: list[tuple[int, Collection[Any]]] = [
     (_COLUMNS.index("semantics"), ("wrap", "math")),
 ]
 """Columns by place, and what they may be."""
+_LIMITED = itemgetter(*(at for at, _ in _ALLOWED))
+
+
+@cache
+def _are_allowed(values: tuple[Any, ...]) -> bool:
+    """Whether the columns of `_ALLOWED` have such values. Few combinations occur in rows as they are written."""
+    return all(value in allowed for value, (_, allowed) in zip(values, _ALLOWED, strict=True))
 
 
 class reading:

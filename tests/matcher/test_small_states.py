@@ -67,3 +67,10 @@ def test_counts_of_bits_are_exact_and_tried_like_any_step() -> None:
     assert check("popcount(x) + a", type="u8").verdict == "not_associative"
     assert check("(x + a) ^ count_leading_zeros(x)", type="u8").verdict == "not_associative"
     assert check("x + popcount(a)", type="u8").verdict == "associative"
+
+
+def test_the_first_table_that_leads_to_most_states_is_taken() -> None:
+    some, more, as_many, all_ = ([1, 1, 1, 1], [0, 1, 1, 0], [2, 3, 3, 2], [3, 2, 1, 0])
+    tables = [np.array(table, dtype=np.uint8) for table in (some, more, as_many)]
+    assert small_states._most_reached(tables).tolist() == [0, 1]
+    assert small_states._most_reached([*tables, np.array(all_, dtype=np.uint8), tables[0]]).tolist() == [0, 1, 2, 3]

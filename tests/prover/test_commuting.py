@@ -11,7 +11,7 @@ from rfactor.ir.expr import Const, Expr
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.types import BOOL, F64, I32, Type
-from rfactor.prover.commuting import commutes
+from rfactor.prover.commuting import commutes, is_refuted
 from rfactor.prover.limits import DEFAULT
 from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Proven
@@ -61,3 +61,17 @@ def test_an_infinity_among_the_data_is_calculated_with() -> None:
     assert isinstance(commutes(op, parsed, (infinity,), (), (), DEFAULT), Proven)
     last = Operator(parse_tuple("y0", {"y0": F64}, (F64,)), (F64,))
     assert commutes(last, parsed, (infinity,), (), (), DEFAULT) is not False
+
+
+def test_a_witness_alone_refutes_and_nothing_else_does() -> None:
+    def refuted(update: str, operator: str, data: str, assumes: str = "") -> bool:
+        parsed = parse_update(update, I32)
+        types = dict.fromkeys(["x0", "y0", "a"], I32)
+        op = Operator(parse_tuple(operator, types, (I32,)), (I32,), Meaning.WRAP)
+        conditions = (parse_expr(assumes, types, BOOL),) if assumes else ()
+        return is_refuted(op, parsed, parse_tuple(data, types, (I32,)), conditions)
+
+    assert refuted("select(a > 0, a, x)", "select(y0 > 0, y0, x0)", "a")
+    assert not refuted("select(a > 0, a, x)", "select(y0 > 0, y0, x0)", "a", "a == 5")
+    assert not refuted("select(a > 0, 7, x)", "select(y0 > 0, y0, x0)", "select(a > 0, 7, 0)")
+    assert not refuted("x + a", "x0 + y0", "a")

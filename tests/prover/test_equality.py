@@ -35,10 +35,13 @@ def exprs(left: str, right: str, type_: Type) -> tuple[tuple[Expr], tuple[Expr]]
         ("max(min(x, y), y)", "y", I32, "order"),
         ("min(x, max(y, z))", "max(min(x, y), min(x, z))", F32, "order"),
         ("select(x < y, x, y)", "min(y, x)", U8, "order"),
-        ("(x & y) | (x & z)", "x & (y | z)", I32, "bits"),
-        ("(x | y) - (x & y)", "x ^ y", U8, "exhaustive"),
+        ("(x & y) | (x & z)", "x & (y | z)", I32, "normal_form"),
+        ("(x << 3) ^ (y << 3)", "(x ^ y) << 3", I32, "bits"),
+        ("(x | y) - (x & y)", "x ^ y", U8, "normal_form"),
         ("x // 2 * 2 + x % 2", "x", I8, "exhaustive"),
-        ("(x | y) + (x & y)", "x + y", U16, "smt"),
+        ("(x | y) + (x & y)", "x + y", U16, "normal_form"),
+        ("(x ^ (y & ~z)) - 2*(y & z & x)", "x + y - 2*(x & y) - (y & z)", I8, "normal_form"),
+        ("(x * y) >> 1", "(y * x + 0) // 2", U16, "smt"),
     ],
 )
 def test_equal_functions_are_proved_by_the_cheapest_method(left: str, right: str, type_: Type, method: str) -> None:

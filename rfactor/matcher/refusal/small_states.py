@@ -61,7 +61,7 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     data, single = [datum for datum, _ in found], [table for _, table in found]
     if len(data) < 2:
         return None
-    reached = max(map(_values_of, single), key=len)
+    reached = _most_reached(single)
     there = single if len(reached) == len(single[0]) else [table[reached] for table in single]
     for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
         different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
@@ -81,6 +81,16 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
             if len(different) < size:
                 break
     return None
+
+
+def _most_reached(tables: Sequence[sampling.Array]) -> sampling.Array:
+    """The states that the first table leads to of those that lead to the most."""
+    most = _values_of(tables[0])
+    for table in tables[1:]:
+        if len(most) == len(table):
+            break
+        most = max(most, _values_of(table), key=len)
+    return most
 
 
 def _values_of(table: sampling.Array) -> sampling.Array:
