@@ -286,12 +286,17 @@ def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
         )
 
     lift = answer.lift
+    if lift is not None:
+        lift = Lifting(lift.types, *(restored(e) or () for e in (lift.data, lift.operator, lift.identity, lift.apply)))
     return replace(
         answer,
         update=update,
+        operator=restored(answer.operator),
+        identity=restored(answer.identity),
         data=restored(answer.data),
+        invariant=restored(answer.invariant) or (),
         assumes=restored(answer.assumes) or (),
-        lift=None if lift is None else replace(lift, data=restored(lift.data) or ()),
+        lift=lift,
         counterexample=None
         if answer.counterexample is None
         else {name.removeprefix(_ITS): value for name, value in answer.counterexample.items()},

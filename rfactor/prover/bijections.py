@@ -62,9 +62,11 @@ def cancelled(expr: Expr, meaning: Meaning) -> Expr:
     def rule(node: Expr) -> Expr | None:
         for place in mapped(node, meaning):
             first = node.children[place]
+            # For any operand v: at v = y alone, `y - (y + v)` reads as `(y + v) - y` does, which gives v back.
+            any_ = Var(first.type, "any operand")
+            then = replace_at(node, place, any_)
             for inner in mapped(first, meaning):
-                back = inverse(first, inner)
-                then = replace_at(node, place, first.children[inner])
+                back = inverse(replace_at(first, inner, any_), inner)
                 if back is not None and then in _spellings(back):
                     return first.children[inner]
         return None

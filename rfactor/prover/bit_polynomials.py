@@ -211,6 +211,8 @@ class _Reader:
         return result
 
     def cast(self, value: Expr, new: Type, place: int) -> Bit:
+        if value.type.is_float:  # it has no bits, also at places beyond its width
+            raise _Unread
         if new.is_bool:
             word = self.word(value)
             return self.same(word, (_ZERO,) * len(word)) ^ _ONE

@@ -397,6 +397,14 @@ def _plain(ledger: Ledger) -> Discharged | Failed:
     return failure
 
 
+def starts(claim: Claim, limits: Limits = DEFAULT) -> bool:
+    """Whether the update itself may start from the identity of a plain claim that is proved of an equal update.
+
+    Equal updates may differ there: `x + (a - x)` has no value at an infinity, `a` has.
+    """
+    return _starts(Ledger(separated(claim)[0], limits))
+
+
 def _starts(ledger: Ledger) -> bool:
     """Whether a run may start from the identity: from an infinite one, the first datum gives what it is claimed to.
 

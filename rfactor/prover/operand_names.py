@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,19 +27,35 @@ def separated(claim: Claim) -> tuple[Claim, dict[str, str]]:
     forth = {var.name: Var(var.type, f"its {var.name}") for var in clashing}
     components = tuple(substitute(e, forth) for e in update.components)
     constants = frozenset(f"its {name}" if name in forth else name for name in update.constants)
-    lift = claim.lift
-    renamed = replace(
-        claim,
-        update=replace(update, components=components, constants=constants),
-        data=None if claim.data is None else tuple(substitute(e, forth) for e in claim.data),
-        lift=None if lift is None else replace(lift, data=tuple(substitute(e, forth) for e in lift.data)),
-        assumes=tuple(substitute(e, forth) for e in claim.assumes),
+    # Operators have operands of their own called y, and may read a constant called z.
+    held = {name: var for name, var in forth.items() if name in update.constants and name[0] == "z"}
+    renamed = _with(
+        replace(claim, update=replace(update, components=components, constants=constants)),
+        lambda exprs: tuple(substitute(e, forth) for e in exprs),
+        lambda exprs: tuple(substitute(e, held) for e in exprs),
     )
     return renamed, {f"its {name}": name for name in forth}
 
 
+def _with(claim: Claim, of_data: Callable[[Tuple], Tuple], of_states: Callable[[Tuple], Tuple]) -> Claim:
+    """The claim with other parts that speak of data, and that speak of states."""
+    lift = claim.lift
+    if lift is not None:
+        operator, identity, apply = map(of_states, (lift.operator, lift.identity, lift.apply))
+        lift = replace(lift, data=of_data(lift.data), operator=operator, identity=identity, apply=apply)
+    return replace(
+        claim,
+        data=None if claim.data is None else of_data(claim.data),
+        operator=None if claim.operator is None else of_states(claim.operator),
+        identity=None if claim.identity is None else of_states(claim.identity),
+        invariant=of_states(claim.invariant),
+        lift=lift,
+        assumes=of_data(claim.assumes),
+    )
+
+
 def restored(claim: Claim, back: dict[str, str]) -> Claim:
-    """Names restored in the parts that speak of data."""
+    """Names restored."""
 
     def restore(exprs: Tuple) -> Tuple:
         return tuple(
@@ -48,13 +65,8 @@ def restored(claim: Claim, back: dict[str, str]) -> Claim:
 
     update = claim.update
     constants = frozenset(back.get(name, name) for name in update.constants)
-    return replace(
-        claim,
-        update=replace(update, components=restore(update.components), constants=constants),
-        data=None if claim.data is None else restore(claim.data),
-        lift=None if claim.lift is None else replace(claim.lift, data=restore(claim.lift.data)),
-        assumes=restore(claim.assumes),
-    )
+    whole = replace(claim, update=replace(update, components=restore(update.components), constants=constants))
+    return _with(whole, restore, restore)
 
 
 def _data_and_constants(claim: Claim) -> tuple[Var, ...]:

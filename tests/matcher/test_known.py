@@ -53,6 +53,8 @@ QUESTIONS = [
     ("x0*a + x1*b, x0*e + x1*f", "i32", "wrap"),
     ("x != c", "bool", "wrap"),
     ("a, x1 + select((a >= 0) != (x0 >= 0), 1, 0)", "i32", "wrap"),
+    ("select(a > x, a, x)", "f32", "wrap"),
+    ("select(a > x, a, x)", "i32", "math"),
 ]
 
 
@@ -90,6 +92,7 @@ SAME = [
     ("x*k1 + a", "u32", "wrap"),
     ("max(0, p + x)", "i32", "math"),
     ("min(x0, abs(a - b)), select(x0 > abs(a - b), i, x1)", "i32", "wrap"),
+    ("select(x < b, b, x)", "f32", "wrap"),
     ("select(a > 3, x + b, x)", "i32", "wrap"),
     ("x*0.5 + y*0.5", "f32", "wrap"),
     ("x / (a + 1.0)", "f32", "wrap"),
@@ -125,6 +128,13 @@ def test_a_row_says_what_the_search_says(table: KnownTable, text: str, type_: st
     assert {p["claim"] for p in ours["proofs"]} == {p["claim"] for p in theirs["proofs"]}
 
 
+def test_a_literal_of_the_canonical_form_is_none_of_the_update(table: KnownTable) -> None:
+    found = known_answer(update("x + (x + a*b)", "u32"), table)
+    assert found is not None
+    assert found.lift is not None
+    assert found.lift.data == update("2, a*b", "u32").components
+
+
 NOT_KNOWN = [
     ("x + a", "i64", "wrap"),  # another type
     ("x + a", "i32", "math"),  # another meaning
@@ -138,6 +148,8 @@ NOT_KNOWN = [
     ("(x + a*3) >> 1", "i32", "wrap"),  # what is refused for some datum
     ("(x + e0) >> 1", "i32", "wrap"),  # a name that stands for a start
     ("x0*a - x1*b, x0*b + x1*e", "i32", "wrap"),
+    ("select(a > x, x + (a - x), x)", "f32", "wrap"),  # has no value at -inf, where runs of its row start
+    ("select(a > x, x + (a - x), x)", "i32", "math"),
 ]
 
 

@@ -68,3 +68,8 @@ def test_a_fault_in_one_line_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> 
     answer, read = batch_line('{"id": 7, "update": "x + a"}', 1.0)
     assert not read
     assert answer == {"id": 7, "error": "rfactor failed: OverflowError: too large"}
+
+
+def test_the_negative_of_the_lowest_integer_is_no_literal() -> None:
+    """`-(-128)` of i8, met where an extremum is turned round."""
+    assert decide("max(-(-128) - x, a)", type="i8").verdict == "not_associative"

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rfactor.cli.check import batch_line
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_update
+from rfactor.ir.types import parse_type
 from rfactor.matcher.check import check
+from rfactor.matcher.obligations import claim_of
+from rfactor.matcher.recognize import recognize
+from rfactor.matcher.report import to_json
+from rfactor.prover.claim import Discharged, discharge
 
 
 def test_a_counterexample_calls_data_by_their_own_names() -> None:
@@ -41,3 +50,16 @@ def test_a_line_nested_too_deep_is_an_error_of_its_own() -> None:
     assert result["id"] is None
     assert "not a JSON object" in result["error"]
     assert batch_line('{"id": 1, "update": "x + a"}', 1.0)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "semantics"),
+    [("select(x == z, a, x)", "i32", "wrap"), ("(x + a) % z", "i32", "math"), ("min(x + a, z)", "i32", "math")],
+)
+def test_a_constant_called_z_has_its_name_in_every_part(text: str, type_: str, semantics: str) -> None:
+    update = parse_update(text, parse_type(type_), {}, ("z",), Meaning(semantics))
+    answer = recognize(update, known=False)
+    claim = claim_of(answer)
+    assert claim is not None
+    assert isinstance(discharge(claim), Discharged)
+    assert "its" not in str(to_json(answer))

@@ -11,7 +11,7 @@ from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Expr, Var, apply, cast, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, I8, I16, U8, U16, Type
+from rfactor.ir.types import BOOL, F32, I8, I16, I64, U8, U16, Type
 from rfactor.prover.bit_polynomials import equal_as_bits
 
 
@@ -105,3 +105,11 @@ def test_one_place_shows_all_only_where_places_are_alike(left: str, right: str, 
     types = dict.fromkeys("xyz", U8)
     one, other = (parse_expr(text, types, U8) for text in (left, right))
     assert equal_as_bits((one,), (other,)) is same
+
+
+@pytest.mark.parametrize("text", ["i64(f) >> 40", "i64(f) & (255 << 32)", "x ^ (i64(f) >> 40)"])
+def test_a_number_of_a_float_has_no_bits_that_are_known(text: str) -> None:
+    """Neither beyond the float's width: i64(2.0**42) >> 40 is 4."""
+    kinds = {"f": F32, "x": I64}
+    right = parse_expr("x" if "x" in text else "0", kinds, I64)
+    assert equal_as_bits([parse_expr(text, kinds, I64)], [right]) is None

@@ -27,7 +27,7 @@ from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.operators.by_table import reordered
 from rfactor.matcher.recombine import answer_of, combine
 from rfactor.matcher.solve import Solution, renumbered
-from rfactor.prover.claim import Discharged, Failed, discharge
+from rfactor.prover.claim import Discharged, Failed, discharge, starts
 from rfactor.prover.commuting import is_refuted
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
@@ -69,7 +69,14 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
 
 
 def _of_whole(update: Update, table: KnownTable) -> Answer | None:
-    """The answer of one row."""
+    """The answer of one row, if it holds of the update as it is spelled where runs start from an infinity."""
+    answer = _of_form(update, table)
+    claim = None if answer is None or answer.lift is not None else claim_of(answer)
+    return answer if claim is None or starts(claim, Limits(seconds=1.0).starting_now()) else None
+
+
+def _of_form(update: Update, table: KnownTable) -> Answer | None:
+    """The answer of one row about the update's form."""
     shape = Shape.of(update)
     if shape is None:
         return None

@@ -84,10 +84,11 @@ class Shape:
         stands: dict[str, Expr | str] = dict(self.back)
         for part, var in parts.of.items():
             stands[var.name] = with_functions(substitute(part, exprs), calls)
-        values = {
-            short: stands[long.name] if isinstance(long, Var) else stands[str(long)]
-            for short, long in shape.values.items()
-        }
+        values: dict[str, Expr | str] = {}
+        for short, long in shape.values.items():
+            name = long.name if isinstance(long, Var) else long
+            # A literal that no part has is one of the canonical form's own: of `2*x` for `x + x`.
+            values[short] = name if isinstance(name, Expr) else stands[name]
         return replace(shape, values=values, apart=are_apart(parts.of))
 
 

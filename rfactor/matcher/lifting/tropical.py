@@ -172,7 +172,7 @@ def _turned(update: Update, signs: tuple[int, ...]) -> Update | None:
 def _negative(node: Expr) -> Expr:
     if isinstance(node, Op) and node.op == "neg":
         return node.args[0]
-    fits = isinstance(node, Const) and -node.value >= node.type.min
+    fits = isinstance(node, Const) and node.type.min <= -node.value <= node.type.max
     return const(node.type, -node.value) if isinstance(node, Const) and fits else apply("neg", node)
 
 
