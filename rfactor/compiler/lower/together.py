@@ -6,6 +6,8 @@
                                                                 if b <= f.y < b + m: f[y] = …
 
 None of the functions needs another, all are computed in the same place, and nothing between them needs an earlier one.
+Stages of one function share a loop too, in their order in each iteration, where an iteration is of a coordinate of its
+own. Loops inside what a stage computes for itself are its own; a specialized stage shares loops in each of its cases.
 """
 
 from __future__ import annotations
@@ -17,48 +19,13 @@ from functools import reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.nest import called, hole, once, parts, uses
-from rfactor.compiler.lower.sharing import Stage as _Stage
-from rfactor.compiler.schedule.directives import OUTERMOST, Companion, Schedule
+from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
+from rfactor.compiler.schedule.directives import OUTERMOST, Schedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition
 from rfactor.ir.expr import Expr, Var, apply, conjunction, names, substitute
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
 from rfactor.ir.types import I32
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Stage `stage` of `function` in the loops of another's, out from `companion.variable`."""
-
-    function: str
-    stage: int
-    companion: Companion
-
-    @property
-    def ends(self) -> tuple[_Stage, _Stage]:
-        return (self.function, self.stage), (self.companion.function, self.companion.stage)
-
-    def __str__(self) -> str:
-        other = f"{_stage(self.companion.function, self.companion.stage)}, {self.companion.variable}"
-        return f"{_stage(self.function, self.stage)}: compute_with({other})"
-
-
-def _stage(function: str, stage: int) -> str:
-    return f"{function}.update({stage - 1})" if stage else function
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Functions that share loops, one with another, and the pairs of stages that say so."""
-
-    functions: tuple[str, ...]
-    pairs: tuple[_Pair, ...]
-
-    def pair(self, *functions: str) -> _Pair:
-        """The first pair that is of all the functions; if none is, of the first."""
-        ends = [(pair, {pair.function, pair.companion.function}) for pair in self.pairs]
-        direct = [pair for pair, both in ends if both >= set(functions)]
-        return (direct or [pair for pair, both in ends if functions[0] in both])[0]
 
 
 def together(
@@ -68,7 +35,7 @@ def together(
 
     `definitions` are those that the nest stands in.
     """
-    for group in _groups(algorithm, schedule):
+    for group in groups(algorithm, schedule):
         _independent(group, algorithm)
         told = [*definitions, *_definitions(body)]
         often = Counter(name for name, _ in told)
@@ -81,7 +48,7 @@ def together(
     return body
 
 
-def _apart(pair: _Pair) -> ScheduleError:
+def _apart(pair: Pair) -> ScheduleError:
     return ScheduleError(
         f"{pair}: they are not computed in the same place: give both the same compute_root() or compute_at()"
     )
@@ -89,33 +56,10 @@ def _apart(pair: _Pair) -> ScheduleError:
 
 def produced_together(algorithm: Algorithm, schedule: Schedule) -> list[tuple[str, ...]]:
     """The functions that share loops, in the algorithm's order: all are produced where the last of them is."""
-    return [group.functions for group in _groups(algorithm, schedule)]
+    return [group.functions for group in groups(algorithm, schedule)]
 
 
-def _groups(algorithm: Algorithm, schedule: Schedule) -> list[_Group]:
-    """The functions that pairs of stages connect, and those pairs, in the algorithm's order."""
-    groups: list[_Group] = []
-    order = [function.name for function in algorithm.functions]
-    for name in order:
-        stages = schedule.functions[name].stages
-        companions = [(k, stage.companion) for k, stage in zip(range(len(stages)), stages, strict=True)]
-        for pair in (_Pair(name, k, companion) for k, companion in companions if companion is not None):
-            if pair.companion.function not in order:
-                other = f"{pair.companion.function}.s{pair.companion.stage}"
-                raise ScheduleError(
-                    f"Invalid compute_with: {other} is scheduled inline, or not used: give it compute_root() or "
-                    f"compute_at() ({pair})"
-                )
-            ends = {name, pair.companion.function}
-            met = [group for group in groups if ends & set(group.functions)]
-            groups = [group for group in groups if group not in met]
-            functions = ends.union(*(group.functions for group in met))
-            pairs = (*(one for group in met for one in group.pairs), pair)
-            groups.append(_Group(tuple(sorted(functions, key=order.index)), pairs))
-    return groups
-
-
-def _independent(group: _Group, algorithm: Algorithm) -> None:
+def _independent(group: Group, algorithm: Algorithm) -> None:
     """Refuse where one of the functions needs another."""
     for name in group.functions:
         for other in sorted(_needs(name, algorithm) & set(group.functions)):
@@ -145,7 +89,7 @@ def _expressions(stage: Definition) -> Iterator[Expr]:
         yield stage.domain.predicate
 
 
-def _joined(stmt: Stmt, group: _Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
+def _joined(stmt: Stmt, group: Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
     """The statement with the group produced together, where its functions are produced one after the other."""
     if set(group.functions) <= set(_produced(stmt)):
         return _moved(stmt, [], group, defined), True
@@ -176,7 +120,7 @@ def _produced(stmt: Stmt) -> Iterator[str]:
             yield from _produced(part)
 
 
-def _moved(stmt: Stmt, before: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Stmt:
+def _moved(stmt: Stmt, before: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Stmt:
     """`stmt` with what is produced of the group moved to where the last of it is, after those that came before.
 
     `before` grows by what is taken out of `stmt`.
@@ -199,9 +143,9 @@ def _moved(stmt: Stmt, before: list[Produce], group: _Group, defined: Mapping[st
     return stmt
 
 
-def _merged(produced: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Produce:
+def _merged(produced: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Produce:
     """All produced in one place: the stages of each in their order, those that share loops in them."""
-    bodies: dict[_Stage, Stmt] = {}
+    bodies: dict[Stage, Stmt] = {}
     for one in produced:
         stages = one.body.statements if isinstance(one.body, Block) else (one.body,)
         bodies.update({(one.name, k): stages[k] for k in range(len(stages))})
@@ -211,7 +155,7 @@ def _merged(produced: list[Produce], group: _Group, defined: Mapping[str, Expr])
 
 
 def _one_by_one(
-    stages: tuple[_Stage, ...], bodies: Mapping[_Stage, Stmt], group: _Group, defined: Mapping[str, Expr]
+    stages: tuple[Stage, ...], bodies: Mapping[Stage, Stmt], group: Group, defined: Mapping[str, Expr]
 ) -> Stmt:
     """Stages that share loops: where one is specialized, apart for each of its cases."""
     members = {stage: _Loops(f"{stage[0]}.s{stage[1]}", bodies[stage]) for stage in stages}
@@ -224,7 +168,7 @@ def _one_by_one(
     pairs = [pair for pair in group.pairs if set(pair.ends) <= set(stages)]
     if any(loops.outermost() for loops in members.values()) or any(p.companion.variable == OUTERMOST for p in pairs):
         members = {stage: loops.once() for stage, loops in members.items()}
-    shared: dict[tuple[_Stage, _Stage], int] = {}
+    shared: dict[tuple[Stage, Stage], int] = {}
     for pair in pairs:
         variable = pair.companion.variable
         first, second = (members[end] for end in pair.ends)
@@ -236,10 +180,10 @@ def _one_by_one(
     return _fused([_Member(stage, loops) for stage, loops in members.items()], shared, 0, _Known(group, defined))
 
 
-def _in_order(components: list[tuple[_Stage, ...]], group: _Group) -> list[tuple[_Stage, ...]]:
+def _in_order(components: list[tuple[Stage, ...]], group: Group) -> list[tuple[Stage, ...]]:
     """What runs one after the other, such that the stages of each function come in their order."""
     waiting = list(components)
-    result: list[tuple[_Stage, ...]] = []
+    result: list[tuple[Stage, ...]] = []
     while waiting:
         left = {stage for one in waiting for stage in one}
         early = [[stage for stage in one if _earlier(stage) & left - set(one)] for one in waiting]
@@ -249,20 +193,18 @@ def _in_order(components: list[tuple[_Stage, ...]], group: _Group) -> list[tuple
     return result
 
 
-def _earlier(stage: _Stage) -> set[_Stage]:
+def _earlier(stage: Stage) -> set[Stage]:
     return {(stage[0], k) for k in range(stage[1])}
 
 
-def _out_of_order(group: _Group, stage: _Stage) -> ScheduleError:
+def _out_of_order(group: Group, stage: Stage) -> ScheduleError:
     pair = next((p for p in group.pairs if stage in p.ends), group.pair(stage[0]))
     return ScheduleError(f"{pair}: an earlier stage of {stage[0]} runs with this or a later one")
 
 
-def _components(
-    stages: list[_Stage], shared: Mapping[tuple[_Stage, _Stage], int], level: int
-) -> list[tuple[_Stage, ...]]:
+def _components(stages: list[Stage], shared: Mapping[tuple[Stage, Stage], int], level: int) -> list[tuple[Stage, ...]]:
     """The stages as they share more than `level` loops, in their order."""
-    found: list[tuple[_Stage, ...]] = []
+    found: list[tuple[Stage, ...]] = []
     for stage in stages:
         near = {b if a == stage else a for (a, b), depth in shared.items() if depth > level and stage in (a, b)}
         met = [one for one in found if near & set(one)]
@@ -323,7 +265,7 @@ class _Loops:
         _, loop = self.around()
         return 0 if loop is None else 1 + _Loops(self.prefix, loop.body).depth()
 
-    def until(self, variable: str, pair: _Pair) -> list[tuple[str, str]]:
+    def until(self, variable: str, pair: Pair) -> list[tuple[str, str]]:
         """The loops with their kinds, from the outermost to that over `variable`."""
         loops = [(name.removeprefix(f"{self.prefix}."), kind) for name, kind in _own(self.body, f"{self.prefix}.")]
         named = [name for name, _ in loops]
@@ -345,7 +287,7 @@ def _own(stmt: Stmt, prefix: str) -> Iterator[tuple[str, str]]:
 class _Known:
     """What stages share loops for, and what is defined around them."""
 
-    group: _Group
+    group: Group
     defined: Mapping[str, Expr]
 
 
@@ -353,12 +295,12 @@ class _Known:
 class _Member:
     """A stage in shared loops: what is left of its own inside them, and where that runs."""
 
-    stage: _Stage
+    stage: Stage
     loops: _Loops
     when: tuple[Expr, ...] = ()
 
 
-def _fused(members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, known: _Known) -> Stmt:
+def _fused(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
     """What the stages have inside `level` loops: those that share the next loop in one."""
     of = {member.stage: member for member in members}
     return block(
@@ -369,7 +311,7 @@ def _fused(members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], 
     )
 
 
-def _loop(members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, known: _Known) -> Stmt:
+def _loop(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
     """The stages in one loop, over all that any of them needs; one alone in its own."""
     if len(members) == 1:
         return _where(members[0].when, members[0].loops.body)
@@ -405,9 +347,12 @@ def _one_function(a: _Member, b: _Member) -> bool:
 
 
 def _apart_in(loop: For) -> bool:
-    """Whether each iteration is of a coordinate of its own: a stage with such a loop reads and writes of its function
-    no other."""
-    return (loop.min, loop.extent) == (hole(loop.name, "min"), hole(loop.name, "extent"))
+    """Whether stages of one function may run in turns in such loops: each iteration is of a coordinate of its own, no
+    other of which the stage reads or writes of its function, or there is only one iteration."""
+    return loop.name.endswith(f".{OUTERMOST}") or (loop.min, loop.extent) == (
+        hole(loop.name, "min"),
+        hole(loop.name, "extent"),
+    )
 
 
 def _known(expr: Expr, defined: Mapping[str, Expr]) -> Expr:
