@@ -336,6 +336,16 @@ def test_values_beside_halide(program: Any) -> None:
     assert all(map(np.array_equal, shared, values(pytest.importorskip("halide"), True)))
 
 
+@pytest.mark.parametrize("program", [read_by_both, computed_outermost, nested, read_by_the_other, special])
+def test_their_bounds_are_proven(program: Any) -> None:
+    assert str(hl.Pipeline(program(hl, True)).verify()).startswith("proven")
+
+
+def test_stages_in_turns_are_not_verified() -> None:
+    with pytest.raises(NotImplementedError, match="stages of one function that share a loop, those of f"):
+        hl.Pipeline(in_turns(hl, True)).verify()
+
+
 def test_loops_are_shared_in_each_case_of_a_stage() -> None:
     (h,) = special(hl, True)
     shown = h.lowered()
