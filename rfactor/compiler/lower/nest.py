@@ -299,12 +299,12 @@ def _at_loops(
     those loops, None if there are none of `level`; and the loops that the level's function has. What is changed is
     inside the guards of a loop: iterations beyond its end ask for nothing."""
     stages = f"{level.function}.s"
+    named = {f"{stage}.{level.variable}" for stage in sharing}
     seen: list[str] = []
     changed: list[str] = []
 
     def is_level(loop: str) -> bool:
-        function, stage, variable = loop.split(".", 2)
-        return variable == level.variable and f"{function}.{stage}" in sharing
+        return loop in named
 
     def within(body: Stmt) -> Stmt:
         if isinstance(body, If) and body.otherwise is None and not affine.reads(body.condition):
