@@ -143,6 +143,9 @@ def test_what_is_given_is_checked() -> None:
     f, g = pair()
     with pytest.raises(ScheduleError, match="two functions, not of two stages of one"):
         f.compute_with(f, y)
+    with pytest.raises(ScheduleError, match="of a whole stage, not of one case of it"):
+        g.compute_with(f.specialize(hl.Param(hl.Bool())), y)
+    f, g = pair()
     with pytest.raises(TypeMismatch, match=r"takes a LoopAlignStrategy, not 'start'"):
         f.compute_with(g, y, "start")
     with pytest.raises(ScheduleError, match="no such loop"):
@@ -207,9 +210,8 @@ def test_updates_of_three_functions_share_loops_of_their_own() -> None:
     g.update().compute_with(f.update(), y)
     e.update().compute_with(g.update(), x)
     assert np.array_equal(np.asarray(h.realize([6, 5])), before)
-    f.compute_with(e.update(), y)
-    with pytest.raises(ScheduleError, match="an earlier stage of f runs with this or a later one"):
-        h.realize([6, 5])
+    f.compute_with(e.update(), y)  # the row of each stage before that of the next
+    assert np.array_equal(np.asarray(h.realize([6, 5])), before)
 
 
 def test_a_chain_is_refused_where_its_ends_cannot_meet() -> None:
@@ -224,6 +226,190 @@ def test_a_chain_is_refused_where_its_ends_cannot_meet() -> None:
     e.compute_with(g, y)
     with pytest.raises(ScheduleError, match="e needs f, so that their loops cannot run together"):
         h.realize([3, 3])
+
+
+def read_by_both(api: Any, shared: bool) -> list[Any]:
+    x, y = api.vars("x y")
+    p, f, g = api.funcs("p f g")
+    p[x, y] = x + y + 1
+    f[x, y] = 100 - p[x, y]
+    g[x, y] = x + p[x, y + 1]
+    if shared:
+        p.compute_at(f, y)
+        g.compute_with(f, y)
+    return [f, g]
+
+
+def computed_outermost(api: Any, shared: bool) -> list[Any]:
+    x, y = api.vars("x y")
+    p, f, g, e, h = api.funcs("p f g e h")
+    p[x, y] = x * 3 + y
+    f[x, y], g[x, y], e[x, y] = p[x, y], p[x, y] >> 2, p[x, y + 2] * 5
+    h[x, y] = f[x, y] + g[x, y] + e[x, y]
+    for func in (f, g, e):
+        func.compute_root()
+    if shared:
+        p.compute_at(f, api.Var.outermost())
+        g.compute_with(f, api.Var.outermost())
+        e.compute_with(f, api.Var.outermost())
+    return [h]
+
+
+def nested(api: Any, shared: bool) -> list[Any]:
+    x, y = api.vars("x y")
+    p, f, g, a, b = api.funcs("p f g a b")
+    p[x, y] = x + y
+    f[x, y] = p[x, y] + 20
+    g[x, y] = p[x, y] * p[x, y]
+    a[x, y] = f[x, y] + x + y
+    b[x, y] = f[x, y] * g[x, y]
+    if shared:
+        p.compute_at(f, y)
+        g.compute_with(f, y)
+        f.compute_at(a, y)
+        g.compute_at(a, y)
+        b.compute_with(a, x)
+    return [a, b]
+
+
+def read_by_the_other(api: Any, shared: bool) -> list[Any]:
+    x, y = api.vars("x y")
+    p, q, f, g = api.funcs("p q f g")
+    for made in (p, q):
+        made[x, y] = x
+        made[x, y] += 1
+    r = api.RDom([(0, 10)], "r")
+    f[x] = x
+    f[x] += p[x, r]
+    g[x] = x
+    g[x] += q[x, r]
+    if shared:
+        p.compute_at(f, r)
+        q.compute_at(f, r)
+        g.update().compute_with(f.update(), r)
+    return [f, g]
+
+
+def in_turns(api: Any, shared: bool) -> list[Any]:
+    x, y = api.vars("x y")
+    f, g, h = api.funcs("f g h")
+    f[x, y] = x + y
+    f[x, y] += y
+    g[x, y] = x - y
+    g[x, y] += 10
+    h[x, y] = f[x, y + 2] * 100 + g[x, y]
+    f.compute_root()
+    g.compute_root()
+    if shared:
+        f.update(0).compute_with(g, y)
+        f.compute_with(g, x)
+    return [h]
+
+
+def special(api: Any, shared: bool) -> list[Any]:
+    x, y, xo, xi = api.vars("x y xo xi")
+    f, g, h = api.funcs("f g h")
+    f[x, y] = x + y
+    g[x, y] = x - y
+    h[x, y] = f[x - 1, y + 1] + g[x + 2, y - 2] * 7
+    f.compute_root()
+    g.compute_root()
+    if shared:
+        yes = api.Param(api.Bool())
+        yes.set(True)
+        f.specialize(yes).split(x, xo, xi, 3)
+        g.compute_with(f, y)
+    return [h]
+
+
+@pytest.mark.parametrize("program", [read_by_both, computed_outermost, nested, read_by_the_other, in_turns, special])
+def test_values_beside_halide(program: Any) -> None:
+    def values(api: Any, shared: bool) -> list[Any]:
+        outputs = program(api, shared)
+        sizes = [[4, 5], [6, 3]] if outputs[0].dimensions() == 2 else [[4], [6]]
+        made = [api.Buffer(api.Int(32), size) for size, _ in zip(sizes, outputs, strict=False)]
+        api.Pipeline(outputs).realize(made)
+        return [np.array(one) for one in made]
+
+    serial, shared = values(hl, False), values(hl, True)
+    assert all(map(np.array_equal, shared, serial))
+    assert all(map(np.array_equal, shared, values(pytest.importorskip("halide"), True)))
+
+
+@pytest.mark.parametrize("program", [read_by_both, computed_outermost, nested, read_by_the_other, special])
+def test_their_bounds_are_proven(program: Any) -> None:
+    assert str(hl.Pipeline(program(hl, True)).verify()).startswith("proven")
+
+
+def test_stages_in_turns_are_not_verified() -> None:
+    with pytest.raises(NotImplementedError, match="stages of one function that share a loop, those of f"):
+        hl.Pipeline(in_turns(hl, True)).verify()
+
+
+def test_loops_are_shared_in_each_case_of_a_stage() -> None:
+    (h,) = special(hl, True)
+    shown = h.lowered()
+    assert "else" in shown
+    assert len(set(re.findall(r"for ([fg])\.s0\.y", shown))) == 1
+
+
+@pytest.mark.parametrize("kept", ["there", "around", "hoisted"])
+@pytest.mark.parametrize("at", ["y", "x"])
+def test_what_both_read_is_computed_where_they_share_a_loop(kept: str, at: str) -> None:
+    def made(shared: bool) -> Any:
+        p, f, g, h = hl.Func("p"), hl.Func("f"), hl.Func("g"), hl.Func("h")
+        p[x, y] = x * y
+        p[x, y] += y
+        f[x, y] = p[x, y] + p[x, y + 1]
+        g[x, y] = p[x, y + 21] - p[x + 1, y + 16]  # rows that would be kept where those of f are
+        h[x, y] = f[x, y] * 100 + g[x, y - 3]
+        for func in (f, g):
+            func.compute_root()
+        if shared:
+            p.compute_at(f, at)
+            if kept != "there":
+                _ = p.store_root() if kept == "around" else p.hoist_storage_root()
+            g.compute_with(f, x)
+        return h
+
+    for size in ([7, 9], [1, 1], [0, 3]):
+        assert np.array_equal(np.asarray(made(True).realize(size)), np.asarray(made(False).realize(size)))
+
+
+def test_what_one_of_them_reads_elsewhere_is_not_computed_in_a_loop_that_they_do_not_share() -> None:
+    f, g = read_by_both(hl, False)
+    p = f.function and next(iter(f.references.values()))
+    p.compute_at(f, x)
+    g.compute_with(f, y)
+    with pytest.raises(ScheduleError, match="p is computed at f, x, but is also used outside that loop"):
+        hl.Pipeline([f, g]).realize([4, 4])
+
+
+@pytest.mark.parametrize("moves", ["split", "recurrence"])
+def test_stages_of_a_function_run_in_turns_only_where_they_stay_apart(moves: str) -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    r = hl.RDom([(1, 4)], "r")
+    f[x, y], g[x, y] = x + y, x - y
+    if moves == "split":
+        f[x, y] += y
+    else:
+        g[x, y] = x * 2
+        f[x, r.x] += f[x, r.x - 1]
+        f[x, r.x] += f[x, r.x + 1]
+        g[x, r.x] += 1
+    h[x, y] = f[x, y] + g[x, y + 1]
+    for func in (f, g):
+        func.compute_root()
+    if moves == "split":
+        for stage in (f, f.update(), g):
+            stage.split(y, xo, xi, 2)
+        f.compute_with(g, xo)
+        f.update().compute_with(g, xo)
+    else:
+        f.update(0).compute_with(g.update(1), r.x)
+        f.update(1).compute_with(g.update(1), r.x)
+    with pytest.raises(ScheduleError, match="an earlier stage of f runs with this or a later one"):
+        h.realize([3, 4])
 
 
 def drawn(random: Random, shared: bool) -> Any:
@@ -259,11 +445,12 @@ def drawn(random: Random, shared: bool) -> Any:
     if place == "root":
         p.compute_root()
     inside, until = random.choice([f, g]), random.choice(loops)
-    if place in ("at", "slide") and not f.has_update_definition() and shared:
-        other = g if inside is f else f
-        q = p.clone_in(other)
-        q.compute_root()
-        p.compute_at(inside, random.choice(loops))
+    if place in ("at", "slide") and shared:
+        if random.random() < 0.3:
+            p.clone_in(g if inside is f else f).compute_root()
+            p.compute_at(inside, random.choice(loops))
+        else:
+            p.compute_at(inside, random.choice(loops[: loops.index(until) + 1]))
         if place == "slide":
             p.store_root()
     if shared:
@@ -280,7 +467,7 @@ def test_random_stages_that_share_loops(seed: int) -> None:
     try:
         after = computed(h, sizes)
     except ScheduleError as refused:
-        if not any(reason in str(refused) for reason in ("stored outside", "another function is computed inside")):
+        if "stored outside" not in str(refused):
             raise
         return
     assert same(before[0], after[0]), f"{before[0]}\n{after[0]}\n{h.lowered()}"

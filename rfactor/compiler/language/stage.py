@@ -241,7 +241,8 @@ class Directives(Hints):
         Both loops must be named and run alike, both functions be computed in the same place, and neither need the
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
-        together makes no difference to values.
+        together makes no difference to values. Loops inside what one of them computes for itself are not shared. What
+        is computed at a loop that they share is computed there for each that reads it.
         """
         if not isinstance(stage, Directives) and isinstance(var, LoopAlignStrategy | list | tuple):
             var, align = None, var
@@ -254,6 +255,8 @@ class Directives(Hints):
             raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
         if other.function == self._owner().name():
             raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
+        if isinstance(stage, Directives) and stage._path():
+            raise ScheduleError(f"{self._where()}: compute_with is of a whole stage, not of one case of it")
         return self._become(replace(self._schedule(), companion=other))
 
     def _aligned(self, align: Any) -> None:

@@ -153,6 +153,7 @@ class _Inference:
         self._functions = {function.name: function for function in algorithm.functions}
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
+        self._interleaved = nest.interleaved
         self.touched: dict[str, dict[Touched, None]] = {name: {} for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
@@ -290,7 +291,7 @@ class _Inference:
         box = self._widened(function, self._asked(function), scope)
         home = self._homes.get(function.name)
         needed = box
-        if home is not None and self._schedule[function.name].storage.slides:
+        if home is not None and self._schedule[function.name].storage.slides and function.name not in self._interleaved:
             around = self._path[home.path :]
             slid = slide(function, box, around, lambda expr: _expanded(expr, scope, home.scope.depth))
             box = slid.box

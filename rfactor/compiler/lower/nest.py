@@ -14,6 +14,7 @@ from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.rows import layout
+from rfactor.compiler.lower.sharing import sharing
 from rfactor.compiler.lower.trace import around
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
@@ -47,6 +48,8 @@ class Nest:
     """Terms that fusing leaves, such as `fused // extent`, with their least and greatest value."""
     required: tuple[Assert, ...] = ()
     """What must hold before anything runs: that some specialization fits where nothing else is there."""
+    interleaved: frozenset[str] = frozenset()
+    """What stages that share a loop compute each for itself, in turns, in storage around it: no window slides."""
 
 
 def hole(*parts: object) -> Var:
@@ -59,6 +62,7 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     _known_on_entry(algorithm, schedule)
     facts: dict[Expr, tuple[Expr, Expr]] = {}
     required: list[Assert] = []
+    interleaved: set[str] = set()
     nest: Stmt = Block(())
     for function in reversed(algorithm.functions):
         if function.name not in algorithm.outputs and not uses(nest, function.name):
@@ -76,7 +80,11 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         if function.name in algorithm.outputs:
             nest = block(_boxed("produce", function, produce) if told else produce, nest)
         elif own.compute.kind == "at":
-            nest = _inject(nest, function, own, produce, told)
+            level, store = sharing(own.compute, schedule), sharing(own.store, schedule)
+            nest, places = _inject(nest, function, own, produce, (level, store), told)
+            shared = len({stage.split(".")[0] for stage in level}) > 1
+            if shared and own.store != own.compute and len(set(places)) > 1:
+                interleaved.add(function.name)
         elif (
             own.compute.kind == "inlined"
             and own.store.kind == "inlined"
@@ -93,7 +101,7 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     for name in algorithm.outputs:
         if schedule.traces.get(name, SILENT).realizations:
             nest = _boxed("realization", algorithm.function(name), nest)
-    return Nest(nest, facts, tuple(required))
+    return Nest(nest, facts, tuple(required), frozenset(interleaved))
 
 
 def in_own_storage(function: Function) -> Function:
@@ -158,7 +166,7 @@ def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produ
             return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
-        return _once(
+        return once(
             f"{name}.{next(places)}", _realize(function, schedule, _computed(function, produce, stmt, told), told)
         )
 
@@ -229,10 +237,19 @@ def _realize(function: Function, schedule: FunctionSchedule, body: Stmt, told: b
     return Realize(function.name, function.types, bounds, body, layout(function, schedule))
 
 
-def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
-    """`for v: body -> for v: realize g: produce g; body` for every loop of the compute level whose body uses `g`.
+def _inject(
+    nest: Stmt,
+    function: Function,
+    schedule: FunctionSchedule,
+    produce: Produce,
+    stages: tuple[frozenset[str], frozenset[str]],
+    told: bool,
+) -> tuple[Stmt, list[str]]:
+    """`for v: body -> for v: realize g: produce g; body` for every loop of the compute level whose body uses `g`, and
+    those loops.
 
-    Storage goes around the body of the store level's loops, where that is another level.
+    Storage goes around the body of the store level's loops, where that is another level. `stages` are those whose
+    loops those of the two levels are.
     """
     level, store = schedule.compute, schedule.store
     apart = store != level
@@ -241,8 +258,8 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
         inner = _computed(function, produce, body, told)
         return inner if apart else _realize(function, schedule, inner, told)
 
-    result, found, loops = _at_loops(nest, level, function.name, computed)
-    if not found:
+    result, places, loops = _at_loops(nest, level, stages[0], function.name, computed)
+    if places is None:
         raise ScheduleError(
             f"{function.name} is computed at {level.function}, {level.variable}, but {level.function} has no such "
             f"loop; it has {', '.join(loops) or 'none'}"
@@ -253,16 +270,16 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
             f"compute it at a loop around all its uses, or compute_root()"
         )
     if not apart:
-        return result
+        return result, places
 
     def kept(body: Stmt) -> Stmt:
         _no_race(body, function.name, ())
         return _realize(function, schedule, body, told)
 
     if store.kind != "at":
-        return kept(result)
-    result, found, loops = _at_loops(result, store, function.name, kept)
-    if not found:
+        return kept(result), places
+    result, found, loops = _at_loops(result, store, stages[1], function.name, kept)
+    if found is None:
         raise ScheduleError(
             f"{function.name} is stored at {store.function}, {store.variable}, but {store.function} has no such "
             f"loop; it has {', '.join(loops) or 'none'}"
@@ -272,19 +289,22 @@ def _inject(nest: Stmt, function: Function, schedule: FunctionSchedule, produce:
             f"{function.name} is stored at {store.function}, {store.variable}, but computed at {level.function}, "
             f"{level.variable}, which is not inside that loop: store it at a loop around the one where it is computed"
         )
-    return result
+    return result, places
 
 
-def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], Stmt]) -> tuple[Stmt, bool, list[str]]:
-    """The nest with the bodies of the loops of `level` that use `name` changed; whether there are such loops; and the
-    loops that the level's function has. What is changed is inside the guards of a loop: iterations beyond its end ask
-    for nothing."""
-    suffix = f".{level.variable}"
+def _at_loops(
+    nest: Stmt, level: LoopLevel, sharing: frozenset[str], name: str, change: Callable[[Stmt], Stmt]
+) -> tuple[Stmt, list[str] | None, list[str]]:
+    """The nest with the bodies of the loops of `level` that use `name` changed, in all stages that are `sharing` them;
+    those loops, None if there are none of `level`; and the loops that the level's function has. What is changed is
+    inside the guards of a loop: iterations beyond its end ask for nothing."""
     stages = f"{level.function}.s"
+    named = {f"{stage}.{level.variable}" for stage in sharing}
     seen: list[str] = []
+    changed: list[str] = []
 
     def is_level(loop: str) -> bool:
-        return loop.startswith(stages) and loop.endswith(suffix) and loop[len(stages) : -len(suffix)].isdigit()
+        return loop in named
 
     def within(body: Stmt) -> Stmt:
         if isinstance(body, If) and body.otherwise is None and not affine.reads(body.condition):
@@ -296,25 +316,29 @@ def _at_loops(nest: Stmt, level: LoopLevel, name: str, change: Callable[[Stmt], 
             seen.append(stmt.name)
             if not is_level(stmt.name):
                 return replace(stmt, body=visit(stmt.body))
-            return replace(stmt, body=within(stmt.body)) if uses(stmt.body, name) else stmt
+            if not uses(stmt.body, name):
+                return stmt
+            changed.append(stmt.name)
+            return replace(stmt, body=within(stmt.body))
         if isinstance(stmt, Block):
             return Block(tuple(map(visit, stmt.statements)))
         if isinstance(stmt, If):
             return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
-        if isinstance(stmt, Produce) and stmt.name == level.function and level.variable == OUTERMOST:
+        if isinstance(stmt, Produce) and level.variable == OUTERMOST:
             parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
-            return replace(
-                stmt, body=block(*(visit(_once(f"{stages}{k}.{OUTERMOST}", p)) for k, p in enumerate(parts)))
-            )
+            loops = (f"{stmt.name}.s{k}.{OUTERMOST}" for k in range(len(parts)))
+            within_loops = (once(n, p) if is_level(n) else p for n, p in zip(loops, parts, strict=True))
+            return replace(stmt, body=block(*map(visit, within_loops)))
         if isinstance(stmt, Produce | Realize):
             return replace(stmt, body=visit(stmt.body))
         return stmt
 
     result = visit(nest)
-    return result, any(map(is_level, seen)), sorted({n.split(".", 2)[2] for n in seen if n.startswith(stages)})
+    found = changed if any(map(is_level, seen)) else None
+    return result, found, sorted({n.split(".", 2)[2] for n in seen if n.startswith(stages)})
 
 
-def _once(name: str, body: Stmt) -> Stmt:
+def once(name: str, body: Stmt) -> Stmt:
     """`body` in a loop that runs once, so that bounds of what is computed in it are its own."""
     if isinstance(body, For) and body.name == name:
         return body

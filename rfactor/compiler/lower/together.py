@@ -6,6 +6,8 @@
                                                                 if b <= f.y < b + m: f[y] = …
 
 None of the functions needs another, all are computed in the same place, and nothing between them needs an earlier one.
+Stages of one function share a loop too, in their order in each iteration, where an iteration is of a coordinate of its
+own. Loops inside what a stage computes for itself are its own; a specialized stage shares loops in each of its cases.
 """
 
 from __future__ import annotations
@@ -16,50 +18,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import called, parts, uses
-from rfactor.compiler.schedule.directives import Companion, Schedule
+from rfactor.compiler.lower.nest import called, hole, once, parts, uses
+from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
+from rfactor.compiler.schedule.directives import OUTERMOST, Schedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition
 from rfactor.ir.expr import Expr, Var, apply, conjunction, names, substitute
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
 from rfactor.ir.types import I32
-
-_Stage = tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Stage `stage` of `function` in the loops of another's, out from `companion.variable`."""
-
-    function: str
-    stage: int
-    companion: Companion
-
-    @property
-    def ends(self) -> tuple[_Stage, _Stage]:
-        return (self.function, self.stage), (self.companion.function, self.companion.stage)
-
-    def __str__(self) -> str:
-        other = f"{_stage(self.companion.function, self.companion.stage)}, {self.companion.variable}"
-        return f"{_stage(self.function, self.stage)}: compute_with({other})"
-
-
-def _stage(function: str, stage: int) -> str:
-    return f"{function}.update({stage - 1})" if stage else function
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Functions that share loops, one with another, and the pairs of stages that say so."""
-
-    functions: tuple[str, ...]
-    pairs: tuple[_Pair, ...]
-
-    def pair(self, *functions: str) -> _Pair:
-        """The first pair that is of all the functions; if none is, of the first."""
-        ends = [(pair, {pair.function, pair.companion.function}) for pair in self.pairs]
-        direct = [pair for pair, both in ends if both >= set(functions)]
-        return (direct or [pair for pair, both in ends if functions[0] in both])[0]
 
 
 def together(
@@ -69,7 +35,7 @@ def together(
 
     `definitions` are those that the nest stands in.
     """
-    for group in _groups(algorithm, schedule):
+    for group in groups(algorithm, schedule):
         _independent(group, algorithm)
         told = [*definitions, *_definitions(body)]
         often = Counter(name for name, _ in told)
@@ -82,7 +48,7 @@ def together(
     return body
 
 
-def _apart(pair: _Pair) -> ScheduleError:
+def _apart(pair: Pair) -> ScheduleError:
     return ScheduleError(
         f"{pair}: they are not computed in the same place: give both the same compute_root() or compute_at()"
     )
@@ -90,33 +56,10 @@ def _apart(pair: _Pair) -> ScheduleError:
 
 def produced_together(algorithm: Algorithm, schedule: Schedule) -> list[tuple[str, ...]]:
     """The functions that share loops, in the algorithm's order: all are produced where the last of them is."""
-    return [group.functions for group in _groups(algorithm, schedule)]
+    return [group.functions for group in groups(algorithm, schedule)]
 
 
-def _groups(algorithm: Algorithm, schedule: Schedule) -> list[_Group]:
-    """The functions that pairs of stages connect, and those pairs, in the algorithm's order."""
-    groups: list[_Group] = []
-    order = [function.name for function in algorithm.functions]
-    for name in order:
-        stages = schedule.functions[name].stages
-        companions = [(k, stage.companion) for k, stage in zip(range(len(stages)), stages, strict=True)]
-        for pair in (_Pair(name, k, companion) for k, companion in companions if companion is not None):
-            if pair.companion.function not in order:
-                other = f"{pair.companion.function}.s{pair.companion.stage}"
-                raise ScheduleError(
-                    f"Invalid compute_with: {other} is scheduled inline, or not used: give it compute_root() or "
-                    f"compute_at() ({pair})"
-                )
-            ends = {name, pair.companion.function}
-            met = [group for group in groups if ends & set(group.functions)]
-            groups = [group for group in groups if group not in met]
-            functions = ends.union(*(group.functions for group in met))
-            pairs = (*(one for group in met for one in group.pairs), pair)
-            groups.append(_Group(tuple(sorted(functions, key=order.index)), pairs))
-    return groups
-
-
-def _independent(group: _Group, algorithm: Algorithm) -> None:
+def _independent(group: Group, algorithm: Algorithm) -> None:
     """Refuse where one of the functions needs another."""
     for name in group.functions:
         for other in sorted(_needs(name, algorithm) & set(group.functions)):
@@ -146,7 +89,7 @@ def _expressions(stage: Definition) -> Iterator[Expr]:
         yield stage.domain.predicate
 
 
-def _joined(stmt: Stmt, group: _Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
+def _joined(stmt: Stmt, group: Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
     """The statement with the group produced together, where its functions are produced one after the other."""
     if set(group.functions) <= set(_produced(stmt)):
         return _moved(stmt, [], group, defined), True
@@ -177,7 +120,7 @@ def _produced(stmt: Stmt) -> Iterator[str]:
             yield from _produced(part)
 
 
-def _moved(stmt: Stmt, before: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Stmt:
+def _moved(stmt: Stmt, before: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Stmt:
     """`stmt` with what is produced of the group moved to where the last of it is, after those that came before.
 
     `before` grows by what is taken out of `stmt`.
@@ -200,48 +143,68 @@ def _moved(stmt: Stmt, before: list[Produce], group: _Group, defined: Mapping[st
     return stmt
 
 
-def _merged(produced: list[Produce], group: _Group, defined: Mapping[str, Expr]) -> Produce:
+def _merged(produced: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Produce:
     """All produced in one place: the stages of each in their order, those that share loops in them."""
-    bodies: dict[_Stage, Stmt] = {}
+    bodies: dict[Stage, Stmt] = {}
     for one in produced:
         stages = one.body.statements if isinstance(one.body, Block) else (one.body,)
         bodies.update({(one.name, k): stages[k] for k in range(len(stages))})
-    order = _in_order(list(bodies), group)
-    shared: dict[tuple[_Stage, _Stage], int] = {}
-    for pair in group.pairs:
+    shared = {pair.ends: 1 for pair in group.pairs}
+    order = _in_order(_components(list(bodies), shared, 0), group)
+    return Produce(produced[-1].name, block(*(_one_by_one(one, bodies, group, defined) for one in order)))
+
+
+def _one_by_one(
+    stages: tuple[Stage, ...], bodies: Mapping[Stage, Stmt], group: Group, defined: Mapping[str, Expr]
+) -> Stmt:
+    """Stages that share loops: where one is specialized, apart for each of its cases."""
+    members = {stage: _Loops(f"{stage[0]}.s{stage[1]}", bodies[stage]) for stage in stages}
+    for stage, loops in members.items():
+        case = loops.inside()
+        if len(stages) > 1 and isinstance(case, If):
+            cases = [loops.holding(part) for part in parts(case)]
+            inner = [_one_by_one(stages, {**bodies, stage: one}, group, defined) for one in cases]
+            return If(case.condition, *inner)
+    pairs = [pair for pair in group.pairs if set(pair.ends) <= set(stages)]
+    if any(loops.outermost() for loops in members.values()) or any(p.companion.variable == OUTERMOST for p in pairs):
+        members = {stage: loops.once() for stage, loops in members.items()}
+    shared: dict[tuple[Stage, Stage], int] = {}
+    for pair in pairs:
         variable = pair.companion.variable
-        kinds = [_Loops(f"{name}.s{k}", bodies[name, k]).until(variable, pair) for name, k in pair.ends]
+        first, second = (members[end] for end in pair.ends)
+        kinds = [loops.until(variable, pair) for loops in (first, second)]
         if kinds[0] != kinds[1]:
             shown = " and ".join(", ".join(f"{kind} {name}" for name, kind in own) for own in kinds)
             raise ScheduleError(f"{pair}: the loops out from {variable} must be the same, but they are {shown}")
-        shared[pair.ends] = len(kinds[0])
-    members = {stage: _Member(stage, _Loops(f"{stage[0]}.s{stage[1]}", body)) for stage, body in bodies.items()}
-    parts = (_fused([members[stage] for stage in one], shared, 0, defined) for one in order)
-    return Produce(produced[-1].name, block(*parts))
+        shared[pair.ends] = min(len(kinds[0]), first.depth(), second.depth())
+    return _fused([_Member(stage, loops) for stage, loops in members.items()], shared, 0, _Known(group, defined))
 
 
-def _in_order(stages: list[_Stage], group: _Group) -> list[tuple[_Stage, ...]]:
-    """The stages that share loops, such that those of each function come in their order."""
-    waiting = _components(stages, {pair.ends: 1 for pair in group.pairs}, 0)
-    done = dict.fromkeys(group.functions, 0)
-    result: list[tuple[_Stage, ...]] = []
+def _in_order(components: list[tuple[Stage, ...]], group: Group) -> list[tuple[Stage, ...]]:
+    """What runs one after the other, such that the stages of each function come in their order."""
+    waiting = list(components)
+    result: list[tuple[Stage, ...]] = []
     while waiting:
-        ready = [one for one in waiting if all(k == done[name] for name, k in one)]
-        if not ready:
-            pair, name = next((p, name) for p in group.pairs for name, k in p.ends if k != done[name])
-            raise ScheduleError(f"{pair}: an earlier stage of {name} runs with this or a later one")
-        waiting.remove(ready[0])
-        result.append(ready[0])
-        for name, _ in ready[0]:
-            done[name] += 1
+        left = {stage for one in waiting for stage in one}
+        early = [[stage for stage in one if _earlier(stage) & left - set(one)] for one in waiting]
+        if [] not in early:
+            raise _out_of_order(group, early[0][0])
+        result.append(waiting.pop(early.index([])))
     return result
 
 
-def _components(
-    stages: list[_Stage], shared: Mapping[tuple[_Stage, _Stage], int], level: int
-) -> list[tuple[_Stage, ...]]:
+def _earlier(stage: Stage) -> set[Stage]:
+    return {(stage[0], k) for k in range(stage[1])}
+
+
+def _out_of_order(group: Group, stage: Stage) -> ScheduleError:
+    pair = next((p for p in group.pairs if stage in p.ends), group.pair(stage[0]))
+    return ScheduleError(f"{pair}: an earlier stage of {stage[0]} runs with this or a later one")
+
+
+def _components(stages: list[Stage], shared: Mapping[tuple[Stage, Stage], int], level: int) -> list[tuple[Stage, ...]]:
     """The stages as they share more than `level` loops, in their order."""
-    found: list[tuple[_Stage, ...]] = []
+    found: list[tuple[Stage, ...]] = []
     for stage in stages:
         near = {b if a == stage else a for (a, b), depth in shared.items() if depth > level and stage in (a, b)}
         met = [one for one in found if near & set(one)]
@@ -275,55 +238,80 @@ class _Loops:
             return self.body
         return around[-1].body if isinstance(around[-1], Let) else around[-1].then
 
+    def holding(self, body: Stmt) -> Stmt:
+        """What is around, around `body`."""
+        for one in reversed(self.outside()):
+            body = replace(one, body=body) if isinstance(one, Let) else replace(one, then=body)
+        return body
+
     def around(self) -> tuple[list[Let | If], For | None]:
         """What is around the outermost loop, and that loop."""
         loop = self.inside()
         return self.outside(), loop if isinstance(loop, For) and loop.name.startswith(f"{self.prefix}.") else None
 
-    def until(self, variable: str, pair: _Pair) -> list[tuple[str, str]]:
+    def outermost(self) -> bool:
+        """Whether it has the loop around all others, which runs once."""
+        _, loop = self.around()
+        return loop is not None and loop.name == f"{self.prefix}.{OUTERMOST}"
+
+    def once(self) -> _Loops:
+        """With that loop."""
+        if self.outermost():
+            return self
+        return _Loops(self.prefix, once(f"{self.prefix}.{OUTERMOST}", self.body))
+
+    def depth(self) -> int:
+        """How many loops there are before another function is computed."""
+        _, loop = self.around()
+        return 0 if loop is None else 1 + _Loops(self.prefix, loop.body).depth()
+
+    def until(self, variable: str, pair: Pair) -> list[tuple[str, str]]:
         """The loops with their kinds, from the outermost to that over `variable`."""
-        found: list[tuple[str, str]] = []
-        here = self
-        while not found or found[-1][0] != variable:
-            _, loop = here.around()
-            if loop is None:
-                if found and isinstance(here.inside(), Realize | Block):
-                    raise ScheduleError(
-                        f"{pair}: another function is computed inside {found[-1][0]} of {self.prefix}: compute it at "
-                        f"{variable} or inside"
-                    )
-                seen = ", ".join(name for name, _ in found) or "none that are not specialized"
-                raise ScheduleError(f"{pair}: {self.prefix} has no such loop; it has {seen} (outermost first)")
-            found.append((loop.name.removeprefix(f"{self.prefix}."), loop.kind))
-            here = _Loops(self.prefix, loop.body)
-        return found
+        loops = [(name.removeprefix(f"{self.prefix}."), kind) for name, kind in _own(self.body, f"{self.prefix}.")]
+        named = [name for name, _ in loops]
+        if variable not in named:
+            seen = ", ".join(named) or "none"
+            raise ScheduleError(f"{pair}: {self.prefix} has no such loop; it has {seen} (outermost first)")
+        return loops[: named.index(variable) + 1]
+
+
+def _own(stmt: Stmt, prefix: str) -> Iterator[tuple[str, str]]:
+    """The loops of a stage with their kinds, outermost first."""
+    if isinstance(stmt, For) and stmt.name.startswith(prefix):
+        yield stmt.name, stmt.kind
+    for part in parts(stmt):
+        yield from _own(part, prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What stages share loops for, and what is defined around them."""
+
+    group: Group
+    defined: Mapping[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
     """A stage in shared loops: what is left of its own inside them, and where that runs."""
 
-    stage: _Stage
+    stage: Stage
     loops: _Loops
     when: tuple[Expr, ...] = ()
 
 
-def _fused(
-    members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, defined: Mapping[str, Expr]
-) -> Stmt:
+def _fused(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
     """What the stages have inside `level` loops: those that share the next loop in one."""
     of = {member.stage: member for member in members}
     return block(
         *(
-            _loop([of[stage] for stage in component], shared, level, defined)
-            for component in _components(list(of), shared, level)
+            _loop([of[stage] for stage in component], shared, level, known)
+            for component in _in_order(_components(list(of), shared, level), known.group)
         )
     )
 
 
-def _loop(
-    members: list[_Member], shared: Mapping[tuple[_Stage, _Stage], int], level: int, defined: Mapping[str, Expr]
-) -> Stmt:
+def _loop(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
     """The stages in one loop, over all that any of them needs; one alone in its own."""
     if len(members) == 1:
         return _where(members[0].when, members[0].loops.body)
@@ -333,7 +321,9 @@ def _loop(
         around, loop = member.loops.around()
         assert loop is not None
         outside += around
-        own.append(replace(loop, min=_known(loop.min, defined), extent=_known(loop.extent, defined)))
+        if any(_one_function(member, other) for other in members) and not _apart_in(loop):
+            raise _out_of_order(known.group, member.stage)
+        own.append(replace(loop, min=_known(loop.min, known.defined), extent=_known(loop.extent, known.defined)))
     low = reduce(affine.minimum, dict.fromkeys(loop.min for loop in own))
     end = reduce(affine.maximum, dict.fromkeys(affine.add(loop.min, loop.extent) for loop in own))
     name, here = own[-1].name, Var(I32, own[-1].name)
@@ -342,7 +332,7 @@ def _loop(
         asked = tuple(one.condition for one in member.loops.outside() if isinstance(one, If))
         rest = _Loops(member.loops.prefix, loop.body)
         inside.append(_Member(member.stage, rest, member.when + asked + _inside(here, loop, low, end)))
-    inner = _fused(inside, shared, level + 1, defined)
+    inner = _fused(inside, shared, level + 1, known)
     for loop in reversed(own[:-1]):
         inner = Let(loop.name, here, inner)
     result: Stmt = For(name, low, affine.subtract(end, low), own[-1].kind, inner)
@@ -350,6 +340,19 @@ def _loop(
         if isinstance(one, Let):
             result = Let(one.name, one.value, result)
     return result
+
+
+def _one_function(a: _Member, b: _Member) -> bool:
+    return a.stage[0] == b.stage[0] and a.stage != b.stage
+
+
+def _apart_in(loop: For) -> bool:
+    """Whether stages of one function may run in turns in such loops: each iteration is of a coordinate of its own, no
+    other of which the stage reads or writes of its function, or there is only one iteration."""
+    return loop.name.endswith(f".{OUTERMOST}") or (loop.min, loop.extent) == (
+        hole(loop.name, "min"),
+        hole(loop.name, "extent"),
+    )
 
 
 def _known(expr: Expr, defined: Mapping[str, Expr]) -> Expr:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import conjuncts, in_own_storage
+from rfactor.compiler.lower.nest import conjuncts, in_own_storage, parts
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
@@ -224,6 +224,7 @@ class _Walk:
         done: dict[str, int] = {}
         scope = replace(scope, path=(*scope.path, Around(stmt)))
         for part in stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,):
+            _one_stage_each(part)
             here = {name: done.get(name, 0) for name in _provided(part)}
             self.visit(part, replace(scope, open={**scope.open, **done, **here}, epoch=self.epoch))
             done.update((name, number + 1) for name, number in here.items())
@@ -401,6 +402,32 @@ class _Walk:
         if key not in self.readings:
             self.readings[key] = scope, Reading(self.meanings, scope.env, scope.epoch, frozenset(scope.open), exact)
         return self.readings[key][1]
+
+
+def _one_stage_each(stmt: Stmt) -> None:
+    """Raise `NotImplementedError` where several stages of a function share a loop: what is computed before a read then
+    depends on the iteration."""
+    of: dict[str, str] = {}
+    for name in _loops(stmt, frozenset()):
+        function, stage, *variable = name.split(".", 2)
+        if variable and of.setdefault(function, stage) != stage:
+            raise NotImplementedError(f"verify of stages of one function that share a loop, those of {function}")
+
+
+def _loops(stmt: Stmt, around: frozenset[str]) -> Iterator[str]:
+    """The loops of a statement, by all their names, outside what is produced in it."""
+    if isinstance(stmt, For) or (isinstance(stmt, Let) and _same_loop(stmt, around)):
+        yield stmt.name
+        around = around | {stmt.name}
+    for part in () if isinstance(stmt, Produce) else parts(stmt):
+        yield from _loops(part, around)
+
+
+def _same_loop(stmt: Let, around: frozenset[str]) -> bool:
+    """Whether a definition gives another name to a loop around, which stages share."""
+    if not (isinstance(stmt.value, Var) and stmt.value.name in around):
+        return False
+    return stmt.name.split(".", 2)[2:] == stmt.value.name.split(".", 2)[2:]
 
 
 def _provided(stmt: Stmt) -> frozenset[str]:
