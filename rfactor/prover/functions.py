@@ -51,7 +51,8 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
         if exponent == Fraction(1, 2):
             return root(session, type_, args[0], state)
         if base is not None and base > 0:
-            return exponential(session, type_, args[1], base, state)
+            of_base = _logarithm_of_number(session, Fraction(base))
+            return exponential(session, type_, REALS.multiply(args[1], of_base), None, state)
     if name == "floor":
         return floor(session, args[0])
     if name == "ceil":
@@ -155,6 +156,19 @@ def _logarithm_of_number(session: Session, number: Fraction) -> Polynomial:
         if part != 1:
             total = REALS.add(total, _opaque(session, "log", key(REALS.constant(part))), sign)
     return total
+
+
+def is_logarithm_of_number(session: Session, value: Polynomial) -> bool:
+    """Whether the value is the logarithm of a number other than 1: a sum of those of numbers above 1, or its negative."""
+
+    def above_zero(monomial: Monomial) -> bool:
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            return False
+        description = session.described[monomial[0][0]]
+        number = constant_value(dict(description[1])) if isinstance(description, tuple) and description[0] == "log" else 0
+        return number is not None and number > 1
+
+    return bool(value) and all(map(above_zero, value)) and len({c > 0 for c in value.values()}) == 1
 
 
 def _without_quotients(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]:
