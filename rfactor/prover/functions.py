@@ -7,6 +7,7 @@ where that is known not to be negative, an inverse times its divisor is 1.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable
 from fractions import Fraction
@@ -264,14 +265,17 @@ def cleared(session: Session, value: Polynomial) -> Polynomial:
             return value
         atom = max(inverses)  # what it divides by may hold older ones
         divisor: Polynomial = dict(session.described[atom][1])  # type: ignore[index]
-        degree = max(dict(monomial).get(atom, 0) for monomial in value)
-        total: Polynomial = {}
+        by_power: dict[int, Polynomial] = {}
         for monomial, coefficient in value.items():
-            power = dict(monomial).get(atom, 0)
-            term: Polynomial = {tuple((f, p) for f, p in monomial if f != atom): coefficient}
-            for _ in range(degree - power):
-                term = REALS.multiply(term, divisor)
-            total = REALS.add(total, term)
+            rest: Monomial = tuple((f, p) for f, p in monomial if f != atom)
+            by_power.setdefault(dict(monomial).get(atom, 0), {})[rest] = coefficient
+        total: Polynomial = {}
+        for power in range(min(by_power), max(by_power) + 1):  # by Horner's rule
+            sums = dict(by_power.get(power, {}))
+            for (left, p), (right, q) in itertools.product(total.items(), divisor.items()):
+                monomial = product(left, right)
+                sums[monomial] = sums.get(monomial, 0) + p * q
+            total = {monomial: coefficient for monomial, coefficient in sums.items() if coefficient}
         value = squared_out(session, total)
     return value
 
