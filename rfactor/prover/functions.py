@@ -160,13 +160,11 @@ def _logarithm_of_number(session: Session, number: Fraction) -> Polynomial:
 
 
 def is_logarithm_of_number(session: Session, value: Polynomial) -> bool:
-    """Whether the value is the logarithm of a number other than 1: a sum of those of numbers above 1, or its negative."""
+    """Whether the value is the logarithm of a number but 1: a sum of those of numbers above 1, or its negative."""
 
     def above_zero(monomial: Monomial) -> bool:
-        if len(monomial) != 1 or monomial[0][1] != 1:
-            return False
-        description = session.described[monomial[0][0]]
-        number = constant_value(dict(description[1])) if isinstance(description, tuple) and description[0] == "log" else 0
+        inner = _logarithm_in(session, monomial)
+        number = None if inner is None else constant_value(inner)
         return number is not None and number > 1
 
     return bool(value) and all(map(above_zero, value)) and len({c > 0 for c in value.values()}) == 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, transform, walk
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
@@ -27,6 +27,7 @@ from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, lite
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
 from rfactor.matcher.refusal.separation import numbered
+from rfactor.matcher.refusal.shifted import with_shifts
 from rfactor.matcher.refusal.solved_runs import solved_runs
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import defined, sampling
@@ -75,7 +76,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     if made_up is not None:
         return made_up
     if own.meaning is Meaning.WRAP:
-        own = replace(own, components=tuple(map(_with_shifts, own.components)))
+        own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
     proof = _PROOF
@@ -464,37 +465,6 @@ class _Search:
     def at(self, expr: Expr, row: int) -> Value:
         """The value of an expression in e at a sampled e."""
         return to_value(self.value(expr)[row])
-
-
-_DIGITS = 4
-"""Most digits of a factor that is written by shifts."""
-
-
-def _with_shifts(expr: Expr) -> Expr:
-    """Where bits are mixed, products by literals of few digits as sums of shifted values, which a solver reads sooner."""
-    if not any(isinstance(node, Op) and node.op == "^" for node in walk(expr)):
-        return expr
-
-    def rule(node: Expr) -> Expr | None:
-        if not isinstance(node, Op) or node.op != "*" or not node.type.is_int or not isinstance(node.args[1], Const):
-            return None
-        value, factor = node.args[0], int(node.args[1].value) % (1 << node.type.bits)
-        total: Expr | None = None
-        digits = 0
-        for place in range(node.type.bits):
-            if factor & 1:
-                digit = 2 - factor % 4  # 1, or -1 at the end of a row of ones
-                shifted = apply("<<", value, const(node.type, place)) if place else value
-                total = apply("neg", shifted) if total is None and digit < 0 else total
-                if total is None:
-                    total = shifted
-                elif digits:
-                    total = apply("+" if digit > 0 else "-", total, shifted)
-                digits, factor = digits + 1, factor - digit
-            factor >>= 1
-        return total if total is not None and digits <= _DIGITS else None
-
-    return transform(expr, rule)
 
 
 def _repeats(ends: sampling.Array, others: sampling.Array | None = None) -> sampling.Array:
