@@ -6,12 +6,11 @@ whose operators are then given; so components that stand in several groups have 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute, walk
+from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
 from rfactor.matcher.groups import cycles
@@ -182,11 +181,6 @@ class Solver:
             if self.limits.expired:
                 break
             result = discharge(claim, self.share)
-            if isinstance(result, Failed) and isinstance(result.verdict, Unknown):
-                divisors = _constant_divisors(claim.update)
-                if divisors - set(claim.assumes):
-                    assumes = tuple(dict.fromkeys((*claim.assumes, *sorted(divisors, key=str))))
-                    result = discharge(dataclasses.replace(claim, assumes=assumes), self.share)
             if isinstance(result, Failed):
                 self.failures.append(result)
                 failures += 1 if isinstance(result.verdict, Refuted) else 4
@@ -225,16 +219,6 @@ class Solver:
                 identity[old] = found.proved.claim.identity[at]
             last = found if len(group) == len(update.types) else None
         return last
-
-
-def _constant_divisors(update: Update) -> set[Expr]:
-    """That no constant of the loop that divides reals is zero: where one is, the run itself divides by zero."""
-    return {
-        apply("!=", node.args[1], const(node.type, 0))
-        for component in update.components
-        for node in walk(component)
-        if isinstance(node, Op) and node.op == "/" and names(node.args[1]) and names(node.args[1]) <= update.constants
-    }
 
 
 def renumbered(expr: Expr, numbers: dict[int, int]) -> Expr:
