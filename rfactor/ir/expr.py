@@ -377,6 +377,16 @@ def conjunction(*conditions: Expr) -> Expr:
     return result
 
 
+def disjunction(*conditions: Expr) -> Expr:
+    """Some of the conditions; `False` of none."""
+    if not conditions:
+        return Const(BOOL, False)
+    result = conditions[0]
+    for term in conditions[1:]:
+        result = apply("or", result, term)
+    return result
+
+
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     """`expr` with other operands of the same types; the very same object if nothing changed."""
     for new, old in zip(children, expr.children, strict=True):

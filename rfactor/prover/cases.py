@@ -19,7 +19,7 @@ from rfactor.prover import functions
 from rfactor.prover.comparisons import Split, State, Unsupported
 from rfactor.prover.contradiction import Fact, contradict
 from rfactor.prover.limits import SPLIT, Limits
-from rfactor.prover.polynomial import Polynomial, Ring, TooLarge, single_atom
+from rfactor.prover.polynomial import Key, Polynomial, Ring, TooLarge, key, single_atom
 from rfactor.prover.values import Values
 from rfactor.prover.verdict import Method
 
@@ -62,6 +62,7 @@ class Cases(Values):
         limits: Limits,
     ) -> None:
         super().__init__(meaning, assumptions)
+        self.known_cleared: dict[Key, Polynomial] = {}
         self.assumptions, self.limits = assumptions, limits
         self.splits = 0
         self.asked = 0
@@ -187,7 +188,7 @@ class Cases(Values):
         difference = ring.add(self.number(left, state), self.number(right, state), -1)
         for _ in range(8):
             if left.type.is_float:
-                difference = functions.cleared(self, difference)
+                difference = self.cleared(difference)
             if not difference:
                 return True
             smaller = self.by_equalities(difference, ring, left.type, state)
@@ -195,6 +196,13 @@ class Cases(Values):
                 return False
             difference = smaller
         return False
+
+    def cleared(self, difference: Polynomial) -> Polynomial:
+        """`functions.cleared`: many branches ask of the same differences."""
+        known = self.known_cleared.get(key(difference))
+        if known is None:
+            known = self.known_cleared[key(difference)] = functions.cleared(self, difference)
+        return known
 
     def by_equalities(self, value: Polynomial, ring: Ring, type_: Type, state: State) -> Polynomial | None:
         """`value` with an atom replaced by what this case says it equals; None if nothing changes it."""

@@ -7,6 +7,7 @@ where that is known not to be negative, an inverse times its divisor is 1.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable
 from fractions import Fraction
@@ -51,7 +52,8 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
         if exponent == Fraction(1, 2):
             return root(session, type_, args[0], state)
         if base is not None and base > 0:
-            return exponential(session, type_, args[1], base, state)
+            of_base = _logarithm_of_number(session, Fraction(base))
+            return exponential(session, type_, REALS.multiply(args[1], of_base), None, state)
     if name == "floor":
         return floor(session, args[0])
     if name == "ceil":
@@ -157,6 +159,17 @@ def _logarithm_of_number(session: Session, number: Fraction) -> Polynomial:
     return total
 
 
+def is_logarithm_of_number(session: Session, value: Polynomial) -> bool:
+    """Whether the value is the logarithm of a number but 1: a sum of those of numbers above 1, or its negative."""
+
+    def above_zero(monomial: Monomial) -> bool:
+        inner = _logarithm_in(session, monomial)
+        number = None if inner is None else constant_value(inner)
+        return number is not None and number > 1
+
+    return bool(value) and all(map(above_zero, value)) and len({c > 0 for c in value.values()}) == 1
+
+
 def _without_quotients(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]:
     """`value` times sums that it is divided by (exponentials of minus their logarithms), and minus those logarithms."""
     outside: Polynomial = {}
@@ -250,14 +263,17 @@ def cleared(session: Session, value: Polynomial) -> Polynomial:
             return value
         atom = max(inverses)  # what it divides by may hold older ones
         divisor: Polynomial = dict(session.described[atom][1])  # type: ignore[index]
-        degree = max(dict(monomial).get(atom, 0) for monomial in value)
-        total: Polynomial = {}
+        by_power: dict[int, Polynomial] = {}
         for monomial, coefficient in value.items():
-            power = dict(monomial).get(atom, 0)
-            term: Polynomial = {tuple((f, p) for f, p in monomial if f != atom): coefficient}
-            for _ in range(degree - power):
-                term = REALS.multiply(term, divisor)
-            total = REALS.add(total, term)
+            rest: Monomial = tuple((f, p) for f, p in monomial if f != atom)
+            by_power.setdefault(dict(monomial).get(atom, 0), {})[rest] = coefficient
+        total: Polynomial = {}
+        for power in range(min(by_power), max(by_power) + 1):  # by Horner's rule
+            sums = dict(by_power.get(power, {}))
+            for (left, p), (right, q) in itertools.product(total.items(), divisor.items()):
+                monomial = product(left, right)
+                sums[monomial] = sums.get(monomial, 0) + p * q
+            total = {monomial: coefficient for monomial, coefficient in sums.items() if coefficient}
         value = squared_out(session, total)
     return value
 

@@ -283,7 +283,7 @@ class Values(Comparisons):
 
     def is_not_zero(self, type_: Type, value: Polynomial, state: State) -> bool:
         """Whether that is known on this branch, without a split."""
-        if functions.is_positive(self, value):
+        if functions.is_positive(self, value) or functions.is_logarithm_of_number(self, value):
             return True
         for expr in self.nonzero:
             if expr.type.is_float and expr not in self.asking:  # one that divides by itself says nothing of itself

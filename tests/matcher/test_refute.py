@@ -33,6 +33,9 @@ REFUTED = [
     ("abs(x - a)", "i16", "wrap"),
 ]
 LEFT_ALONE = [
+    ("max(x0, a), max(min(x0, a), x1)", "i32", "math"),
+    ("min(x0, a), x1 + min(x0, a) - min(x0, a) + b", "i64", "math"),
+    ("max(x0, a) + b, x1 + b", "f64", "wrap"),
     ("x + a*(1 + k*x)", "i32", "wrap"),
     ("x + a", "u8", "wrap"),
     ("x >> (a & 1)", "u8", "wrap"),

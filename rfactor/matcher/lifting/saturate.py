@@ -2,7 +2,7 @@
 
 A run is x -> clamp(x, low, high) + add: x is clamped first, so that the sum wraps around for no x between the ends, or
 for all of them. A counter that stops at a bound may leave alone what is beyond it, as `select(c and x < 10, x + 1, x)`
-does: then the bound is where one of the ends leads.
+does: then the bound is where one of the ends leads. Of integers that do not wrap, it is what is added alone.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ _POINTS = 8
 def claims(update: Update) -> Iterator[Claim]:
     """The claims for one integer, by what becomes of the ends and of what is between them."""
     (type_, *more) = update.types
-    if more or not type_.is_int or update.meaning is not Meaning.WRAP:
+    if more or not type_.is_int:
         return
     if not any(isinstance(node, Op) and node.op in ("select", "min", "max") for node in walk(update.components[0])):
+        return
+    if update.meaning is Meaning.MATH:
+        yield from _unbounded(update)
         return
     (x,), least, most = update.accumulators, Const(type_, type_.min), Const(type_, type_.max)
     (low,), (high,) = (run_from(update, (end,)) for end in (least, most))
@@ -43,6 +46,28 @@ def claims(update: Update) -> Iterator[Claim]:
             if _agree(update, _stopped(x, add, end, bound, above)):
                 yield _stopping(update, add, end, bound, above)
                 return
+
+
+def _unbounded(update: Update) -> Iterator[Claim]:
+    """The claim for an integer that does not wrap, goes towards a bound and stops there, and stays where it is beyond:
+    what is added is all that a run is."""
+    (type_,), (x,) = update.types, update.accumulators
+    (own,), (by,) = operands("x", (type_,)), operands("y", (type_,))
+    for bound, above in ((bound, above) for bound in _bounds(update) for above in (True, False)):
+        if not _kept(update, bound, above):
+            continue
+        for add in dict.fromkeys(_added(update)):
+            if _agree(update, _stopped_far(x, add, bound, above)):
+                applied = (_stopped_far(x, by, bound, above),)
+                lift = Lift((type_,), (add,), (apply("+", own, by),), (nought(type_),), applied)
+                yield Claim(update, lift=lift, invariant=(apply(">=" if above else "<=", by, nought(type_)),))
+                return
+
+
+def _stopped_far(value: Expr, add: Expr, bound: Expr, above: bool) -> Expr:
+    """The value beyond the bound, else with what is added, up to the bound."""
+    there = apply("min" if above else "max", apply("+", value, add), bound)
+    return select(apply("<" if above else ">", bound, value), value, there)
 
 
 def _less(value: Expr, by: Expr) -> Expr:

@@ -77,8 +77,9 @@ def _disguises(update: Update, type_: Type, called: set[str], careful: bool) -> 
         scales: list[Expr] = [one, const(type_, -1)]
         scales += [v for v in sampling.used(update.components) if v.name in update.constants and v.type == type_]
         scales += [Const(type_, v) for v in sampling.literals(update.components).get(type_, ()) if v not in (0, 1, -1)]
+        scales += [intrinsic("log", base) for base in _bases(update.components[0])]
         for k in scales:
-            end = float("inf") if isinstance(k, Const) and float(k.value) < 0 else float("-inf")
+            end = float("inf") if _is_negative(k) else float("-inf")
             yield _Disguise(_careful_log(k) if careful else _plain_log(k), const(type_, end))
     if not called:
         yield _Disguise(
@@ -87,6 +88,24 @@ def _disguises(update: Update, type_: Type, called: set[str], careful: bool) -> 
             lambda y: (apply(">", y, const(type_, 0)),),
             positive=True,
         )
+
+
+def _bases(component: Expr) -> list[Const]:
+    """Literals that are raised to powers."""
+    powers = (node.args[0] for node in walk(component) if isinstance(node, Call) and node.name == "pow")
+    return list(dict.fromkeys(base for base in powers if isinstance(base, Const) and 0 < float(base.value) != 1))
+
+
+def _is_negative(k: Expr) -> bool:
+    """Whether a literal, or the logarithm of one, is below zero."""
+    if isinstance(k, Call) and isinstance(k.args[0], Const):
+        return float(k.args[0].value) < 1
+    return isinstance(k, Const) and float(k.value) < 0
+
+
+def _exponential(k: Expr, value: Expr) -> Expr:
+    """exp(k value); of the logarithm of a base, its power."""
+    return intrinsic("pow", k.args[0], value) if isinstance(k, Call) else intrinsic("exp", _times(k, value))
 
 
 def _times(k: Expr, value: Expr) -> Expr:
@@ -103,7 +122,7 @@ def _plain_log(k: Expr) -> Callable[[Expr, Expr], Expr]:
     """log(exp(k x) + exp(k y)) / k."""
 
     def operator(x: Expr, y: Expr) -> Expr:
-        return _over(intrinsic("log", apply("+", *(intrinsic("exp", _times(k, v)) for v in (x, y)))), k)
+        return _over(intrinsic("log", apply("+", *(_exponential(k, v) for v in (x, y)))), k)
 
     return operator
 
@@ -115,7 +134,7 @@ def _careful_log(k: Expr) -> Callable[[Expr, Expr], Expr]:
         one = const(x.type, 1)
 
         def beside(greater: Expr, lesser: Expr) -> Expr:
-            rest = intrinsic("exp", _times(k, apply("-", lesser, greater)))
+            rest = _exponential(k, apply("-", lesser, greater))
             return apply("+", greater, _over(intrinsic("log", apply("+", one, rest)), k))
 
         twice = apply("+", x, _over(intrinsic("log", const(x.type, 2)), k))

@@ -10,7 +10,7 @@ import numpy as np
 
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate_all, spread
-from rfactor.ir.expr import Const, Expr, Op, const, names, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -22,14 +22,18 @@ from rfactor.prover import sampling
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, has_infinity, without_infinities
 
 MOST = 2
-"""Most infinite starts that may be left open."""
+"""Most infinite starts that may be left open in the end."""
+_MOST_ASKED = 8
+"""Most of which it is asked whether pairs of runs for finite starts serve them too."""
+Start = tuple[Expr | None, ...]
+"""An infinite start: its infinite parts, None for those that are any finite value."""
 
 
 @lru_cache(maxsize=16)  # asked again for longer runs
-def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[State] | None:
+def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[Start] | None:
     """Infinite `e` (floats, unbounded integers) that may tell all data apart; None if they are more than a few.
 
-    The others send two runs to one end, which are told apart by a state that the `first` datum leads to.
+    The others send two runs of literals to one end, which are told apart by a state that the `first` datum leads to.
     """
     unbounded = [t.is_float or (t.is_int and update.meaning is Meaning.MATH) for t in update.types]
     if not any(unbounded):
@@ -42,15 +46,42 @@ def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[
         elif can:
             ends += [MINUS_INFINITY, INFINITY]
         choices.append(ends)
-    left: set[State] = set()
+    left: set[Start] = set()
     runs = _LiteralRuns(update, dict(first))
     for e in itertools.product(*choices):
         if any(part is not None for part in e) and not (_merges(runs, e) or _merges_by_case(runs, e)):
-            single = tuple(part for part in e if part is not None)
-            if len(single) < len(e) or len(left) == MOST:
+            if len(left) == _MOST_ASKED:
                 return None
-            left.add(single)
+            left.add(e)
     return frozenset(left)
+
+
+def merged_at(update: Update, e: Sequence[Var], start: Start, pair: tuple[Run, Run]) -> Expr | None:
+    """When two runs that are expressions in `e` end alike from an infinite start, as a condition on its finite parts;
+    None where this is not known."""
+    infinite = {v.name: part for v, part in zip(e, start, strict=True) if part is not None}
+    if any(not names(term).isdisjoint(infinite) for run in pair for datum in run for term in datum.values()):
+        return None
+    begin = tuple(infinite.get(v.name, v) for v in e)
+    alike: list[Expr] = []
+    for parts in zip(*(followed(update, begin, run) for run in pair), strict=True):
+        try:
+            one, other = (_plain(part) for part in parts)
+        except Undefined:
+            return None
+        if one == other:
+            continue
+        if has_infinity(one) or has_infinity(other):
+            return None
+        alike.append(apply("==", one, other))
+    return conjunction(*alike)
+
+
+def _plain(expr: Expr) -> Expr:
+    """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
+    folded = {n: simplify(n) for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)}
+    expr = without_infinities(exchange(expr, folded))
+    return expr if has_infinity(expr) else canonical(tidy(expr))
 
 
 _Step = int | tuple[int, ...]
@@ -117,9 +148,9 @@ class _LiteralRuns:
 def _merges_by_case(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
     """Whether they do both where a finite part of `e` is a literal that a step compares it with, and elsewhere."""
     ways = _Ways(runs, e)
-    for n in _FEW[:2]:
+    for numbers in (*((n,) for n in _FEW[:2]), (1, 2), (2, 1)):
         try:
-            nodes = {node for part in ways.end((n,)) for node in walk(part)}
+            nodes = {node for part in ways.end(numbers) for node in walk(part)}
         except Undefined:
             continue
         for node in nodes:
@@ -188,10 +219,9 @@ class _Ways:
 
     def plain(self, expr: Expr) -> Expr:
         """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
-        expr = exchange(without_infinities(expr), self.conditions)
-        folded = {n: simplify(n) for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)}
-        expr = without_infinities(exchange(expr, folded))
-        return expr if has_infinity(expr) else canonical(tidy(expr))
+        form = _plain(exchange(without_infinities(expr), self.conditions))
+        known = exchange(form, self.conditions)  # as a condition is written in its normal form
+        return form if known == form else _plain(known)
 
 
 def _data(update: Update, step: _Step) -> Mapping[str, Expr]:

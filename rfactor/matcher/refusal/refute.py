@@ -17,16 +17,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, names, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
 from rfactor.matcher.refusal import small_states
-from rfactor.matcher.refusal.infinite_starts import left_open, literal
+from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
 from rfactor.matcher.refusal.separation import numbered
+from rfactor.matcher.refusal.shifted import with_shifts
 from rfactor.matcher.refusal.solved_runs import solved_runs
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import defined, sampling
@@ -74,6 +75,8 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     made_up = made_up_for.refute(own, update, held)
     if made_up is not None:
         return made_up
+    if own.meaning is Meaning.WRAP:
+        own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
     proof = _PROOF
@@ -250,7 +253,7 @@ class _Search:
         self.inputs = [self._inputs(steps) for steps in _STEPS]
         self.gave_up = False
         """Whether a proof was neither found nor refuted."""
-        self.open: frozenset[State] = frozenset()
+        self.open: frozenset[Start] = frozenset()
         """Infinite starts for which nothing is shown."""
         self.same_length = same_length
         self.seen: _Table | None = None
@@ -277,17 +280,21 @@ class _Search:
                 if left is None:
                     return None
                 self.open = left
-            claim: Expr | None = None
-            for i, j in chosen:
-                for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]}):
-                    applies = self.applies(self.runs[i], self.runs[j], number)
-                    claim = applies if claim is None else apply("or", claim, applies)
-            assert claim is not None
+            shown = [
+                (i, j, number)
+                for i, j in chosen
+                for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]})
+            ]
+            claim = disjunction(*(self.applies(self.runs[i], self.runs[j], number) for i, j, number in shown))
             # Literals that are folded leave a product of them a literal, and the claim about sums, which is easier.
             # Where integers are unbounded sums of literals may leave the type.
             claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
             verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*proof))
             if isinstance(verdict, Proven):
+                own = limits.at_most(*proof)
+                self.open = frozenset(start for start in self.open if not self.applies_at(start, shown, own))
+                if len(self.open) > MOST or any(None in start for start in self.open):
+                    return None
                 return self.shown(table, chosen, verdict)
             if isinstance(verdict, Unknown):
                 self.gave_up = True
@@ -394,17 +401,32 @@ class _Search:
     def applies(self, one: Run, other: Run, number: int) -> Expr:
         """The two runs end alike from e, and not from where the first datum leads a probe to, and divide by no zero,
         where nothing is claimed."""
-        ends = [self.final(run, start) for start in (self.e, self.reached[number]) for run in (one, other)]
-        pairs = zip(ends[0], ends[1], strict=True)
+        pairs = zip(self.final(one, self.e), self.final(other, self.e), strict=True)
         from_e = [(a, b) for a, b in pairs if not prove_by_cases((a,), (b,), self.update.meaning, (), Limits(cases=0))]
-        from_x = zip(ends[2], ends[3], strict=True)
-        different: Expr | None = None
-        for a, b in from_x:
-            unequal = apply("!=", a, b)
-            different = unequal if different is None else apply("or", different, unequal)
-        assert different is not None
+        different = self.different((one, other), self.reached[number])
         divided = [c for run in (one, other) for c in self.divided(run, number)]
         return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
+
+    def applies_at(self, start: Start, shown: Sequence[tuple[int, int, int]], limits: Limits) -> bool:
+        """Whether at every such infinite start one of the pairs is proved to end alike, and not from what the first
+        datum leads some finite probe to."""
+        if self.quotients:
+            return False
+        nought = {v.name: const(v.type, 0) for v, part in zip(self.e, start, strict=True) if part is not None}
+        claims: list[Expr] = []
+        for i, j, number in shown:
+            pair = (self.runs[i], self.runs[j])
+            alike = merged_at(self.update, self.e, start, pair)
+            if alike is not None:
+                probe = tuple(substitute(part, nought) for part in self.reached[number])
+                claims.append(apply("and", alike, self.different(pair, probe)))
+        verdict = holds(disjunction(*claims), meaning=self.update.meaning, limits=limits) if claims else None
+        return isinstance(verdict, Proven)
+
+    def different(self, pair: tuple[Run, Run], start: State) -> Expr:
+        """The two runs do not end alike from a state."""
+        ends = zip(*(self.final(run, start) for run in pair), strict=True)
+        return disjunction(*(apply("!=", a, b) for a, b in ends))
 
     def shown(self, table: _Table, chosen: Sequence[_Pair], proof: Proven) -> Refutation | None:
         """The first pair and sampled e at which exact values show what was proved."""

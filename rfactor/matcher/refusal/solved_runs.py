@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rfactor.ir.expr import Expr, Var, const, substitute
+from rfactor.ir.expr import Expr, Op, Var, apply, cast, const, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.operators.polynomials import Reader
@@ -18,6 +18,8 @@ from rfactor.matcher.refusal.runs import Run
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover.polynomial import Monomial, Number, Polynomial, Ring, TooLarge, product
 
+_MIXED = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
+"""First data that others make up for."""
 _STEPS = 40
 """Most steps of a division."""
 _Steps = tuple[tuple[tuple[str, Expr], ...], ...]
@@ -30,6 +32,10 @@ def solved_runs(update: Update, e: State) -> list[Run]:
     type_ = update.types[0]
     if type_.is_bool or any(t != type_ for t in update.types):
         return []
+    if len(update.types) == 1 and type_.is_int and update.meaning is Meaning.WRAP:
+        mixed = list(_mixed_in(update, e))
+        if mixed:
+            return mixed
     if type_.code == "uint" and update.meaning is Meaning.MATH:
         return []
     data = [v for v in update.data if v.type == type_]
@@ -42,6 +48,27 @@ def solved_runs(update: Update, e: State) -> list[Run]:
             except (TooLarge, _NotPolynomial):
                 continue
     return [tuple(dict(step) for step in run) for run in found]
+
+
+def _mixed_in(update: Update, e: State) -> Iterator[Run]:
+    """Runs of two data narrower than the state that are mixed into it by exclusive or: the second makes up for the
+    first where what the first changes stays within its bits."""
+    (type_,), (step,) = update.types, update.components
+    narrow = [v for v in update.data if v.type.code == "uint" and v.type.bits < type_.bits]
+    if len(update.data) != 1 or not narrow or not any(isinstance(n, Op) and n.op == "^" for n in walk(step)):
+        return
+    (datum,) = narrow
+
+    def after(state: Expr, number: int) -> Expr:
+        return tidy(substitute(step, {"x0": state, datum.name: const(datum.type, number)}))
+
+    plain = after(e[0], 0)
+    yield {datum.name: const(datum.type, 0)}, {datum.name: const(datum.type, 0)}
+    for number in _MIXED:
+        other = after(e[0], number)
+        for one, two in ((plain, other), (after(plain, 0), after(other, 0))):
+            made_up = cast(datum.type, apply("^", one, two))
+            yield {datum.name: const(datum.type, number)}, {datum.name: made_up}
 
 
 class _NotPolynomial(Exception):
