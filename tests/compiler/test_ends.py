@@ -225,3 +225,39 @@ def test_a_quotient_of_what_nothing_bounds_is_refused() -> None:
     g[x] = f[hl.clamp(((x & p) + (x >> p)) // 3, 0, 7)]
     with pytest.raises(AlgorithmError, match="nothing keeps it within the range of i32"):
         g.realize([4])
+
+
+DATA = np.array([2**31 - 1, -(2**31), 3, 0], np.int32)
+"""Data whose sums and products wrap around."""
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda d: hl.max(d, 0) + 1,
+        lambda d: 3 - hl.min(d, 1),
+        lambda d: hl.max(d, 1) * 2,
+        lambda d: (hl.max(d, 1) + 1) // 2,
+        lambda d: hl.i32(hl.u16(d)) + 2147483640,
+        lambda d: hl.i32(hl.u16(d)) - 2147483647 - 2,
+        lambda d: hl.max(d, 0) + hl.min(d, 7) + 1,
+    ],
+)
+def test_what_is_computed_of_data_may_wrap_inside_a_clamp(index: Callable[[hl.Expr], hl.Expr]) -> None:
+    """A sum that may pass one end of i32 is bounded at neither: the other end is where it comes back."""
+    data, plain, f = hl.ImageParam(hl.Int(32), 1, "data"), hl.Func("plain"), hl.Func("f")
+    data.set(hl.Buffer(DATA))
+    plain[x] = hl.i32(x)
+    f[x] = plain[hl.clamp(index(data[x]), -5, 4)]
+    expected = np.array(f.realize([4]))
+    plain.compute_root()
+    assert np.array_equal(np.array(f.realize([4])), expected)
+
+    r = hl.RDom([(0, 4)], "r")
+    written, out = hl.Func("written"), hl.Func("out")
+    written[x] = 0
+    written[hl.clamp(index(data[r.x]), -5, 4)] += 1
+    out[x] = written[hl.clamp(x, 0, 1)]  # the storage holds what is written, too
+    written.compute_root()
+    counts = np.bincount(expected + 5, minlength=10)
+    assert list(np.array(out.realize([2]))) == list(counts[5:7])

@@ -193,6 +193,8 @@ class Intervals:
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
         low = _weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
         high = _weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
+        if low is None or high is None:
+            return UNBOUNDED  # what may pass one end of the type comes back at the other
         return self._kept((low, high))
 
     def _kept(self, sums: Interval) -> Interval:
