@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import difflib
 import math
 import re
@@ -452,6 +453,15 @@ def _has_a_meaning(name: str) -> bool:
     return name.startswith("_") or hasattr(builtins, name) or hasattr(math, name) or name in INTRINSICS
 
 
+def _tree(text: str) -> ast.expr:
+    """The syntax tree. Python 3.11 counts the depth of trees for all threads together, and gives up with a
+    `SystemError` where two of them happen to make one at once: then it is made again."""
+    for _ in range(100):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text, mode="eval").body
+    return ast.parse(text, mode="eval").body
+
+
 def _syntax(text: str) -> list[ast.expr]:
     """The components of `text` as Python syntax trees. Raises `ParseError`."""
     if len(text) > _MAX_LENGTH:
@@ -460,7 +470,7 @@ def _syntax(text: str) -> list[ast.expr]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python finds odd is an error here or is meant
-            body = ast.parse(text, mode="eval").body
+            body = _tree(text)
     except SyntaxError as error:
         if (instead := _without_assignment(text)) is not None:
             raise ParseError(f"an update is what the accumulators become, without an assignment{instead}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -163,3 +165,17 @@ def test_functions_of_others_are_read_by_what_they_mean():
             parse_expr(f"{name}(i)", {"i": I32}, I32)
         with pytest.raises(ParseError, match=f"{name} takes 1 argument"):
             parse_expr(f"{name}(x, x)", {"x": F64}, F64)
+
+
+def test_a_tree_that_python_gives_up_on_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, calls = ast.parse, list[str]()
+
+    def once_in_vain(text: str, mode: str) -> ast.AST:
+        calls.append(text)
+        if len(calls) == 1:
+            raise SystemError("AST constructor recursion depth mismatch")
+        return parse(text, "<text>", mode)
+
+    monkeypatch.setattr(ast, "parse", once_in_vain)
+    assert str(parse_expr("x + 1", {"x": I32})) == "x + 1"
+    assert len(calls) == 2
