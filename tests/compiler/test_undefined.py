@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.errors import ScheduleError
 
 x, u = hl.Var("x"), hl.Var("u")
 INT = hl.Int(32)
@@ -178,3 +179,13 @@ def test_what_would_start_undefined_is_refused() -> None:
 def test_what_is_undefined_after_inlining_is_verified_where_it_is_defined() -> None:
     assert pure(lambda f: f[x] + 1).verify().verdict == "proven"
     assert where_an_index_is().verify().verdict == "proven"
+
+
+def test_a_slice_without_a_defined_element_is_merged_by_no_operator_without_a_right_identity() -> None:
+    f, g, r = large(), hl.Func("g"), hl.RDom([(0, 64)])
+    g[x] = -1
+    g[x] = f[r.x]
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    g.update().split(r.x, ro, ri, 8)
+    with pytest.raises(ScheduleError, match=r"undefined in part: a slice may have no defined element"):
+        g.update().rfactor(ro, u)

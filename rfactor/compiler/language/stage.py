@@ -496,6 +496,8 @@ class Stage(Directives):
             ranges=self._func.ranges,
         )
         del taken
+        if factored.answer.lift is None and factored.answer.identity_kind != "two-sided":
+            self._check_defined()
         intermediate = Func.of(factored.intermediate, self._func.references, factored.answer, factored.ranges)
         before = state.schedule
         changed = intermediate.stages[1]
@@ -508,6 +510,25 @@ class Stage(Directives):
             stage.touched = True
         self._func.references[name] = intermediate
         return intermediate
+
+    def _check_defined(self) -> None:
+        """Raise `ScheduleError` where what the function reads is undefined in part: elements would be left out of the
+        intermediate, once that is inlined, and where all are, what it starts from would be merged."""
+        from rfactor.compiler.language.func import Func
+
+        waiting, seen = list(self._func.references.values()), {self._func.name()}
+        while waiting:
+            read = waiting.pop()
+            if not isinstance(read, Func) or read.name() in seen:
+                continue
+            seen.add(read.name())
+            waiting += read.references.values()
+            function = read.function
+            if not function.updates and any(map(function.pure.may_keep, range(len(function.types)))):
+                raise ScheduleError(
+                    f"{self._where()}: {read.name()}, which it reads, is undefined in part: a slice may have no "
+                    f"defined element, and the operator no identity on the right; define {read.name()} everywhere"
+                )
 
 
 def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSchedule:
