@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -257,13 +257,7 @@ def verify(
     finally:
         backend.close()
     bad.sort(key=lambda check: (check["row"], check["types"], check["claim"]))
-    for entry in [] if as_json else bad:
-        click.echo("row {row} ({types}): {claim} {result}: {detail}".format(**entry))
-    if as_json:
-        click.echo(json.dumps({"claims": counts, "failed": bad}))
-    else:
-        click.echo(f"{counts['proved']} claims proved, {counts['refuted']} refuted, {counts['unknown']} unknown")
-    return 1 if counts["refuted"] else 3 if counts["unknown"] else 0
+    return _told("claims", counts, bad, "row {row} ({types}): {claim} {result}: {detail}", as_json)
 
 
 def _verify_known(
@@ -284,12 +278,17 @@ def _verify_known(
             if result != "proved":
                 bad.append({"row": row.id, "reduction": row.reduction, "result": result, "detail": detail})
     bad.sort(key=lambda entry: entry["row"])
-    for entry in [] if as_json else bad:
-        click.echo("row {row} ({reduction}): {result}: {detail}".format(**entry))
+    return _told("rows", counts, bad, "row {row} ({reduction}): {result}: {detail}", as_json)
+
+
+def _told(what: str, counts: Mapping[str, int], bad: Sequence[Mapping[str, Any]], line: str, as_json: bool) -> int:
+    """Print how many claims or rows were proved, and those that were not; the exit code."""
     if as_json:
-        click.echo(json.dumps({"rows": counts, "failed": bad}))
+        click.echo(json.dumps({what: counts, "failed": bad}))
     else:
-        click.echo(f"{counts['proved']} rows proved, {counts['refuted']} refuted, {counts['unknown']} unknown")
+        for entry in bad:
+            click.echo(line.format(**entry))
+        click.echo(f"{counts['proved']} {what} proved, {counts['refuted']} refuted, {counts['unknown']} unknown")
     return 1 if counts["refuted"] else 3 if counts["unknown"] else 0
 
 

@@ -527,7 +527,7 @@ class Stage(Directives):
             if not function.updates and any(map(function.pure.may_keep, range(len(function.types)))):
                 raise ScheduleError(
                     f"{self._where()}: {read.name()}, which it reads, is undefined in part: a slice may have no "
-                    f"defined element, and the operator no identity on the right; define {read.name()} everywhere"
+                    f"defined element, and the operator has no identity on both sides; define {read.name()} everywhere"
                 )
 
 
