@@ -15,6 +15,8 @@ import numpy as np
 import rfactor as hl
 from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.freeze import Frozen
+from rfactor.compiler.lower.inline import inline
+from rfactor.compiler.lower.refused import inlined
 from rfactor.compiler.verify.verify import verify_pipeline
 from rfactor.errors import BufferError, Error
 from rfactor.native import engine
@@ -116,12 +118,27 @@ def _run(program: Program, random: Random | None, told: Any, code: bool, passes:
         program = Program(program.definitions, tuple(session.directives))
         if prove:
             return _proved(session, program)
+        scheduled = session.frozen()
+        meant = scheduled if session.why is not None else _meant(scheduled)
+        if meant is not scheduled:
+            with np.errstate(all="ignore"):
+                reference = interpret(meant.algorithm, *given(meant), boxes)
         host = replace(engine.host(), level=passes)
         with patch("rfactor.compiler.codegen.module.host", lambda: host):
-            return _compared(session, program, reference, boxes, told if code else None, code)
+            return _compared(session, meant, program, reference, boxes, told if code else None, code)
     except Exception as error:
         error.program = Program(program.definitions, tuple(session.directives))  # type: ignore[attr-defined]
         raise
+
+
+def _meant(frozen: Frozen) -> Frozen:
+    """What a schedule means, where it inlines what is undefined in part: what is made of that is undefined there too,
+    and 0 is stored where it is not inlined."""
+    gone = inlined(frozen.algorithm, frozen.schedule)
+    pure = [function.pure for function in frozen.algorithm.functions if function.name in gone]
+    if not any(one.may_keep(component) for one in pure for component in range(len(one.values))):
+        return frozen
+    return replace(frozen, algorithm=inline(frozen.algorithm, frozen.schedule))
 
 
 def plain(program: Program) -> bool:
@@ -161,12 +178,18 @@ def _proved(session: Session, program: Program) -> Outcome:
 
 
 def _compared(
-    session: Session, program: Program, reference: Arrays, boxes: Mapping[str, Box], told: Any, code: bool
+    session: Session,
+    frozen: Frozen,
+    program: Program,
+    reference: Arrays,
+    boxes: Mapping[str, Box],
+    told: Any,
+    code: bool,
 ) -> Outcome:
+    """How the executions compare with the reference; `frozen` is the pipeline as its schedule means it."""
     expected = str([part.tolist() for parts in reference.values() for part in parts])
     outcome = Outcome("agree", program, "", expected, session.used, session.refused)
     near = any(word in line for line in program.directives for word in ("rfactor", "override", "parallel_scan"))
-    frozen = session.frozen()
     inputs, parameters = given(frozen)
     why = session.why
     if why is not None:
