@@ -17,7 +17,7 @@ MONOMIALS: tuple[Monomial, ...] = (ONE, X, Y, XY, ((2, 1),))
 
 
 def by_solver(facts: list[Fact]) -> bool:
-    solver = z3.SimpleSolver()
+    solver = z3.Solver()
     names = {monomial: z3.Real(f"m{i}") for i, monomial in zip(range(9), MONOMIALS, strict=False)}
 
     def total(side: Polynomial) -> z3.ArithRef:
