@@ -1,7 +1,8 @@
-"""A fork while other threads work: what its child inherits must not be held by a thread that the child does not have.
+"""A fork, or the end of the interpreter, while other threads work inside libraries outside Python (Z3, SQLite, LLVM).
 
-Libraries outside Python (Z3, SQLite, LLVM) have locks of their own. A fork waits until no thread is inside them, and
-none enters while it is made; a child finds them free.
+They have locks of their own: what a child inherits must not be held by a thread that the child does not have. So a fork
+waits until no thread is inside them, and none enters while it is made; a child finds them free. And when the
+interpreter has ended, what they keep is taken down: a thread that is still inside would crash the process.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 _LONGEST = 60.0
-"""Seconds that a fork waits: whoever is inside for longer was lost to an exception."""
-_LAST = 2.0
-"""Seconds that the end of the interpreter waits for daemons."""
+"""Seconds that a fork and the end wait: whoever is inside for longer was lost to an exception."""
+_AGAIN = 0.05
+"""Seconds after which who is still inside at the end is interrupted again: it may have begun something else."""
 
 
 class Gate:
@@ -28,33 +31,57 @@ class Gate:
         self._ending = False
         self._mine = threading.local()
         self._locks: list[AbstractContextManager[Any]] = []
+        self._interrupts: dict[int, Callable[[], None]] = {}
 
     def __enter__(self) -> None:
+        """Raises `SystemExit` in a daemon when the interpreter ends: it has no more to do."""
         with self._changed:
             own = self._own()
-            while (self._closed or self._shut()) and not own:
+            while self._closed and not own:
                 self._changed.wait()
+            if not own:
+                self._end_daemon()
             self._inside += 1
             self._mine.count = own + 1
 
     def __exit__(self, *error: object) -> None:
+        """Raises `SystemExit` where `__enter__` would: what was interrupted has no answer."""
         with self._changed:
             self._inside -= 1
             self._mine.count -= 1
             self._changed.notify_all()
+            if not self._own():
+                self._end_daemon()
 
     def add(self, lock: AbstractContextManager[Any]) -> None:
         """Hold this lock too while a fork is made; it may be entered again by the thread that holds it."""
         self._locks.append(lock)
 
+    @contextmanager
+    def interrupted_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Around what a thread does inside for long, and ends soon when another thread calls `interrupt`."""
+        me = threading.get_ident()
+        with self._changed:
+            self._interrupts[me] = interrupt
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._interrupts.pop(me, None)
+
     def end(self) -> None:
-        """Let daemons leave before the libraries are taken down, and none enter."""
+        """Have daemons leave before the libraries are taken down, and none enter."""
+        last = time.monotonic() + _LONGEST
         with self._changed:
             self._ending = True
-            self._changed.wait_for(lambda: self._inside <= self._own(), _LAST)
+            while self._inside > self._own() and time.monotonic() < last:
+                for interrupt in self._interrupts.values():
+                    interrupt()
+                self._changed.wait(_AGAIN)
 
-    def _shut(self) -> bool:
-        return self._ending and threading.current_thread() is not threading.main_thread()
+    def _end_daemon(self) -> None:
+        if self._ending and threading.current_thread().daemon:
+            raise SystemExit
 
     def _own(self) -> int:
         return int(getattr(self._mine, "count", 0))
@@ -83,6 +110,7 @@ class Gate:
             lock.__exit__(None, None, None)
         self._closed = False
         self._inside = self._own()
+        self._interrupts.clear()
         self._changed.release()
         self._changed = threading.Condition()
 

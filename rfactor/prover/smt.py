@@ -89,10 +89,11 @@ def _solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear:
         terms.spelt_out = not _divides_remainders(conditions)
         claims = [*map(terms.term, conditions)]
         reals = any(map(z3.is_real, terms.variables.values()))
-        for solver, rlimit in _solvers(context, meaning, linear, reals, limits.rlimit):
-            answer = _checked(solver, [*claims, *terms.ranges], limits, rlimit)
-            if answer != z3.unknown:
-                break
+        with GATE.interrupted_by(context.interrupt):
+            for solver, rlimit in _solvers(context, meaning, linear, reals, limits.rlimit):
+                answer = _checked(solver, [*claims, *terms.ranges], limits, rlimit)
+                if answer != z3.unknown:
+                    break
         limits.spend(SETUP + _units(solver))
     except _NoTerm as error:
         return GaveUp(str(error))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _old_objects() -> Iterator[None]:
-    """What was there before need not be looked at again by each collection."""
+    """What was there before, libraries and what was compiled, need not be looked at again by each collection."""
     gc.collect()
     gc.freeze()
     yield

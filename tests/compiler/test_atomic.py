@@ -13,6 +13,7 @@ import pytest
 import rfactor as hl
 from rfactor.errors import ScheduleError
 from tests.compiler.pipelines import computed, expected, same
+from tests.fuzz.execute import PASSES, tried
 
 WIDTH, HEIGHT = 203, 9
 x, u = hl.Var("x"), hl.Var("u")
@@ -76,11 +77,12 @@ def scheduled(schedule: str, f: Any, r: Any) -> Callable[[], Any]:
 @pytest.mark.parametrize("update", UPDATES)
 def test_integers_keep_their_bits_where_iterations_meet(update: str, schedule: str) -> None:
     types = Random(update + schedule).sample(TYPES, 2)
-    for type_ in types:
-        f, r = histogram(UPDATES[update], type_)
-        agrees(f, [16], scheduled(schedule, f, r))
-        g, q = whole(UPDATES[update], type_)
-        agrees(g, [], scheduled(schedule, g, q))
+    for type_, passes in zip(types, (PASSES, 0), strict=True):
+        with tried(passes):
+            f, r = histogram(UPDATES[update], type_)
+            agrees(f, [16], scheduled(schedule, f, r))
+            g, q = whole(UPDATES[update], type_)
+            agrees(g, [], scheduled(schedule, g, q))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rfactor as hl
 from rfactor.errors import BufferError, ScheduleError
 from tests.compiler.pipelines import computed, expected, same
+from tests.fuzz.execute import passes_of, tried
 from tests.fuzz.schedules import has_loops
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -121,7 +122,8 @@ def test_stages_anywhere_give_the_serial_bits(seed: int) -> None:
     for line in log:
         note(line)
     try:
-        after = computed(func, sizes)
+        with tried(passes_of(seed)):
+            after = computed(func, sizes)
     except ScheduleError as refused:
         note(str(refused))
         return

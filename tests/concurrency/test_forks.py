@@ -21,17 +21,19 @@ from rfactor.table.store import Table, open_table
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 x = hl.Var("x")
+HANGS = 300
+"""Seconds after which something hangs: no machine is so busy that it would take as long."""
 
 
 def in_child(work: Callable[[], None]) -> None:
-    """Run `work` in a child. Fails where it raises, or has not ended after half a minute."""
+    """Run `work` in a child. Fails where it raises, or hangs."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             faulthandler.register(signal.SIGALRM, chain=True)
-            signal.alarm(30)
+            signal.alarm(HANGS)
             work()
             status = 0
         finally:
@@ -48,7 +50,7 @@ def realized(k: int) -> None:
 
 
 def checked(k: int) -> None:
-    assert hl.check(f"min(x + a, {k})", timeout=30.0).verdict != "unknown"
+    assert hl.check(f"min(x + a, {k})", timeout=HANGS).verdict != "unknown"
 
 
 def looked_up(table: Table, k: int) -> None:
@@ -88,7 +90,7 @@ def forking_while(work: Callable[[int], None], times: int = 5) -> None:
     finally:
         over.set()
         for worker in workers:
-            worker.join(60)
+            worker.join(HANGS)
     assert not any(worker.is_alive() for worker in workers)
     assert not failed, failed
 
@@ -125,7 +127,7 @@ def _factored(k: int) -> int:
 def test_pools_of_forked_processes() -> None:
     _factored(1)
     with multiprocessing.get_context("fork").Pool(3) as pool:
-        found = pool.map_async(_factored, range(12)).get(60)
+        found = pool.map_async(_factored, range(12)).get(HANGS)
     assert found == [499_500 * k for k in range(12)]
 
 
@@ -135,7 +137,7 @@ def test_a_fork_waits_for_who_is_inside_and_who_comes_waits_for_it() -> None:
     def inside() -> None:
         with gate, gate:
             entered.set()
-            leave.wait(30)
+            leave.wait(HANGS)
             with gate:
                 order.append("left")
 
@@ -146,7 +148,7 @@ def test_a_fork_waits_for_who_is_inside_and_who_comes_waits_for_it() -> None:
 
     first = threading.Thread(target=inside)
     first.start()
-    assert entered.wait(30)
+    assert entered.wait(HANGS)
     forking = threading.Thread(target=fork)
     forking.start()
     time.sleep(0.05)
@@ -156,7 +158,7 @@ def test_a_fork_waits_for_who_is_inside_and_who_comes_waits_for_it() -> None:
     time.sleep(0.05)
     leave.set()
     for thread in (first, forking, late):
-        thread.join(30)
+        thread.join(HANGS)
     assert order == ["left", "forked"]
     assert not late.is_alive()
 
@@ -193,7 +195,7 @@ f[x] = f[x] * rf.u32(1664525) + rf.cast(rf.UInt(32), r.x)
 {ENDS[what]}
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60
+        [sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=HANGS
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
 
@@ -242,10 +244,41 @@ def test_an_interrupt_in_a_proof_is_raised_and_no_answer() -> None:
 def test_what_runs_at_the_end_may_still_ask() -> None:
     program = """
 import atexit, threading, time
-atexit.register(lambda: print(rf.check("max(x + 3*a, 2)").verdict))
+atexit.register(lambda: print(rf.check("max(x + 3*a, 2)", timeout=100).verdict))
 import rfactor as rf
 threading.Thread(target=lambda: [rf.check(f"max(x + {i}*a, 1)") for i in range(10**6)], daemon=True).start()
 time.sleep(0.5)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGS)
     assert (done.returncode, done.stdout) == (0, "not_associative\n"), done.stderr[-2000:]
+
+
+def test_a_daemon_is_out_of_the_solver_at_the_end_however_long_its_query_would_take() -> None:
+    """And whoever ends the daemon does not wait for it in vain."""
+    program = """
+import atexit, threading, time
+daemons = []
+atexit.register(lambda: print(GATE._inside, [daemon.join(100) or daemon.is_alive() for daemon in daemons]))
+from rfactor.forks import GATE
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.types import I64
+from rfactor.prover.limits import Limits
+from rfactor.prover.smt import solve
+
+hard = parse_expr("x*x*x*x + y*y*y*y*y*3 - x*y == z*z*z*z*z + x*1234567", types=dict.fromkeys("xyz", I64))
+factors = parse_expr("x*y == 8765432109876543211", types=dict.fromkeys("xy", I64))
+
+def work():
+    while True:
+        solve([hard, factors], Meaning.WRAP, Limits(rlimit=10**9, seconds=50.0))
+
+for _ in range(2):
+    daemons.append(threading.Thread(target=work, daemon=True))
+    daemons[-1].start()
+while GATE._inside < 2:
+    time.sleep(0.01)
+time.sleep(0.2)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=HANGS)
+    assert (done.returncode, done.stdout) == (0, "0 [False, False]\n"), done.stderr[-2000:]

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
-from tests.fuzz.execute import PASSES
+from tests.fuzz.execute import passes_of
 from tests.fuzz.program import Program, parsed, pasteable
 from tests.fuzz.shrink import shrunk
 from tests.fuzz.workers import Answer, Worker, is_defect
@@ -65,11 +65,6 @@ def _general(message: str) -> str:
     """A message without the names and numbers of one program."""
     words = ("#" if any(c.isdigit() for c in word) else word for word in message.splitlines()[0].split())
     return " ".join(words)[:110] if message else ""
-
-
-def passes_of(seed: int) -> int:
-    """How hard LLVM tries: for every fourth seed as for users, else not at all. Most defects are of our code for it."""
-    return PASSES if seed % 4 == 0 else 0
 
 
 def campaign(

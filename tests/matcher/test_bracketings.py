@@ -126,7 +126,7 @@ def _named(letter: str, state: Row) -> dict[str, Any]:
     return {f"{letter}{i}": value for i, value in zip(range(len(state)), state, strict=True)}
 
 
-def _answer(text: str, type_: str, seconds: float = 2.0) -> dict[str, Any]:
+def _answer(text: str, type_: str, seconds: float = 1.0) -> dict[str, Any]:
     types = {"c": "bool"} if "c" in text.replace("select", "") else {}
     record, read = batch_line(json.dumps({"update": text, "type": type_, "types": types}), seconds)
     assert read, record
