@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple, parse_update
 from rfactor.ir.printer import show_tuple
-from rfactor.ir.types import I32
+from rfactor.ir.types import I32, parse_type
 from rfactor.matcher.operators import by_table
 from rfactor.matcher.operators.wildcard import Matcher
 from rfactor.matcher.recognize import recognize
@@ -98,3 +99,22 @@ def test_a_rows_witness_against_commuting_counts_only_where_data_may_be_any_valu
     assert "not_commutative" in known("min(max(x, k), a)")
     assert "not_commutative" not in known("min(max(x, k), a & 1)")
     assert "not_commutative" not in known("min(max(x, k), k1)")  # one datum, always the same, commutes with itself
+
+
+@pytest.mark.parametrize(
+    ("update", "type_", "meaning", "identity"),
+    [
+        ("(x + 1)*(a + 1) - 1", "i32", "wrap", "0"),
+        ("(x - 1)*(a - 1) + 1", "i32", "math", "2"),
+        ("(x + 3)*(a + 3) - 3", "u8", "wrap", "254"),
+        ("(x - 255)*(a - 255) + 255", "u8", "wrap", "0"),
+        ("(x - 255)*(a - 255) + 255", "u8", "math", "255 + 1"),  # no u8 is 256
+        ("(x - 0.5)*(a - 0.5) + 0.5", "f32", "wrap", "1.5"),
+        ("(x - 0.1)*(a - 0.1) + 0.1", "f64", "wrap", "0.1 + 1.0"),  # no f64 is 1.1
+    ],
+)
+def test_an_identity_is_shown_as_its_value_where_that_is_exact(update, type_, meaning, identity):
+    given = parse_update(update, parse_type(type_), meaning=Meaning(meaning))
+    claim = next(by_table.claims(given, by_table.shipped()))
+    assert show_tuple(claim.identity) == identity
+    assert isinstance(discharge(claim), Discharged)

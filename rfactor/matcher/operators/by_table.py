@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
 
-from rfactor.ir.expr import Expr, Op, Var, leaves, substitute, walk
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.expr import Const, Expr, Op, Var, leaves, substitute, variables, walk
 from rfactor.ir.graph import Subgraph
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.operators.wildcard import Matcher
 from rfactor.matcher.solve import renumbered
-from rfactor.matcher.terms import run_from
+from rfactor.matcher.terms import run_from, tidy
 from rfactor.prover.claim import Claim, Record
-from rfactor.prover.infinity import Undefined, is_infinite
+from rfactor.prover.infinity import Undefined, has_infinity, is_infinite
 from rfactor.prover.verdict import Proven
 from rfactor.table.row import Row
 from rfactor.table.store import LARGEST, Table, open_table
@@ -153,9 +154,9 @@ def _roots(subject: Expr) -> tuple[str, ...]:
 def _claim(update: Update, row: Row, bindings: Mapping[str, Expr]) -> Claim | None:
     if row.identity is None:
         return None
-    k = {"k": bindings["k"]} if "k" in bindings else {}
-    operator = tuple(substitute(e, k) for e in row.components)
-    identity = tuple(substitute(e, k) for e in row.identity)
+    operator, identity = row.components, row.identity
+    if "k" in bindings:
+        operator, identity = (_with_k(part, bindings["k"], update.meaning) for part in (operator, identity))
     operands = [f"y{i}" for i in range(len(update.types))]
     if all(name in bindings for name in operands):
         data = tuple(bindings[name] for name in operands)
@@ -165,6 +166,22 @@ def _claim(update: Update, row: Row, bindings: Mapping[str, Expr]) -> Claim | No
         except Undefined:
             return None
     return Claim(update, operator, identity, data, known=tuple(_known(row, data, update)))
+
+
+def _with_k(exprs: Sequence[Expr], k: Expr, meaning: Meaning) -> tuple[Expr, ...]:
+    """Parts of a row for one `k`, shortened: where integers are unbounded, only what is one that its type holds."""
+    return tuple(_shortened(substitute(e, {"k": k}), meaning) for e in exprs)
+
+
+def _shortened(expr: Expr, meaning: Meaning) -> Expr:
+    if has_infinity(expr):
+        return expr
+    if meaning is Meaning.WRAP:
+        return tidy(expr)
+    if not expr.type.is_int or variables(expr):
+        return expr
+    value = int(evaluate_scalar(expr, {}, meaning))
+    return Const(expr.type, value) if expr.type.wrap(value) == value else expr
 
 
 def _known(row: Row, data: Sequence[Expr], update: Update) -> Iterator[Record]:
