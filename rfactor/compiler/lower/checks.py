@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, Box, Covered, hulls
+from rfactor.compiler.lower.bounds import Bounded, Box, Covered, Limited, hulls
 from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
@@ -23,6 +23,7 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
     checks = [Assert(asked.condition, asked.message, asked.arguments) for asked in algorithm.requirements]
     checks += [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     checks.extend(_covers(covered) for covered in bounded.covered)
+    checks.extend(map(_is_kept, bounded.limited))
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
@@ -52,6 +53,15 @@ def _covers(covered: Covered) -> Assert:
         "(from {} to {}): give a wider bound"
     )
     return Assert(apply("or", nothing, holds), message, (low, high, least, greatest))
+
+
+def _is_kept(limited: Limited) -> Assert:
+    message = (
+        f"The explicit allocation bound ({{}}) of dimension {limited.variable} of {limited.name} is too small to store "
+        "the required region ({}): give a greater one, or leave out bound_storage"
+    )
+    holds = apply("<=", in_i64(limited.kept), in_i64(limited.most))
+    return Assert(holds, message, (limited.most, limited.kept))
 
 
 def _dense(what: str, buffer: str) -> Assert:

@@ -200,6 +200,8 @@ class Storage:
     """Dimensions whose extent in storage is rounded up to a multiple."""
     folds: tuple[tuple[str, int], ...] = ()
     """Dimensions of which only that many coordinates are kept at a time."""
+    limits: tuple[tuple[str, Expr], ...] = ()
+    """Dimensions of which no more coordinates than an i32, known before anything runs, may have to be kept."""
     slides: bool = True
     """Whether what an earlier iteration computed may be taken over from it."""
 
@@ -254,6 +256,7 @@ def entry_values(own: FunctionSchedule) -> Iterator[Expr]:
     for bound in own.bounds:
         if isinstance(bound, Bound):
             yield from (bound.extent,) if bound.min is None else (bound.min, bound.extent)
+    yield from (limit for _, limit in own.storage.limits)
     stages = list(own.stages)
     for stage in stages:
         yield from (one.factor for one in stage.relations if isinstance(one, Split) and isinstance(one.factor, Expr))
