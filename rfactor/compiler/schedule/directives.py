@@ -97,7 +97,8 @@ class StageSchedule:
     atomic: bool = False
     """Whether iterations that update the same points may run at once, each update as one."""
     rounding: bool = False
-    """Whether an atomic update may round floats otherwise than the serial loop."""
+    """Whether an atomic update may round floats otherwise than the serial loop; and its loops run in order, though they
+    were asked to run at once, where it is not proved to commute."""
     companion: Companion | None = None
     """Another stage whose loops this one shares."""
     scan: Scan | None = None
