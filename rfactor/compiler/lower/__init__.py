@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
-from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
@@ -58,7 +58,7 @@ def passes(
     algorithm, schedule, nest = built(algorithm, schedule)
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
-    yield "bounds", define(bounded.definitions, bounded.body)
+    yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
     body = flatten(checked(bounded, algorithm, schedule, sparse), algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
@@ -89,8 +89,10 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
         body = whole(body, bounded, algorithm, schedule.traces)
     known = promised(algorithm)
     if known:  # holds after the checks, which ask whether it does
-        return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
-    return define(bounded.definitions, block(checks, body))
+        body = block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
+    else:
+        body = define(bounded.definitions, block(checks, body))
+    return read_first(algorithm, sparse, body)
 
 
 def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:

@@ -13,8 +13,8 @@ from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Const, Expr, Op, Var, apply
-from rfactor.ir.loopnest import Assert, Stmt, block
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
+from rfactor.ir.loopnest import Assert, Let, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
 
@@ -39,6 +39,20 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
             written = tuple(_elsewhere(function, d) for d in range(len(function.variables)))
             checks.extend(_inside(what, "is computed", buffer, bounded.outputs[name], Const(BOOL, True), written))
     return block(*checks)
+
+
+def read_first(algorithm: Algorithm, sparse: frozenset[str], body: Stmt) -> Stmt:
+    """`body` after the readings of the algorithm, each checked before."""
+    for reading in reversed(algorithm.readings):
+        name, value = reading.value.name, reading.value
+        places = [Var(I32, f"{reading.var.name}.at.{d}") for d in range(len(value.args))]
+        checks = [_dense(f"input {name}", name)] if places and name not in sparse else []
+        checks += _inside(f"input {name}", "is read", name, tuple((at, at) for at in places), Const(BOOL, True))
+        read = Let(reading.var.name, Call(value.type, name, tuple(places), "image", value.index), body)
+        body = block(*checks, read)
+        for at, index in zip(places, value.args, strict=True):
+            body = Let(at.name, index, body)
+    return body
 
 
 def _covers(covered: Covered) -> Assert:
