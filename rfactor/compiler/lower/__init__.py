@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
-`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
+`checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
 `vectorize` → `tidy` → `records` → `keep` → `hoist`.
 """
 
@@ -24,6 +24,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
+from rfactor.compiler.lower.skip import skip
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
@@ -59,7 +60,8 @@ def passes(
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
-    body = flatten(checked(bounded, algorithm, schedule, sparse), algorithm, sparse, schedule.traces)
+    body = skip(checked(bounded, algorithm, schedule, sparse), algorithm, schedule)
+    body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
