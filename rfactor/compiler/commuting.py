@@ -3,6 +3,9 @@
 With `f(x; d) = op(x, g(d))`, op associative and commutative, two neighbouring iterations may change places:
 `op(op(x, g1), g2) = op(x, op(g1, g2)) = op(x, op(g2, g1)) = op(op(x, g2), g1)`; those at other points touch nothing of
 each other. For floats this holds of reals: another order rounds otherwise.
+
+Nor does it matter which of two iterations writes a point last where both write the same there:
+`f(a(r)) = a(r)*2 + x` is 5 where `a(r)` and `x` are 2 and 1, whatever `r` is.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from collections.abc import Callable
 from rfactor.compiler.extraction import extract, self_calls
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
-from rfactor.ir.expr import Op, names, walk
+from rfactor.ir.effects import Print
+from rfactor.ir.expr import Const, Op, Var, names, replace, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show_tuple
+from rfactor.ir.several import Several
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
 
@@ -27,6 +32,8 @@ def why_not(function: Function, definition: Definition, recognize: Callable[[Upd
         needs = (names(rv.min) | names(rv.extent)) & own
         if needs:
             return f"the bounds of {rv.name} depend on {', '.join(sorted(needs))}"
+    if writes_the_same(function, definition):
+        return None
     try:
         extracted = extract(function, definition, tuple(range(len(function.types))), Meaning.WRAP)
     except FactorError as error:
@@ -39,6 +46,20 @@ def why_not(function: Function, definition: Definition, recognize: Callable[[Upd
     if not answer.commutative:
         return f"the operator of the update {written} was not proved to commute (claim commutative)"
     return None
+
+
+def writes_the_same(function: Function, definition: Definition) -> bool:
+    """Whether all iterations that write one point write the same values, whatever was written before: no value is made
+    of reduction variables, but for those of the point, and nothing depends on what the function holds."""
+    domain = definition.domain or ReductionDomain(())
+    exprs = (*definition.arguments, *definition.values, domain.predicate, *filter(None, [definition.where]))
+    if any(isinstance(node, Several | Print) for expr in exprs for node in walk(expr)):
+        return False
+    if any(self_calls(function, expr) for expr in exprs):
+        return False
+    point = {argument: Var(argument.type, "") for argument in definition.arguments if not isinstance(argument, Const)}
+    moving = {variable.name for variable in domain.variables}
+    return not any(names(replace(value, point)) & moving for value in definition.values)
 
 
 def rounds(function: Function, definition: Definition) -> bool:

@@ -16,6 +16,7 @@ from rfactor.compiler.schedule.directives import Split, TailStrategy
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
+from rfactor.semantics.interpreter import ImageValue, element
 from rfactor.semantics.validity import validate
 
 _PASSES = 16
@@ -223,6 +224,16 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
             known |= _named({name: _shape(placed)})
     for output, buffer in zip(prepared.outputs, outputs, strict=True):
         known |= _named({output.function.name: _shape(buffer)})
+    arrays = {
+        image.name(): held.get(image.name(), image if isinstance(image, Buffer) else image.is_set() and image.get())
+        for image in prepared.images
+    }
+    for reading in prepared.algorithm.readings:
+        placed = arrays[reading.value.name]
+        if placed and all(name in known for index in reading.value.args for name in names(index)):
+            value = ImageValue(placed.array, placed.mins)
+            point = tuple(int(evaluate_scalar(index, known)) for index in reading.value.args)
+            known[reading.var.name] = element(reading.value.name, value, point)
     return known
 
 

@@ -1,8 +1,11 @@
 """Outputs computed over an image that they read: `im.set(b)`, then `f.realize(b)`.
 
 Such a run is made in an array of its own, which is copied over the image at the end: code may assume that arrays do not
-overlap, and may compute a point twice. It is made where that is what a loop over the points in any order does: where
-each value of the image is read before its point is written, by that point alone or by what is computed before.
+overlap, and may compute a point twice. It is made where that is what the loops do over the image itself, those over
+pure variables in any order and those over reduction variables in theirs: where each value of the image is read before
+its point is written, by what is computed before, by that point alone, or by one that an earlier iteration writes.
+
+    f(r) = a(r + 1) - a(r)   ->   such; f(r) = a(r - 1) is none
 """
 
 from __future__ import annotations
@@ -15,13 +18,16 @@ import numpy as np
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.runtime.arguments import HasPlace, Placed, address, folded
 from rfactor.compiler.schedule.directives import ROOT, Schedule
-from rfactor.ir.algorithm import Algorithm, Definition, Function
+from rfactor.compiler.schedule.purity import race_free
+from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
 from rfactor.ir.expr import Call, Expr, Var, walk
+from rfactor.ir.linear import linear
 from rfactor.ir.types import I32
 
 OVERWRITABLE = (
     "The array of an output may be that of an image, point for point, where each value of the image is read before its "
-    "point is written: by the definition of that point alone, or by what is computed at the root before"
+    "point is written: by the definition of that point alone, by that of one before in the order of the loops over "
+    "reduction variables, or by what is computed at the root before"
 )
 
 
@@ -32,8 +38,10 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
     if len(algorithm.outputs) > 1 or len(output.types) > 1:
         return frozenset()
     first = next((stage for stage in output.stages if not stage.keeps_all), output.pure)
-    if first.domain is not None or first.arguments != _point(output):
+    if first.domain is None and first.arguments != _point(output):
         return frozenset()
+    if first.domain is not None and len(race_free(output, first)) < len(first.domain.variables):
+        return frozenset()  # some points are written again and again
     reads: dict[str, set[str]] = {output.name: set()}
     elsewhere: dict[str, set[str]] = {output.name: set()}
     for producer in algorithm.functions:  # producers before consumers
@@ -43,7 +51,7 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
             reads[name] = set() if before else set().union(*(_read(stage, reads) for stage in producer.stages))
             pure = not (before or producer.updates)
             elsewhere[name] = _elsewhere(producer.pure, _point(producer), reads, elsewhere) if pure else reads[name]
-    bad = _elsewhere(first, _point(output), reads, elsewhere)
+    bad = _elsewhere(first, first.arguments, reads, elsewhere)
     bad = bad.union(*(_read(stage, reads) for stage in output.stages if stage is not first))
     return frozenset(image.name for image in algorithm.images) - bad
 
@@ -88,15 +96,37 @@ def _elsewhere(
     reads: Mapping[str, set[str]],
     elsewhere: Mapping[str, set[str]],
 ) -> set[str]:
-    """The images that a stage reads at other than the point that is computed."""
+    """The images that a stage reads at other than the point that is computed, or one that is computed later."""
     found: set[str] = set()
     for call in _calls(definition):
         same = call.args == point
-        if call.kind == "image" and not same:
+        if call.kind == "image" and not (same or _is_ahead(call.args, point, definition.domain)):
             found.add(call.name)
         elif call.kind == "func":
             found |= (elsewhere if same else reads).get(call.name, set())
     return found
+
+
+def _is_ahead(read: tuple[Expr, ...], written: tuple[Expr, ...], domain: ReductionDomain | None) -> bool:
+    """Whether a point that is read by an iteration is written, if at all, by that or a later one: where each reduction
+    variable stands alone in a dimension that is written, and the outermost in which the points differ is greater.
+
+    Coordinates leave i32 in no pipeline that runs, so that sums of them are those of integers.
+    """
+    if domain is None:
+        return False
+    loops: dict[Expr, int] = {variable.var: place for place, variable in enumerate(domain.variables)}
+    steps = [0] * len(loops)
+    for mine, its in zip(written, read, strict=True):
+        (terms, constant), (other, its_constant) = linear(mine), linear(its)
+        moving = [term for term in terms if term in loops]
+        if terms != other or (its_constant != constant and (len(moving) != 1 or terms != {moving[0]: 1})):
+            return False
+        if its_constant != constant:
+            steps[loops[moving[0]]] = int(its_constant - constant)
+    ahead = next((step for step in reversed(steps) if step), 0)
+    alone = [term for mine in written for term in linear(mine)[0] if term in loops]
+    return ahead >= 0 and len(alone) == len(set(alone)) == len(loops)
 
 
 def _calls(definition: Definition) -> Iterator[Call]:

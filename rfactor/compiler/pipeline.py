@@ -329,7 +329,7 @@ def _as_needed(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer] | 
 
     try:
         boxes = needed_of_outputs(prepared, outputs)
-    except AlgorithmError:
+    except (AlgorithmError, BufferError):
         return None
     found = []
     for output, small in zip(prepared.outputs, outputs, strict=True):

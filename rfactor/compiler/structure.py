@@ -17,7 +17,7 @@ from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, walk
 
-_NUMBERS = re.compile(r"(?:^|(?<=_))(f|b|im|r|p|v)\d+\$?(?=_|$)|\$\d+")
+_NUMBERS = re.compile(r"(?:^|(?<=_))(f|b|im|r|p|v|loaded)\d+\$?(?=_|$)|\$\d+")
 """In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `blur$1` for a second `blur`."""
 
 

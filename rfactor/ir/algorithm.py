@@ -19,7 +19,7 @@ class ReductionVariable:
 
     name: str
     min: Expr
-    """i32; a constant, or an expression of parameters, image extents and, after `rfactor`, pure variables
+    """i32; a constant, or an expression of parameters, image extents, readings and, after `rfactor`, pure variables
     and outer reduction variables."""
     extent: Expr
     """i32; negative counts as zero."""
@@ -99,6 +99,16 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """An element of an image that is read once, before anything is computed: what bounds a reduction domain."""
+
+    var: Var
+    """What it is called by whom it concerns."""
+    value: Call
+    """An image at a point of parameters, boxes of images, and readings before this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """What a pipeline asks of what it is given, known before anything is computed: checked on entry."""
 
@@ -121,6 +131,7 @@ class Algorithm:
     """Scalars given at run time. An image `b` also has the i32 parameters `b.min.d` and `b.extent.d` a dimension d,
     and the i64 `b.stride.d`."""
     requirements: tuple[Requirement, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
     def function(self, name: str) -> Function:
         """The function called `name`; `KeyError` if there is none."""

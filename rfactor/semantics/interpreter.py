@@ -18,7 +18,7 @@ import numpy as np
 
 from rfactor import errors
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import dtype_of, evaluate_scalar
 from rfactor.ir.expr import Const, Expr, Op, Value
 from rfactor.ir.several import points
 from rfactor.semantics.scalar import Program, program
@@ -102,13 +102,7 @@ class _Run:
         return self.load(name, point)
 
     def load(self, name: str, point: Point) -> Value:
-        image = self.images[name]
-        box = image.box
-        if not all(low <= at < low + extent for at, (low, extent) in zip(point, box, strict=True)):
-            held = " x ".join(f"[{low}, {low + extent})" for low, extent in box)
-            raise errors.BufferError(f"{name} is read at {point}, outside its box {held or '()'}")
-        value: Value = image.array[tuple(at - low for at, (low, _) in zip(point, box, strict=True))[::-1]].item()
-        return value
+        return element(name, self.images[name], point)
 
     def value(self, name: str, number: int, point: Point) -> tuple[Value, ...]:
         """The value of `name` at `point` after its stage `number`."""
@@ -158,6 +152,16 @@ class _Run:
             yield from self.iterations(inner, {**env, name: at})
 
 
+def element(name: str, image: ImageValue, point: Point) -> Value:
+    """What an image holds at a point. Raises `BufferError` where it has none."""
+    box = image.box
+    if not all(low <= at < low + extent for at, (low, extent) in zip(point, box, strict=True)):
+        held = " x ".join(f"[{low}, {low + extent})" for low, extent in box)
+        raise errors.BufferError(f"{name} is read at {point}, outside its box {held or '()'}")
+    value: Value = image.array[tuple(at - low for at, (low, _) in zip(point, box, strict=True))[::-1]].item()
+    return value
+
+
 def environment(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: Mapping[str, Value]) -> dict[str, Value]:
     """The scalars given, and the box of every image, by name.
 
@@ -181,6 +185,9 @@ def environment(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: M
     missing = [parameter.name for parameter in algorithm.parameters if parameter.name not in parameters]
     if missing:
         raise errors.AlgorithmError(f"no value is given for the parameter {', '.join(missing)}")
+    for reading in algorithm.readings:
+        name, point = reading.value.name, (int(evaluate_scalar(at, parameters)) for at in reading.value.args)
+        parameters[reading.var.name] = element(name, inputs[name], tuple(point))
     return parameters
 
 

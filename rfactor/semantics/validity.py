@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError, TypeMismatch
-from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, ReductionDomain
+from rfactor.ir.algorithm import Algorithm, Definition, Function, Image, Reading, ReductionDomain
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, intrinsic, select, walk
 from rfactor.ir.several import Several, points
@@ -36,6 +36,9 @@ def validate(algorithm: Algorithm) -> None:
         for d in range(image.dimensions):
             for end, type_ in (("min", I32), ("extent", I32), ("stride", I64)):
                 parameters[f"{image.name}.{end}.{d}"] = Var(type_, f"{image.name}.{end}.{d}")
+    for reading in algorithm.readings:
+        _reading(reading, images, parameters)
+        parameters[reading.var.name] = reading.var
     _distinct((*(f.name for f in algorithm.functions), *images, *parameters), "functions, images and parameters")
     known: dict[str, Function] = {}
     for function in algorithm.functions:
@@ -44,6 +47,22 @@ def validate(algorithm: Algorithm) -> None:
     for output in algorithm.outputs:
         if output not in known:
             raise AlgorithmError(f"the output {output} is not defined")
+
+
+def _reading(reading: Reading, images: Mapping[str, Image], parameters: Mapping[str, Var]) -> None:
+    """What is read before anything is computed is read at a point that is known then."""
+    image = images.get(reading.value.name)
+    if image is None or reading.value.kind != "image" or len(reading.value.args) != image.dimensions:
+        raise AlgorithmError(f"{reading.value}, which bounds a reduction domain, is no element of an image")
+    for index in reading.value.args:
+        for node in walk(index):
+            if isinstance(node, Call) and node.kind != "intrinsic":
+                raise AlgorithmError(f"{node} in {reading.value} is not known before a reduction domain is")
+            if isinstance(node, Var) and node.name not in parameters:
+                raise AlgorithmError(
+                    f"the bound {reading.value} of a reduction domain depends on {node.name}, which varies: bounds are "
+                    "of numbers, parameters and what images hold at points of such"
+                )
 
 
 def validate_function(function: Function, scope: Scope) -> None:

@@ -65,7 +65,9 @@ def test_what_cannot_be_taken_is_named(negated: Executable) -> None:
     crooked = np.frombuffer(bytearray(4 * 16 + 1), np.uint8)[1:].view(np.int32).reshape(4, 4)
     fields = np.zeros((4, 4), np.dtype([("v", "<i4"), ("w", "u1")]))["v"]
     big_endian = good.astype(">i4")
+    far = np.lib.stride_tricks.as_strided(good, (4, 4), (1 << 62, 4))
     for bad, message in (
+        ({"a": far}, "^a reaches beyond all addresses: look at its strides"),
         ({"a": good.astype(np.int64)}, r"^a must hold i32 \(NumPy's int32\), not int64"),
         ({"a": big_endian}, "^a must hold i32 .* not >i4"),
         ({"a": good[0]}, "^a must have 2 dimensions, not 1"),

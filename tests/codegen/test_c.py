@@ -177,6 +177,15 @@ def test_a_pipeline_in_c_computes_what_it_computes_here(tmp_path: Path) -> None:
     wrong = call(passed(image.astype(np.int8)), ctypes.c_float(0.1), passed(part))
     assert says(wrong) == "image must hold u8, whose number is 264"
     assert says(call(None, ctypes.c_float(0.1), passed(part))) == "image is null"
+    for stride in (1 << 62, -1 << 63):
+        far = passed(image)
+        far.contents.dim[1].stride = stride
+        wrong = call(far, ctypes.c_float(0.1), passed(part, (1, 2)))
+        assert says(wrong) == "image spans too much memory in dimension 1: look at its stride"
+    row = passed(image[:1])
+    row.contents.dim[1].stride = -1 << 63
+    once = np.zeros((1, 19), part.dtype)
+    assert "spans too much" not in says(call(row, ctypes.c_float(0.1), passed(once, (1, 0))))
     assert [says(n) for n in (0, -1, 9999)] == ["done", "no memory for an intermediate", "no error has this number"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -205,17 +206,86 @@ def test_floats_only_where_they_are_not_rounded_or_rounding_is_asked_for() -> No
 
 def test_without_a_proof_nothing_runs_at_once() -> None:
     f, r = histogram(lambda a, b: a * 2 + b, "i32")
-    for opted in (False, True):
-        with pytest.raises(ScheduleError, match=r"update\(0\): parallel\(r.*\.y\) .* not proved to commute"):
-            f.update().atomic(opted).parallel(r.y)
-        with pytest.raises(ScheduleError, match=r"vectorize\(r.*\.x\) .* leave the loop serial"):
-            f.update().atomic(opted).vectorize(r.x, 8)
+    with pytest.raises(ScheduleError, match=r"update\(0\): parallel\(r.*\.y\) .* not proved to commute"):
+        f.update().atomic().parallel(r.y)
+    with pytest.raises(ScheduleError, match=r"vectorize\(r.*\.x\) .* leave the loop serial"):
+        f.update().atomic().vectorize(r.x, 8)
+    agrees(f, [16], lambda: f.update().atomic(True).parallel(r.y).vectorize(r.x, 8))
+    assert not {"parallel", "vectorized", "atomic"} & set(re.findall(r"\w+", f.lowered()))
     g = hl.Func("g")
     g[x] = x
     q = hl.RDom([(1, 9)], "q")
     g[q.x] = g[q.x - 1] + 1
     with pytest.raises(ScheduleError, match="another point"):
         g.update().atomic().parallel(q.x)
+
+
+def test_an_override_runs_what_is_not_proved_in_order() -> None:
+    f, r = hl.Func("f"), hl.RDom([(2, 50)], "r")
+    f[x] = (0, 1)
+    f[r.x] = (f[r.x - 2][1] + 1, f[r.x - 2][0] * 2)
+    agrees(f, [52], lambda: f.update().atomic(True).parallel(r.x, 4).vectorize(r.x, 2))
+    g, q = hl.Func("g"), hl.RDom([(0, WIDTH)], "q")
+    g[x] = 0
+    q.where(g[hl.i32(hl.Buffer(DATA)[q.x, 0] & 15)] < 3)
+    g[hl.i32(hl.Buffer(DATA)[q.x, 0] & 15)] += 1
+    agrees(g, [16], lambda: g.update().atomic(True).parallel(q.x))
+
+
+SAME: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a constant": lambda f, r, bin_: 5,
+    "of pure variables": lambda f, r, bin_: x * 3,
+    "of the point": lambda f, r, bin_: bin_ * bin_ + x,
+    "components": lambda f, r, bin_: (bin_, x, 7),
+}
+OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "of the iteration": lambda f, r, bin_: r.y,
+    "of data": lambda f, r, bin_: hl.i32(hl.Buffer(DATA)[r.x, r.y]),
+    "of a part of the point": lambda f, r, bin_: bin_ // 2 + r.y // 2,
+    "of what is there": lambda f, r, bin_: 5 - f[bin_, x],
+    "of what another point holds": lambda f, r, bin_: f[15 - bin_, x],
+    "one component": lambda f, r, bin_: (bin_, r.x),
+}
+
+
+def splat(value: Callable[[Any, Any, Any], Any], components: int) -> tuple[Any, Any]:
+    """A function of which some bins are written, by many iterations each."""
+    f, r = hl.Func("f"), hl.RDom([(0, WIDTH), (0, HEIGHT)], "r")
+    r.where(hl.Buffer(DATA)[r.x, r.y] > 60)
+    bin_ = hl.i32(hl.Buffer(DATA)[r.x, r.y] % 16)
+    f[u, x] = (x, -1, u)[:components] if components > 1 else u - x
+    f[bin_, x] = value(f, r, bin_)
+    return f, r
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_iterations_that_write_the_same_run_in_any_order_and_at_once(name: str) -> None:
+    f, r = splat(SAME[name], 3 if name == "components" else 1)
+    with pytest.raises(ScheduleError, match=r"or atomic\(\) before"):
+        f.update().parallel(r.y)
+    schedule = "parallel vectors" if name == "of the point" else "both parallel"
+    agrees(f, [16, 5], lambda: SCHEDULES[schedule](f.update().reorder(r.y, x, r.x).atomic(), r))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_iterations_that_write_something_else_keep_their_order(name: str) -> None:
+    f, r = splat(OTHERS[name], 2 if name == "one component" else 1)
+    with pytest.raises(ScheduleError, match="changes the order"):
+        f.update().reorder(r.y, r.x)
+    with pytest.raises(ScheduleError, match="changes the order of its iterations"):
+        f.update().atomic().parallel(r.y)
+
+
+def test_what_is_written_where_the_function_says_keeps_its_order() -> None:
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 10), (0, 4)], "r")
+    f[x] = x
+    f[hl.clamp(f[r.x] + r.y, 0, 12)] = 5
+    g[x] = x
+    r.where(g[r.x] + r.y < 9)
+    g[hl.clamp(r.x - r.y, 0, 9)] = 5
+    for h in (f, g):
+        with pytest.raises(ScheduleError, match="changes the order"):
+            h.update().reorder(r.y, r.x)
 
 
 def test_without_atomic_it_is_suggested() -> None:

@@ -278,3 +278,13 @@ def test_whatever_is_composed_has_the_interpreters_bits_in_scalars_and_lanes(dat
     for expr, wanted, one, other in zip(pool, meant, serial.realize([LENGTH]), lanes.realize([LENGTH]), strict=True):
         assert np.array_equal(np.asarray(one), wanted), str(expr)
         assert np.array_equal(np.asarray(other), wanted), str(expr)
+
+
+def test_a_zero_has_the_sign_of_ieee_754_folded_or_computed() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    zeros = hl.f32(0), hl.f32(x) * 0.0, hl.Buffer(np.zeros(8, np.float32))[x]
+    negative = [made for v in zeros for made in (-v, v * -1.0, v / -3.0)]
+    positive = [made for v in zeros for made in (0.0 - v, -v + 0.0)]
+    f[x] = (*negative, *positive)
+    signs = [np.signbit(np.array(one)).tolist() for one in f.realize([8])]
+    assert signs == [[True] * 8] * len(negative) + [[False] * 8] * len(positive)

@@ -26,7 +26,7 @@ def pipeline() -> tuple[Any, Any]:
 
 HINTS: list[Callable[[Any, Any], Any]] = [
     lambda f, g: f.store_in(hl.MemoryType.Stack),
-    lambda f, g: f.store_in(hl.MemoryType.Register).bound_storage(x, 16),
+    lambda f, g: f.store_in(hl.MemoryType.Register).bound_storage(x, 22),
     lambda f, g: f.memoize(),
     lambda f, g: f.memoize(hl.EvictionKey(3)).add_trace_tag("f"),
     lambda f, g: f.partition(x, hl.Partition.Never).always_partition([x, y]).never_partition(x, y),

@@ -76,7 +76,34 @@ def _together(api: Any, im: Any) -> Any:
     return out
 
 
-_READ_BEFORE = [_point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together]
+def _over_itself(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 8)])
+    f[x, y] = api.undef(api.Int(32))
+    f[r, y] = im[r, y] * 3 + y
+    f[r, y] += 1
+    return f
+
+
+def _over_some(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom(im)
+    r.where(im[r.x, r.y] % 2 == 0)
+    f[x, y] = api.undef(api.Int(32))
+    f[r.x, r.y] = im[r.x, r.y] + r.x
+    f.update().reorder(r.y, r.x).vectorize(r.y, 2)
+    return f
+
+
+def _moved_down(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(1, 6), (0, 5)])
+    f[x, y] = api.undef(api.Int(32))
+    f[r.x, r.y] = im[r.x + 1, r.y] + im[r.x - 1, r.y + 1] * 2 - im[r.x, r.y]
+    return f
+
+
+_READ_BEFORE = [
+    _point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together, _over_itself, _over_some,
+    _moved_down,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("made", _READ_BEFORE)
@@ -148,17 +175,33 @@ def _rows(api: Any, im: Any) -> Any:
     return f
 
 
-def _scattered(api: Any, im: Any) -> Any:
-    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 8)])
-    f[x, y] = api.undef(api.Int(32))
-    f[r, y] = im[r, y]
-    return f
+def _over_domain(written: Callable[[Any], Any], read: Callable[[Any], Any]) -> Made:
+    """What is written at the points of a domain by what is read at others."""
+
+    def made(api: Any, im: Any) -> Any:
+        x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(1, 3), (1, 3)])
+        f[x, y] = api.undef(api.Int(32))
+        f[written(r)] = im[read(r)] + 1
+        return f
+
+    return made
+
+
+_LATE = {
+    "again and again": _over_domain(lambda r: (r.x, 2), lambda r: (r.x, 2)),
+    "behind": _over_domain(lambda r: (r.x, r.y), lambda r: (r.x - 1, r.y)),
+    "behind outside": _over_domain(lambda r: (r.x, r.y), lambda r: (r.x + 1, r.y - 1)),
+    "the other order": _over_domain(lambda r: (r.y, r.x), lambda r: (r.y - 1, r.x + 1)),
+    "mirrored": _over_domain(lambda r: (r.x, r.y), lambda r: (4 - r.x, r.y)),
+    "faster": _over_domain(lambda r: (2 * r.x, r.y), lambda r: (2 * r.x + 1, r.y)),
+    "along both": _over_domain(lambda r: (r.x, r.x + r.y - 1), lambda r: (r.x + 1, r.x + r.y - 1)),
+}
 
 
 @pytest.mark.parametrize(
     "made",
     [
-        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, _scattered,
+        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, *_LATE.values(),
     ],
 )  # fmt: skip
 def test_what_may_be_written_before_it_is_read_is_refused(made: Made) -> None:

@@ -309,6 +309,31 @@ def test_a_bound_that_does_not_hold_what_is_needed_is_an_error() -> None:
         h.realize([6])
 
 
+@pytest.mark.parametrize("folded", [False, True])
+def test_storage_may_not_exceed_its_bound(folded: bool) -> None:
+    image, most = np.arange(200, dtype=np.int32).reshape(20, 10), hl.Param(hl.Int(32), "most", 8)
+    for rows, fits in ((4 if folded else 12, True), (3 if folded else 11, False)):
+        g, f = stencil()
+        if folded:
+            g.store_root().compute_at(f, y)
+        else:
+            g.compute_root()
+        next(iter(g.references.values())).set(image)
+        g.bound_storage(x, most + 1).bound_storage(y, rows)
+        if fits:
+            assert np.array_equal(np.array(f.realize([9, 10])), 2 * sum(image[i : i + 10, :9] for i in range(3)))
+        with pytest.raises(BufferError, match=r"The explicit allocation bound \(\d+\) of dimension [xy] of g.* is too"):
+            f.realize([10 if fits else 9, 10])
+
+
+def test_the_bound_of_storage_is_of_what_is_stored() -> None:
+    g, f = stencil()
+    g.bound_storage(x, 1)
+    f.bound_storage(x, 1)
+    next(iter(g.references.values())).set(np.ones((12, 9), np.int32))
+    assert np.array(f.realize([9, 10])).tolist() == [[6] * 9] * 10  # g is inlined, f the caller's
+
+
 def test_a_bound_may_be_given_at_run_time() -> None:
     a, f = hl.ImageParam(hl.Int(32), 1), hl.Func("f")
     f[x] = a[x] * 2

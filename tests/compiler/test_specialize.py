@@ -55,6 +55,49 @@ def test_a_producer_is_computed_in_every_specialization_that_uses_it() -> None:
         agrees(f, before, [5, 6])
 
 
+def chosen(capsys: pytest.CaptureFixture[str], schedule: str) -> dict[int, set[str]]:
+    """Which functions are computed where p is 1 and 5: h is of f where p > 3, of g of k elsewhere, and of e in both."""
+    p, names = hl.Param(hl.Int(32), "p"), ("e", "f", "g", "k", "h")
+    e, f, g, k, h = map(hl.Func, names)
+    for function, letter in ((e, "e"), (f, "f"), (k, "k")):
+        function[x, y] = hl.print(x + 10 * y, letter)
+    g[x, y] = hl.print(k[x, y] + k[x, y + 1], "g")
+    h[x, y] = hl.select(p > 3, f[x, y] + e[x, y], g[x, y] - e[x, y]) + y
+    for producer in (e, f, g, k):
+        producer.compute_root()
+    if schedule == "windows":
+        k.store_root().compute_at(g, y)
+    elif schedule == "together":
+        f.compute_with(g, y)
+    elif schedule == "of an update":
+        h[x, y] += f[x, y]
+        h.update().unscheduled()
+    if schedule != "apart":
+        special = h.specialize(p > 3)
+        if schedule == "in parallel":
+            special.vectorize(x, 4).parallel(y)
+    found = {}
+    for value in (1, 5):
+        p.set(value)
+        before = expected(h, [6, 3])
+        capsys.readouterr()
+        agrees(h, before, [6, 3])
+        found[value] = {line.split()[1] for line in capsys.readouterr().out.splitlines()}
+    return found
+
+
+@pytest.mark.parametrize("schedule", ["plain", "in parallel"])
+def test_what_a_run_does_not_read_is_not_computed(capsys: pytest.CaptureFixture[str], schedule: str) -> None:
+    assert chosen(capsys, schedule) == {1: {"e", "g", "k"}, 5: {"e", "f"}}
+
+
+def test_what_a_run_may_read_is_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    everything = {"e", "f", "g", "k"}
+    assert chosen(capsys, "apart") == chosen(capsys, "together") == {1: everything, 5: everything}
+    assert chosen(capsys, "of an update") == {1: everything, 5: {"e", "f"}}
+    assert chosen(capsys, "windows") == {1: {"e", "g", "k"}, 5: everything}  # what has loops of others in it
+
+
 def test_a_run_that_no_specialization_fits_stops() -> None:
     p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
     f[x] = x + p

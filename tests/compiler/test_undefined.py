@@ -70,6 +70,36 @@ def where_an_index_is() -> hl.Func:
     return g
 
 
+def at_an_undefined_index(
+    index: Callable[[Any], Any], value: Callable[[hl.Func, Any], Any], extent: int = 6
+) -> Callable[[], hl.Func]:
+    def program() -> hl.Func:
+        g, r = hl.Func("g"), hl.RDom([(0, extent)])
+        g[x] = x
+        at = index(r.x)
+        g[at] = value(g, at)
+        return g
+
+    return program
+
+
+def of_several_at_an_undefined_index() -> hl.Func:
+    g, r, nothing = hl.Func("g"), hl.RDom([(0, 6)]), hl.undef(INT)
+    r.where(r.x > 1)
+    g[x] = 0
+    g[hl.scatter([hl.select(r.x < 4, r.x, nothing), 5])] = hl.gather([r.x, g[5] + 1])
+    return g
+
+
+def along_a_row_at_an_undefined_index() -> hl.Func:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, u] = 0
+    f[x, hl.select(x > 3, 0, hl.undef(INT))] = 8
+    g[x] = f[x, 0]
+    f.compute_root()
+    return g
+
+
 def summed() -> hl.Func:
     f, g, r = from_three(), hl.Func("g"), hl.RDom([(0, 3)])
     g[x] = hl.sum(f[x + r.x])
@@ -103,6 +133,17 @@ PROGRAMS: dict[str, tuple[Callable[[], hl.Func], list[list[int | None]]]] = {
     ),
     "a predicate": (where_a_predicate_is, [[0, 0, 0, 0, 5, 5]]),
     "an index": (where_an_index_is, [[0, 3, 4, 5, 0, 0]]),
+    "an index that is so itself": (
+        at_an_undefined_index(lambda r: hl.select(r % 2 == 0, r, hl.undef(INT)) + 1, lambda g, at: g[at] + 10, 5),
+        [[0, 11, 2, 13, 4, 15]],
+    ),
+    "an index that would be outside": (
+        at_an_undefined_index(lambda r: hl.select(r < 3, r + 2, hl.undef(INT)), lambda g, at: 7, 1000),
+        [[0, 1, 7, 7, 7, 5]],
+    ),
+    "an index everywhere": (at_an_undefined_index(lambda r: hl.undef(INT), lambda g, at: 9), [[0, 1, 2, 3, 4, 5]]),
+    "an index among several": (of_several_at_an_undefined_index, [[0, 0, 2, 3, 0, 2]]),
+    "an index beside a variable": (along_a_row_at_an_undefined_index, [[0, 0, 0, 0, 8, 8]]),
     "a sum": (summed, [[0, 3, 7, 12, 15, 18]]),
     "several points": (scattered, [[0, 0, 0, 0, 5, 4]]),
 }

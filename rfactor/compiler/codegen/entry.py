@@ -36,6 +36,15 @@ _CELL = ir.LiteralStructType([POINTER, I64_])
 _I8 = ir.IntType(8)
 
 
+SPAN = 1 << 62
+"""The elements of an array lie less than this many bytes apart, so that no sum of steps to one of them overflows."""
+
+
+def longest_way(argument: BufferArgument) -> int:
+    """How far apart the ends of one dimension of an array may be, in elements."""
+    return SPAN // (max(argument.type.bits // 8, 1) * max(argument.dimensions, 1))
+
+
 def type_number(type: Type) -> int:
     """The number of a type in an `rfactor_buffer`: its kind (0 signed, 1 unsigned, 2 float) times 256 and its bits."""
     return _CODES[type.code] << 8 | type.bits
@@ -155,12 +164,18 @@ class _Emitted:
         if argument.dimensions:
             self.check(builder.icmp_unsigned("!=", self._field(buffer, 1, POINTER), null), f"{name} has a null dim")
         empty: LLVMValue = ir.IntType(1)(0)
+        near: list[LLVMValue] = []
         for d in range(argument.dimensions):
             least, extent = (builder.sext(self._dim(buffer, d, i, I32), I64_) for i in (0, 1))
             self.check(builder.icmp_signed(">=", extent, I64_(0)), f"{name} has a negative extent in dimension {d}")
             ends = builder.icmp_signed("<=", builder.add(least, extent), I64_((1 << 31) - 1))
             self.check(ends, f"{name} ends beyond 2^31 in dimension {d}: coordinates are i32")
             empty = builder.or_(empty, builder.icmp_signed("==", extent, I64_(0)))
+            near.append(self._is_near(argument, buffer, d, extent))
+        for d, reached in enumerate(near):
+            self.check(
+                builder.or_(empty, reached), f"{name} spans too much memory in dimension {d}: look at its stride"
+            )
         data = self._field(buffer, 0, POINTER)
         there = builder.or_(empty, builder.icmp_unsigned("!=", data, null))
         self.check(there, f"{name} has elements but its data is null")
@@ -169,6 +184,15 @@ class _Emitted:
         self.check(
             builder.icmp_unsigned("==", past, I64_(0)), f"{name} must be aligned to its elements of {size} bytes"
         )
+
+    def _is_near(self, argument: BufferArgument, buffer: LLVMValue, d: int, extent: LLVMValue) -> LLVMValue:
+        """Whether the last element of a dimension lies near enough to the first."""
+        builder, stride = self.builder, self._dim(buffer, d, 2, I64_)
+        step = builder.select(builder.icmp_signed("<", stride, I64_(0)), builder.neg(stride), stride)
+        steps = builder.sub(extent, I64_(1))
+        moves = builder.icmp_signed(">", steps, I64_(0))
+        longest = builder.udiv(I64_(longest_way(argument)), builder.select(moves, steps, I64_(1)))
+        return builder.or_(builder.not_(moves), builder.icmp_unsigned("<=", step, longest))
 
     def check_alike(self, one: BufferArgument, buffer: LLVMValue, other: BufferArgument, first: LLVMValue) -> None:
         """Whether two outputs, both checked, have one box."""

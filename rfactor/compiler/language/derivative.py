@@ -53,6 +53,12 @@ def propagate_adjoints(
     if not type_.is_float:
         raise TypeMismatch(f"propagate_adjoints of {output.name()}, which is {type_}: floats alone have derivatives")
     pipeline = freeze(output)
+    if pipeline.algorithm.readings:
+        value = pipeline.algorithm.readings[0].value
+        raise AlgorithmError(
+            f"propagate_adjoints of {output.name()}: a reduction domain is bounded by {value}, which is data: bound it "
+            "by a parameter"
+        )
     inputs = {one.name(): one for one in (*pipeline.images, *pipeline.parameters)}
     asked = None
     if isinstance(adjoint, Buffer):

@@ -9,7 +9,7 @@ from typing import Self
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.target_queries import TargetQuery
-from rfactor.compiler.language.variables import Param
+from rfactor.compiler.language.variables import Param, Reading
 from rfactor.compiler.language.wrappers import check_wrapped, rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
@@ -89,6 +89,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
     open_: set[str] = set()
     asked: dict[Requirement, None] = {}
     queries: dict[str, TargetQuery] = {}
+    readings: dict[str, Reading] = {}
     called: dict[str, Buffer | ImageParam | Param] = {}
 
     def given(name: str, used: object) -> None:
@@ -103,6 +104,10 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
             asked[used] = None
         elif isinstance(used, TargetQuery):
             queries[name] = used
+        elif isinstance(used, Reading) and name not in readings:
+            for other, needed in used.references.items():
+                given(other, needed)
+            readings[name] = used
         elif isinstance(used, Buffer):
             images.setdefault(name, used)
         elif isinstance(used, ImageParam | Param) and name not in images and name not in parameters:
@@ -145,6 +150,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
         tuple(image.image() for image in images.values()),
         tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
         tuple(asked),
+        tuple(one.reading for one in readings.values()),
     )
     schedules = {
         name: FunctionSchedule(

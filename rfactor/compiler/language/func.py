@@ -24,7 +24,7 @@ from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
-from rfactor.compiler.language.undefined import kept, started
+from rfactor.compiler.language.undefined import kept, located, started
 from rfactor.compiler.language.variables import RDom, RVar, Var, one_of_a_name
 from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
 from rfactor.compiler.schedule.defaults import default_stage
@@ -399,13 +399,16 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         values = [one_of_a_name(resolved(value, point)) for value in values]
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
+        held: list[Expr] = []
+        """Where the points are defined."""
         if self.stages:
+            written = [(located(point, held), found) for point, found in written]
             written = [(point, self._without_undef(point, found)) for point, found in written]
         else:
             values, keeps, where = started(f"{what} of {self.name()}", values)
             written = [(arguments, tuple(values))]
         references: dict[str, Any] = {}
-        for expr in (expr for point, found in written for expr in (*point, *found)):
+        for expr in (*held, *(expr for point, found in written for expr in (*point, *found))):
             references.update(expr.uses)
         loops: ReductionDomain | None = None
         if domain is not None:
@@ -414,6 +417,9 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             loops = domain.domain()
         elif any(isinstance(one, RDom | RVar) for one in references.values()):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")
+        if held:
+            loops = loops or ReductionDomain(())
+            loops = replace(loops, predicate=ir.conjunction(loops.predicate, *(one.node for one in held)))
         references.pop(self.name(), None)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
         definition = Definition(*several.joined(nodes), loops, keeps, where)

@@ -144,12 +144,6 @@ class FunctionHints:
         kind_of_memory(memory_type)
         return self
 
-    def bound_storage(self, dim: Any, bound: Any) -> Self:
-        """No more than `bound` coordinates of a dimension are kept: storage has the size that is needed of it."""
-        self._dimension("bound_storage", dim)
-        self._size("bound_storage", bound)
-        return self
-
     def memoize(self, eviction_key: EvictionKey | None = None) -> Self:
         """Its values may be kept from one run to the next: they are computed anew. Not of outputs.
 
@@ -169,10 +163,4 @@ class FunctionHints:
         return self
 
     def _owner(self) -> Func:
-        raise NotImplementedError
-
-    def _dimension(self, directive: str, variable: Any) -> str:
-        raise NotImplementedError
-
-    def _size(self, directive: str, value: Any) -> Any:
         raise NotImplementedError

@@ -192,6 +192,16 @@ class Placement(FunctionHints, Directives):
         """Round its extent in storage up to a multiple. The caller's arrays have the strides they have."""
         return self._padded("align_storage", dim, alignment)
 
+    def bound_storage(self, dim: Any, bound: Any) -> Self:
+        """Keep `bound` coordinates of a dimension at most: a number, or made of parameters and boxes of images.
+
+        Storage has the size that is needed; that the bound holds it is checked on entry.
+        """
+        name, most = self._dimension("bound_storage", dim), self._size("bound_storage", bound)
+        limits: Mapping[str, IrExpr] = {**dict(self.storage.limits), name: most}
+        self.storage = replace(self.storage, limits=tuple(limits.items()))
+        return self
+
     def fold_storage(self, dim: Any, extent: Any, fold_forward: bool = True) -> Self:
         """Keep only `extent` coordinates of a dimension at a time, along which a serial loop moves, up or down.
 

@@ -221,8 +221,9 @@ class Directives(Hints):
         """Let iterations that update the same points run at once, each update as one: for loops over reduction
         variables that are made `parallel` or `vectorize`d afterwards.
 
-        The update must be proved to be associative and commutative. `override_associativity_test` allows that floats
-        are rounded in another order; it replaces no proof.
+        The update must be proved to be associative and commutative, or to write the same whichever iteration writes
+        last. `override_associativity_test` allows that floats are rounded in another order; it replaces no proof: where
+        there is none, loops run in their own order.
         """
         rounding = self._schedule().rounding or bool(override_associativity_test)
         return self._become(replace(self._schedule(), atomic=True, rounding=rounding))

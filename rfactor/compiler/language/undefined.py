@@ -16,6 +16,7 @@ from rfactor.compiler.undefined import defined as parted
 from rfactor.compiler.undefined import differing
 from rfactor.errors import AlgorithmError
 from rfactor.ir import expr as ir
+from rfactor.ir.types import BOOL
 
 _calls = count()
 
@@ -28,7 +29,8 @@ class Undefined:
 
 
 def undef(type: Type) -> Expr:
-    """The value that is there, alone or as a part of another; not in an index that is written, or in a predicate."""
+    """The value that is there, alone or as a part of another; in the index that an update writes, no value: nothing is
+    written there. Not in a predicate."""
     held, name = meant("undef", type), f"undef.{next(_calls)}"
     return Expr(ir.Var(held, name), {name: Undefined(name)})
 
@@ -49,6 +51,18 @@ def kept(value: Expr, current: ir.Expr) -> Expr:
     if known is None:
         return Expr(current)
     return known if where is None else Expr(ir.select(where, known.node, current), known.uses)
+
+
+def located(point: Sequence[Expr], held: list[Expr]) -> tuple[Expr, ...]:
+    """`point` where it is defined; where that is, if not everywhere, is added to `held`."""
+    found = []
+    for argument in point:
+        known, where = defined(argument)
+        uses = {name: used for name, used in argument.uses.items() if not isinstance(used, Undefined)}
+        if known is None or where is not None:
+            held.append(Expr(ir.Const(BOOL, False) if where is None else where, uses))
+        found.append(Expr(ir.zero(argument.node.type)) if known is None else known)
+    return tuple(found)
 
 
 def started(what: str, values: Sequence[Expr]) -> tuple[list[Expr], tuple[bool, ...], ir.Expr | None]:

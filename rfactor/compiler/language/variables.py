@@ -11,6 +11,7 @@ from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, conver
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
+from rfactor.ir import algorithm as ir_algorithm
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
@@ -291,9 +292,46 @@ def _end(what: str, value: ExprLike) -> Expr:
     type_ = end.node.type
     if not type_.is_int or (type_.bits > 32 and not isinstance(end.node, ir.Const)):
         raise TypeMismatch(f"the bounds of {what} are integers of at most 32 bits, not {type_} (in {end})")
-    if any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(end.node)):
-        raise AlgorithmError(f"the bound {end} of {what} reads data: bounds are of numbers and parameters only")
-    return converted(I32, end)
+    if any(isinstance(node, Call) and node.kind == "func" for node in walk(end.node)):
+        raise AlgorithmError(
+            f"the bound {end} of {what} depends on a call to a Func: bounds are of numbers, parameters and what images "
+            "hold at points of such"
+        )
+    return converted(I32, read_before(what, end))
+
+
+class Reading(Named):
+    """An element of an image that is read before anything is computed."""
+
+    def __init__(self, value: Call, references: Uses) -> None:
+        super().__init__(None, "loaded")
+        self.reading = ir_algorithm.Reading(ir.Var(value.type, self._name), value)
+        self.references = references
+        """What it refers to, by name: the image, parameters, other elements."""
+
+
+def read_before(what: str, expr: Expr) -> Expr:
+    """`expr` with names for what it reads of images. Raises `AlgorithmError` where a point varies."""
+    made: dict[ir.Expr, Reading] = {}
+    uses: dict[str, Any] = dict(expr.uses)
+
+    def named(node: ir.Expr) -> ir.Expr | None:
+        if not (isinstance(node, Call) and node.kind == "image"):
+            return None
+        for variable in ir.variables(node):
+            used = uses.get(variable.name.partition(".")[0])
+            if used is None or isinstance(used, RDom | RVar):
+                raise AlgorithmError(
+                    f"the bound {expr} of {what} reads data at a point that varies with {variable.name}: bounds are of "
+                    "numbers, parameters and what images hold at points of such"
+                )
+        reading = made.get(node)
+        if reading is None:
+            reading = made[node] = Reading(node, dict(uses))
+            uses[reading.name()] = reading
+        return reading.reading.var
+
+    return Expr(ir.transform(expr.node, named), uses)
 
 
 class Param(Changing, Named, Expr):

@@ -1,7 +1,7 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
-`checks` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
+`checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
 `vectorize` → `tidy` → `records` → `keep` → `hoist`.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
-from rfactor.compiler.lower.checks import entry_checks
+from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
@@ -24,6 +24,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
+from rfactor.compiler.lower.skip import skip
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
@@ -58,8 +59,9 @@ def passes(
     algorithm, schedule, nest = built(algorithm, schedule)
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
-    yield "bounds", define(bounded.definitions, bounded.body)
-    body = flatten(checked(bounded, algorithm, schedule, sparse), algorithm, sparse, schedule.traces)
+    yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
+    body = skip(checked(bounded, algorithm, schedule, sparse), algorithm, schedule)
+    body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
@@ -89,8 +91,10 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
         body = whole(body, bounded, algorithm, schedule.traces)
     known = promised(algorithm)
     if known:  # holds after the checks, which ask whether it does
-        return block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
-    return define(bounded.definitions, block(checks, body))
+        body = block(define(bounded.definitions, checks), define((*known, *bounded.definitions), body))
+    else:
+        body = define(bounded.definitions, block(checks, body))
+    return read_first(algorithm, sparse, body)
 
 
 def promised(algorithm: Algorithm) -> tuple[tuple[str, Expr], ...]:

@@ -89,6 +89,18 @@ class Bounded:
     """See `Nest.required`."""
     computed: Mapping[str, Sequence[tuple[Interval, ...]]] = field(default_factory=dict)
     """What is computed of functions that are traced, one place after the other, over all loops."""
+    limited: tuple[Limited, ...] = ()
+    """What directives promise of storage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """Of one dimension of a function no more coordinates are kept than `bound_storage` says."""
+
+    name: str
+    variable: str
+    most: Expr
+    kept: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
         tuple(inference.covered),
         nest.required,
         inference.computed,
+        tuple(inference.limited),
     )
 
 
@@ -162,6 +175,9 @@ class _Inference:
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
         """The greatest extents of the storage of each function."""
+        self._extents: dict[str, tuple[Expr | None, ...]] = {}
+        """Those of the storage that was walked last, by function and dimension."""
+        self.limited: list[Limited] = []
         self.covered: list[Covered] = []
         self.computed: dict[str, list[tuple[Interval, ...]]] = {name: [] for name in schedule.traces}
         self._homes: dict[str, _Home] = {}
@@ -252,7 +268,21 @@ class _Inference:
                 box = _hull(box, other)
             lets += self._stored(stmt.name, box, _defined(scope, lets))
         folds = self._folds(self._functions[stmt.name], layout, home.slid)
+        self._limit(self._functions[stmt.name], folds)
         return lets, Realize(stmt.name, stmt.types, stmt.bounds, body, replace(layout, folds=folds))
+
+    def _limit(self, function: Function, folds: Folds) -> None:
+        """Require that what was just stored is as little as the schedule says."""
+        for variable, limit in self._schedule[function.name].storage.limits:
+            d = function.variables.index(variable)
+            fold = folds[d]
+            kept = self._extents[function.name][d] if fold is None else affine.integer(fold)
+            if kept is None:
+                raise ScheduleError(
+                    f"bound_storage({variable}) of {function.name}: how much of it is needed is not known before "
+                    "anything runs"
+                )
+            self.limited.append(Limited(function.name, variable, limit, kept))
 
     def _folds(self, function: Function, layout: Layout, slid: list[Slid]) -> Folds:
         """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
@@ -345,6 +375,7 @@ class _Inference:
             storage += ((hole(name, "extent", d).name, _extent(low, high)),)
         extents = tuple(_extent(low, high) for low, high in box)
         greatest = self._noted(extents, _defined(scope, storage))
+        self._extents[name] = tuple(extent for _, extent in greatest)
         self.sizes.append((name, tuple(extent for _, extent in greatest if extent is not None)))
         return storage
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, Box, Covered, hulls
+from rfactor.compiler.lower.bounds import Bounded, Box, Covered, Limited, hulls
 from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Const, Expr, Op, Var, apply
-from rfactor.ir.loopnest import Assert, Stmt, block
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
+from rfactor.ir.loopnest import Assert, Let, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
 
@@ -23,6 +23,7 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
     checks = [Assert(asked.condition, asked.message, asked.arguments) for asked in algorithm.requirements]
     checks += [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     checks.extend(_covers(covered) for covered in bounded.covered)
+    checks.extend(map(_is_kept, bounded.limited))
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
@@ -40,6 +41,20 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
     return block(*checks)
 
 
+def read_first(algorithm: Algorithm, sparse: frozenset[str], body: Stmt) -> Stmt:
+    """`body` after the readings of the algorithm, each checked before."""
+    for reading in reversed(algorithm.readings):
+        name, value = reading.value.name, reading.value
+        places = [Var(I32, f"{reading.var.name}.at.{d}") for d in range(len(value.args))]
+        checks = [_dense(f"input {name}", name)] if places and name not in sparse else []
+        checks += _inside(f"input {name}", "is read", name, tuple((at, at) for at in places), Const(BOOL, True))
+        read = Let(reading.var.name, Call(value.type, name, tuple(places), "image", value.index), body)
+        body = block(*checks, read)
+        for at, index in zip(places, value.args, strict=True):
+            body = Let(at.name, index, body)
+    return body
+
+
 def _covers(covered: Covered) -> Assert:
     (low, high), (least, greatest) = covered.given, covered.needed
     name, variable = covered.name, covered.variable
@@ -52,6 +67,15 @@ def _covers(covered: Covered) -> Assert:
         "(from {} to {}): give a wider bound"
     )
     return Assert(apply("or", nothing, holds), message, (low, high, least, greatest))
+
+
+def _is_kept(limited: Limited) -> Assert:
+    message = (
+        f"The explicit allocation bound ({{}}) of dimension {limited.variable} of {limited.name} is too small to store "
+        "the required region ({}): give a greater one, or leave out bound_storage"
+    )
+    holds = apply("<=", in_i64(limited.kept), in_i64(limited.most))
+    return Assert(holds, message, (limited.most, limited.kept))
 
 
 def _dense(what: str, buffer: str) -> Assert:

@@ -160,7 +160,7 @@ class _Flattening:
             return Produce(stmt.name, self.visit(stmt.body))
         if isinstance(stmt, Let):
             self._known[stmt.name] = stmt.value
-            return Let(stmt.name, stmt.value, self.visit(stmt.body))
+            return Let(stmt.name, self.flat(stmt.value), self.visit(stmt.body))
         if isinstance(stmt, Provide):
             return self._stores(stmt)
         if isinstance(stmt, Atomic):

@@ -54,6 +54,7 @@ def _kinds(
 ) -> Iterator[tuple[str, str, tuple[Expr, ...]]]:
     """What each traced image and function is, producers first, and the box of what is touched of it."""
     known = {name for name, _ in bounded.definitions} | {parameter.name for parameter in algorithm.parameters}
+    known |= {reading.var.name for reading in algorithm.readings}
     shapes = [(one, len(algorithm.function(one).variables)) for one in algorithm.outputs]
     shapes += [(image.name, image.dimensions) for image in algorithm.images]
     known |= {f"{name}.{end}.{d}" for name, count in shapes for d in range(count) for end in ("min", "extent")}

@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.choices import Choices
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
@@ -90,7 +91,8 @@ def unroll(stmt: Stmt) -> Stmt:
             raise ScheduleError(
                 f"{stmt.name} cannot be unrolled: its extent {stmt.extent} is not a constant; give unroll a factor"
             )
-        return block(*(set_variable(body, stmt.name, affine.add(stmt.min, affine.integer(i))) for i in range(count)))
+        choices = Choices(stmt.name)
+        return block(*(_set_variable(body, choices, affine.add(stmt.min, affine.integer(i))) for i in range(count)))
     if isinstance(stmt, If):
         return If(stmt.condition, unroll(stmt.then), None if stmt.otherwise is None else unroll(stmt.otherwise))
     if isinstance(stmt, Let | Produce | Allocate):
@@ -98,12 +100,11 @@ def unroll(stmt: Stmt) -> Stmt:
     return stmt
 
 
-def set_variable(stmt: Stmt, name: str, value: Expr) -> Stmt:
+def _set_variable(stmt: Stmt, choices: Choices, value: Expr) -> Stmt:
     """The flat statement with a variable replaced by its value."""
-    values = {name: value}
 
     def new(expr: Expr) -> Expr:
-        return substitute(expr, values)
+        return choices.of(expr, value)
 
     def visit(part: Stmt) -> Stmt:
         if isinstance(part, Block):

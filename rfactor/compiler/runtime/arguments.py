@@ -111,7 +111,7 @@ class Binding:
                 looked = seen(array, mins)
                 if looked != known.seen:
                     start = address(array)
-                    known = Bound(looked, tuple(_box(argument, Placed(array, mins), start)), _range(array, start))
+                    known = Bound(looked, tuple(_box(argument, Placed(array, mins), start)), _range(name, array, start))
                     filled = None
             bound.append(known)
             arrays.append(array)
@@ -258,13 +258,16 @@ def folded(array: NDArray[Any]) -> bool:
     return False
 
 
-def _range(array: NDArray[Any], start: int) -> tuple[int, int]:
-    """The addresses that an array at `start` reaches, from and up to."""
+def _range(name: str, array: NDArray[Any], start: int) -> tuple[int, int]:
+    """The addresses that an array at `start` reaches, from and up to. Raises `BufferError` where they are none."""
     if array.flags.c_contiguous:
         return start, start + array.nbytes
     spans = [step * (extent - 1) for step, extent in zip(array.strides, array.shape, strict=True)]
     low = start + sum(span for span in spans if span < 0)
-    return low, start + sum(span for span in spans if span > 0) + array.itemsize
+    high = start + sum(span for span in spans if span > 0) + array.itemsize
+    if array.size and not 0 <= low < high < 1 << 63:
+        raise BufferError(f"{name} reaches beyond all addresses: look at its strides, {array.strides} bytes")
+    return low, high
 
 
 def share_memory(first: NDArray[Any], second: NDArray[Any]) -> bool:

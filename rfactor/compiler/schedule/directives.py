@@ -97,7 +97,8 @@ class StageSchedule:
     atomic: bool = False
     """Whether iterations that update the same points may run at once, each update as one."""
     rounding: bool = False
-    """Whether an atomic update may round floats otherwise than the serial loop."""
+    """Whether an atomic update may round floats otherwise than the serial loop; and its loops run in order, though they
+    were asked to run at once, where it is not proved to commute."""
     companion: Companion | None = None
     """Another stage whose loops this one shares."""
     scan: Scan | None = None
@@ -200,6 +201,8 @@ class Storage:
     """Dimensions whose extent in storage is rounded up to a multiple."""
     folds: tuple[tuple[str, int], ...] = ()
     """Dimensions of which only that many coordinates are kept at a time."""
+    limits: tuple[tuple[str, Expr], ...] = ()
+    """Dimensions of which no more coordinates than an i32, known before anything runs, may have to be kept."""
     slides: bool = True
     """Whether what an earlier iteration computed may be taken over from it."""
 
@@ -254,6 +257,7 @@ def entry_values(own: FunctionSchedule) -> Iterator[Expr]:
     for bound in own.bounds:
         if isinstance(bound, Bound):
             yield from (bound.extent,) if bound.min is None else (bound.min, bound.extent)
+    yield from (limit for _, limit in own.storage.limits)
     stages = list(own.stages)
     for stage in stages:
         yield from (one.factor for one in stage.relations if isinstance(one, Split) and isinstance(one.factor, Expr))

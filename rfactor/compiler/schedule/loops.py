@@ -131,9 +131,9 @@ def run(
         for x: s   ->   parallel for x: s               (or vectorized, unrolled)
 
     A loop that is parallel or vectorized is pure: its iterations write points of their own. Any other is too where the
-    stage is atomic and its iterations commute: `why_not` has no reason against it. Where the stage allows races, others
-    stay as they are: in the order of the loop none happens. Any loop may be unrolled. `asked` is the loop that the
-    directive was given, where `name` is a part of it.
+    stage is atomic and its iterations commute: `why_not` has no reason against it. Where the stage allows races, or
+    nothing is to be proved, others stay as they are: in their own order none happens. Any loop may be unrolled.
+    `asked` is the loop that the directive was given, where `name` is a part of it.
     """
     dimension, asked = find(stage, name, directive), asked or name
     collides = kind in ("parallel", "vectorized") and name not in pure
@@ -146,6 +146,8 @@ def run(
             f"atomic() before {directive}({asked})"
         )
     reason = why_not() if collides else None
+    if reason is not None and stage.rounding:
+        return stage
     if reason is not None:
         raise ScheduleError(
             f"{directive}({asked}) of an atomic update changes the order of its iterations, and with it the result: "

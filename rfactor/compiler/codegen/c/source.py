@@ -10,7 +10,7 @@ from rfactor.compiler.codegen.c import helpers
 from rfactor.compiler.codegen.c.expressions import Unit
 from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
 from rfactor.compiler.codegen.c.types import constant, is_half, literal, memory_type, value_type
-from rfactor.compiler.codegen.entry import Constant, Entry, type_number
+from rfactor.compiler.codegen.entry import Constant, Entry, longest_way, type_number
 from rfactor.compiler.codegen.header import declared, header
 from rfactor.ir.expr import Const
 from rfactor.ir.loopnest import BufferArgument, Stmt
@@ -79,6 +79,11 @@ def _checks(entry: Entry, messages: list[str]) -> Iterator[str]:
             ends = f"(int64_t){dim}.min + {dim}.extent <= INT32_MAX"
             yield check(ends, f"{title} ends beyond 2^31 in dimension {d}: coordinates are i32")
             empty += f" || {dim}.extent == 0"
+        for d in range(argument.dimensions):
+            dim, longest = f"{given}->dim[{d}]", longest_way(argument)
+            step = f"({dim}.stride < 0 ? -(uint64_t){dim}.stride : (uint64_t){dim}.stride)"
+            near = f"{empty} || {dim}.extent == 1 || {step} <= UINT64_C({longest}) / (uint64_t)({dim}.extent - 1)"
+            yield check(near, f"{title} spans too much memory in dimension {d}: look at its stride")
         yield check(f"{empty} || {given}->data", f"{title} has elements but its data is null")
         aligned = f"((uintptr_t){given}->data & {size - 1}) == 0"
         yield check(aligned, f"{title} must be aligned to its elements of {size} bytes")
