@@ -15,7 +15,7 @@ from llvmlite import ir
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.places import Places
-from rfactor.compiler.codegen.vectorizable import clears
+from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast
 from rfactor.ir.loopnest import (
