@@ -30,7 +30,7 @@ def launches(stmt: Stmt) -> bool:
 
 def heavy(stmt: Stmt) -> bool:
     """Whether what launches nothing may run for long."""
-    return not launches(stmt) and _work(stmt) > _LITTLE
+    return _work(stmt) > _LITTLE
 
 
 def together(parts: Iterable[Stmt]) -> list[Stmt]:
@@ -38,7 +38,7 @@ def together(parts: Iterable[Stmt]) -> list[Stmt]:
     found: list[Stmt] = []
     last = False
     for part in parts:
-        now = heavy(part)
+        now = not launches(part) and heavy(part)
         if now and last:
             found[-1] = block(found[-1], part)
         else:
@@ -51,8 +51,7 @@ def _work(stmt: Stmt) -> float:
     """About how many operations it takes; infinite where that is not known."""
     counted = (node for expr in expressions(stmt) for node in walk(expr) if isinstance(node, Op | Call | Load))
     own = isinstance(stmt, Store) + sum(max(1, node.type.lanes // _LANES) for node in counted)
-    inside = own + sum(_work(child) for child, _ in bodies(stmt))
-    if not isinstance(stmt, For) or clears(stmt):
-        return inside
-    extent = constant_value(stmt.extent)
-    return inf if extent is None or stmt.kind == "parallel" else inside * max(extent, 0)
+    if isinstance(stmt, For) and not clears(stmt):
+        extent = constant_value(stmt.extent)
+        return inf if extent is None or stmt.kind == "parallel" else own + max(extent, 0) * _work(stmt.body)
+    return own + sum(_work(child) for child, _ in bodies(stmt))

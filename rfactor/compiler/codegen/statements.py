@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
-from rfactor.compiler.codegen.pains import heavy, together
+from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
@@ -115,9 +115,17 @@ class Statements:
 
     def emit(self, stmt: Stmt) -> None:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
-        if self.rough and heavy(stmt):
-            self._outlined(stmt, "part", root=True)
+        if self.rough and not launches(stmt):
+            if heavy(stmt):
+                self._outlined(stmt, "part", root=True)
+                return
+            self.rough = False
+            self._emit(stmt)
+            self.rough = True
             return
+        self._emit(stmt)
+
+    def _emit(self, stmt: Stmt) -> None:
         match stmt:
             case Block():
                 for child in together(stmt.statements) if self.rough else stmt.statements:

@@ -9,11 +9,14 @@ from rfactor.compiler.lower.zeros import is_zero, step
 from rfactor.ir.expr import walk
 from rfactor.ir.loopnest import For, Let, Load, Stmt, Store
 
+_NEAR = 8
+"""Elements that are further apart are loaded one by one, whether in lanes or not."""
+
 
 def vectorizable(stmt: Stmt) -> bool:
     """Whether some innermost loop of `stmt` walks along memory.
 
-    One that stores where data say cannot run in lanes, and one whose steps are of unknown size does not gain; what
+    One that stores where data say cannot run in lanes, and one whose steps are far or unknown does not gain; what
     fills memory with zeros becomes a call anyway. Where it is not clear the answer is yes.
     """
     inner = [vectorizable(child) for child, _ in bodies(stmt) if _loops(child)]
@@ -35,9 +38,14 @@ def _walks(loop: For) -> bool:
     steps = [step(store.index, loop.name) for store in stores]
     if None in steps:
         return False
-    if any(step and not is_zero(store.value) for step, store in zip(steps, stores, strict=True)):
+    if any(_near(step) and not is_zero(store.value) for step, store in zip(steps, stores, strict=True)):
         return True
-    return any(step(node.index, loop.name) for store in stores for node in walk(store.value) if isinstance(node, Load))
+    loads = (node for store in stores for node in walk(store.value) if isinstance(node, Load))
+    return any(_near(step(load.index, loop.name)) for load in loads)
+
+
+def _near(step: int | None) -> bool:
+    return step is not None and 0 < abs(step) <= _NEAR
 
 
 def _within(stmt: Stmt) -> Iterator[Stmt]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import copysign
+from math import copysign, prod
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
@@ -83,14 +83,13 @@ def _joined(rows: For, lets: Mapping[str, Expr], own: frozenset[str]) -> For | N
     assert isinstance(store, Store)
     if store.buffer not in own or rows.name in names(row.min) | names(row.extent):
         return None
-    length = affine.maximum(row.extent, affine.integer(0))
-    total = affine.multiply(affine.maximum(rows.extent, affine.integer(0)), length)
-    constant = affine.constant_value(total)
-    if not _follows(store.index, rows.name, length, lets) or (constant is not None and constant > I32.max):
+    length, number = (affine.maximum(loop.extent, affine.integer(0)) for loop in (row, rows))
+    most = prod(affine.constant_value(size) or 1 for size in (length, number))
+    if most > I32.max or not _follows(store.index, rows.name, length, lets):
         return None
     start = substitute(store.index, {rows.name: rows.min, row.name: row.min})
     index = affine.add(cast(I64, Var(I32, row.name)), affine.tidy(start))
-    return replace(row, min=affine.integer(0), extent=total, body=replace(store, index=index))
+    return replace(row, min=affine.integer(0), extent=affine.multiply(number, length), body=replace(store, index=index))
 
 
 def _follows(index: Expr, name: str, length: Expr, lets: Mapping[str, Expr]) -> bool:
