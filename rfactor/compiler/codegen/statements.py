@@ -116,16 +116,8 @@ class Statements:
     def emit(self, stmt: Stmt) -> None:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
         if self.rough and not launches(stmt):
-            if heavy(stmt):
-                self._outlined(stmt, "part", root=True)
-                return
-            self.rough = False
-            self._emit(stmt)
-            self.rough = True
+            self._apart(stmt)
             return
-        self._emit(stmt)
-
-    def _emit(self, stmt: Stmt) -> None:
         match stmt:
             case Block():
                 for child in together(stmt.statements) if self.rough else stmt.statements:
@@ -171,6 +163,15 @@ class Statements:
             self.emit(stmt.body)
         else:
             self._outlined(stmt.body, f"{stmt.name}.produced")
+
+    def _apart(self, stmt: Stmt) -> None:
+        """What launches nothing: here where it takes little."""
+        if heavy(stmt):
+            self._outlined(stmt, "part", root=True)
+            return
+        self.rough = False
+        self.emit(stmt)
+        self.rough = True
 
     def _outlined(self, stmt: Stmt, name: str, root: bool = False) -> None:
         """In a function of its own, called here."""
