@@ -52,13 +52,14 @@ def copies_alone(hl: Any, copies: int) -> Schedule:
 def strips_and_copies(hl: Any, height: int, copies: int, columns: int) -> Schedule:
     """Strips of `height` rows in parallel; in each, `columns` columns are written out, counting into `copies` in turn.
 
-    One copy alone would wait, where neighbours are equal, until the last count has been stored.
+    There is a counter for each u8, so that all sizes are known. One copy alone would wait, where neighbours are equal,
+    until the last count has been stored.
     """
 
     def schedule(f: Any, r: Any) -> None:
         u, v, i = hl.Var("u"), hl.Var("v"), hl.Var("i")
         yo, yi, xo, xi = (hl.RVar(name) for name in ("yo", "yi", "xo", "xi"))
-        f.update(0).split(r.y, yo, yi, height)
+        f.bound(i, 0, 256).update(0).split(r.y, yo, yi, height)
         strip = f.update(0).rfactor([(yo, u)])
         strip.compute_root().update(0).parallel(u).split(r.x, xo, xi, copies)
         copy = strip.update(0).rfactor([(xi, v)])

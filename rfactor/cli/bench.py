@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rfactor.bench.compare import AGAINST_HALIDE, AUTO, OURS, READING, SERIAL, Comparison, Row, compare
+from rfactor.bench.compare import AGAINST_HALIDE, AUTO, OURS, READING, ROUNDS, SERIAL, Comparison, Row, compare
 from rfactor.bench.peers import PEERS
 from rfactor.bench.table1 import HARD, KEYS, SIZE
 from rfactor.files import write_whole
@@ -62,7 +62,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]
     "--size", type=click.IntRange(1 << 8), help=f"Elements a reduction. [default: {SIZE}; scaling: up to 2^28]"
 )
 @click.option(
-    "--trials", type=click.IntRange(1), default=11, show_default=True, help="Rounds, in which all take turns."
+    "--trials", type=click.IntRange(1), help=f"Rounds, in which all take turns. [default: {ROUNDS}; scaling: 11]"
 )
 @click.option("--peers", type=Names(list(PEERS)), default=",".join(PEERS), show_default=True, help="Or `none`.")
 @click.option("--only", type=Names((*KEYS, *HARD)), help=f"Some of {', '.join((*KEYS, *HARD))}.")
@@ -74,7 +74,7 @@ def bench(
     table: str,
     scaling: bool,
     size: int | None,
-    trials: int,
+    trials: int | None,
     peers: tuple[str, ...],
     only: tuple[str, ...] | None,
     auto: bool,
@@ -92,9 +92,9 @@ def bench(
     _check_paths(out, chart)
     told = _teller(as_json)
     if scaling:
-        said, wrong, draw = _scaling(size, trials, peers, only, as_json, told)
+        said, wrong, draw = _scaling(size, trials or 11, peers, only, as_json, told)
     else:
-        said, wrong, draw = _tables(table, size or SIZE, trials, peers, only, auto, as_json, told)
+        said, wrong, draw = _tables(table, size or SIZE, trials or ROUNDS, peers, only, auto, as_json, told)
     if as_json:
         click.echo(json.dumps(said))
     if out is not None:
@@ -221,7 +221,8 @@ def _show(comparison: Comparison) -> None:
         click.echo(
             f"Halide under the schedules of its own benchmark takes {mean:.2f}x as long, "
             f"geometric mean of {some}the six (to reach: {AGAINST_HALIDE}x: {mark}), "
-            f"and {comparison.against_halide_alike:.2f}x under ours (Halide alike)"
+            f"and {comparison.against_halide_alike:.2f}x under ours (Halide alike); "
+            f"by median times {comparison.against_halide_median:.2f}x"
         )
         slower = [row.title for row in comparison.rows if (row.ratio("Halide") or 1) < 1]
         click.echo(f"Halide is faster in: {'; '.join(slower) or 'none'}")

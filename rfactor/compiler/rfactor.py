@@ -147,22 +147,21 @@ def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[s
 
 def check_answer(answer: Answer, extracted: Extracted) -> None:
     """Conditions 1 to 3, as the matcher's answer says. Raises `FactorError`."""
-    written = _written(extracted)
     if answer.verdict not in ("associative", "lifted"):
         said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
         raise FactorError(
-            f"the update {written} {said}{_because(answer)}. "
+            f"the update {_written(extracted)} {said}{_because(answer)}. "
             "Keep its loop serial, or write it with an associative operator"
         )
     if answer.assumes:
         raise FactorError(
-            f"the update {written} is associative only if {show_tuple(answer.assumes)}, which is not known here; "
-            "make that so with select() or where()"
+            f"the update {_written(extracted)} is associative only if {show_tuple(answer.assumes)}, which is not known "
+            "here; make that so with select() or where()"
         )
     if answer.verdict == "associative" and _start(answer) is None and answer.data is None:
         operator = show_tuple(answer.operator or ())
         raise FactorError(
-            f"the operator {operator} of the update {written} has no left identity (claim left_identity), "
+            f"the operator {operator} of the update {_written(extracted)} has no left identity (claim left_identity), "
             "so there is no value for slices to start from"
         )
 

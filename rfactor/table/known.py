@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import sqlite_utils
-
 from rfactor.errors import TableError
 from rfactor.files import write_whole
 from rfactor.table.store import digest_of, opened, reading
@@ -160,6 +158,8 @@ def _whole(digests: Iterable[int]) -> str:
 
 def write_known(path: Path, rows: Iterable[Known], meta: Mapping[str, Any]) -> None:
     """Write a table, whole or not at all; rows are numbered as they come, the first one about an update counts."""
+    import sqlite_utils  # 30 ms that who reads a table does without
+
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")

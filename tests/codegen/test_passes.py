@@ -59,6 +59,15 @@ def columns_summed() -> Any:
     return f
 
 
+def far_apart() -> Any:
+    f, r = hl.Func("f"), hl.RDom([(0, 32)])
+    x = hl.Var("x")
+    f[x] = hl.i32(0)
+    f[x] += hl.i32(hl.Buffer(SOURCE.reshape(-1))[r.x * 64 + x])
+    f.update(0).parallel(x)
+    return f
+
+
 def in_lanes() -> Any:
     return copied().vectorize(hl.Var("x"), 16)
 
@@ -72,6 +81,7 @@ def in_lanes() -> Any:
         (counted, False),
         (rows_summed, True),
         (columns_summed, False),
+        (far_apart, False),
         (in_lanes, False),
     ],
 )

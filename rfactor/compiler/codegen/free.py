@@ -43,7 +43,7 @@ def free(stmt: Stmt) -> Free:
                 buffers.setdefault(node.buffer)
 
     def statement(stmt: Stmt, bound: frozenset[str]) -> None:
-        for expr in _expressions(stmt):
+        for expr in expressions(stmt):
             expression(expr, bound)
         if isinstance(stmt, Store) and _tag(stmt.buffer) not in bound:
             buffers.setdefault(stmt.buffer)
@@ -58,14 +58,14 @@ def uses_vectors(stmt: Stmt) -> bool:
     """Whether any value in `stmt` has several lanes, but for running values, which no schedule put in vectors."""
     if is_prefixes(stmt):
         return False
-    return any(node.type.lanes > 1 for expr in _expressions(stmt) for node in walk(expr)) or any(
+    return any(node.type.lanes > 1 for expr in expressions(stmt) for node in walk(expr)) or any(
         uses_vectors(child) for child, _ in bodies(stmt)
     )
 
 
 def largest(stmt: Stmt) -> int:
     """The number of operations in the largest of the expressions in `stmt`."""
-    sizes = [sum(1 for _ in walk(expr)) for expr in _expressions(stmt)]
+    sizes = [sum(1 for _ in walk(expr)) for expr in expressions(stmt)]
     return max([0, *sizes, *(largest(child) for child, _ in bodies(stmt))])
 
 
@@ -81,7 +81,8 @@ def _tag(buffer: str) -> str:
     return f"[{buffer}]"
 
 
-def _expressions(stmt: Stmt) -> tuple[Expr, ...]:
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """What `stmt` itself computes."""
     match stmt:
         case For():
             return (stmt.min, stmt.extent)

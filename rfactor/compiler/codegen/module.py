@@ -211,14 +211,19 @@ def build(
     builder.store(I32(0), failure)
 
     # What runs once, checks and all, is emitted where LLVM takes no pains over it.
-    asserted, body = _divided(lowered.body)
     checks: list[Assert] = []
     outside = Context(runtime, failure, report)
+    if uses_threads(lowered.body):
+        Statements(builder, variables, arrays, outside, emit_parallel, checks, entry=True, rough=True).emit(
+            lowered.body
+        )
+        builder.ret(builder.load(failure, typ=I32))
+        return module, entry, tuple(checks)
+    asserted, body = _divided(lowered.body)
     Statements(builder, variables, arrays, outside, emit_parallel, checks, entry=True).emit(asserted)
 
     inner, _, context, inner_variables, inner_arrays = new_function(module, f"{name}.body", I32, [], variables, arrays)
-    statements = Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks, entry=True)
-    statements.emit(body)
+    Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks, entry=True, root=True).emit(body)
     inner.ret(inner.load(context.failure, typ=I32))
 
     builder.ret(builder.call(inner.function, arguments(outside, variables, arrays)))

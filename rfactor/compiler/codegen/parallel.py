@@ -1,9 +1,9 @@
 """Parallel loops: the body becomes a function, and threads take iterations from a shared counter.
 
-A loop makes three functions. `body(first, end, …)` runs a range of iterations. `worker(closure)` is what every thread
-runs: it takes ranges until none is left. `launch(first, extent, …)` makes the closure, on the stack of the thread that
-starts the loop, which holds the counter and all that the body uses from outside, and has the workers run. LLVM takes
-pains over the body alone.
+A loop makes two functions. `body(first, end, …)` runs a range of iterations. `worker(closure)` is what every thread
+runs: it takes ranges until none is left. Who starts the loop makes the closure, on its stack, which holds the counter
+and all that the body uses from outside, and has the workers run; a function that LLVM takes pains over calls another
+for that, `launch(first, extent, …)`. LLVM takes pains over the body alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rfactor.compiler.codegen.statements import (
     I32,
     I64_,
     POINTER,
+    Context,
     Statements,
     arguments,
     captured,
@@ -41,28 +42,47 @@ def emit_parallel(loop: For, outside: Statements) -> None:
     variables.pop(loop.name, None)
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= 0:
         return
-    launch = _launch(loop, outside, variables, arrays)
-    passed = [first, extent, *arguments(outside.context, variables, arrays)]
     if isinstance(loop.extent, Const):
-        builder.call(launch, passed)
+        _start(loop, outside, first, extent, variables, arrays)
         return
     with builder.if_then(builder.icmp_signed(">", extent, I32(0))):
-        builder.call(launch, passed)
+        _start(loop, outside, first, extent, variables, arrays)
 
 
-def _launch(loop: For, outside: Statements, variables: dict[str, LLVMValue], arrays: dict[str, Array]) -> ir.Function:
-    """Make the closure of a loop that is not empty, and have it run."""
-    module = outside.builder.module
+def _start(
+    loop: For,
+    outside: Statements,
+    first: LLVMValue,
+    extent: LLVMValue,
+    variables: dict[str, LLVMValue],
+    arrays: dict[str, Array],
+) -> None:
+    """Have a loop that is not empty run: here, or in a function that LLVM takes no pains over."""
     body = _body(loop, outside, variables, arrays)
-    builder, (first, extent), context, values, pointers = new_function(
+    passed = [first, *arguments(outside.context, variables, arrays)]
+    if outside.rough:
+        _launch(outside.builder, outside.context, body, extent, passed)
+        return
+    module = outside.builder.module
+    builder, (inner, count), context, values, pointers = new_function(
         module, module.get_unique_name(f"{loop.name}.launch"), ir.VoidType(), [I32, I32], variables, arrays
     )
     builder.function.attributes.add("optnone")
-    passed = [first, *arguments(context, values, pointers)]
+    _launch(builder, context, body, count, [inner, *arguments(context, values, pointers)])
+    builder.ret_void()
+    outside.builder.call(builder.function, [first, extent, *passed[1:]])
+
+
+def _launch(
+    builder: ir.IRBuilder, context: Context, body: ir.Function, extent: LLVMValue, passed: list[LLVMValue]
+) -> None:
+    """Make the closure of a loop and have the workers run."""
+    module, first = builder.module, passed[0]
     closure = module.context.get_identified_type(f"{body.name}.closure")
     closure.set_body(I64_, I64_, I64_, *(value.type for value in passed))
     worker = _worker(module, body, closure)
-    shared = builder.alloca(closure)
+    with builder.goto_entry_block():
+        shared = builder.alloca(closure)
     shared.align = ALIGNMENT
     shared.type = POINTER
     count = builder.sext(extent, I64_)
@@ -80,8 +100,6 @@ def _launch(loop: For, outside: Statements, variables: dict[str, LLVMValue], arr
             signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
             address = ir.FormattedConstant(POINTER, worker.get_reference())
             builder.call(Indirect(run, signature), [address, shared, builder.trunc(threads, I32), I32(0)])
-    builder.ret_void()
-    return builder.function
 
 
 def _field(builder: ir.IRBuilder, struct: ir.Type, pointer: LLVMValue, index: int) -> LLVMValue:

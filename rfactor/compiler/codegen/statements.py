@@ -14,8 +14,9 @@ from llvmlite import ir
 
 from rfactor.compiler.codegen.free import free
 from rfactor.compiler.codegen.memory import Array, Memory
+from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
-from rfactor.compiler.codegen.vectorizable import clears
+from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast
 from rfactor.ir.loopnest import (
@@ -82,9 +83,15 @@ class Statements:
         parallel: Callable[[For, Statements], None],
         told: list[Assert],
         entry: bool = False,
+        root: bool = False,
+        rough: bool = False,
     ) -> None:
-        """`parallel` emits parallel loops; `told` collects all that may fail; checks are made on `entry` alone."""
+        """`parallel` emits parallel loops; `told` collects all that may fail; checks are made on `entry` alone.
+
+        `root` computes what is computed at the root, `rough` is a function that LLVM takes no pains over.
+        """
         self.builder, self.context, self.parallel, self.told, self._entry = builder, context, parallel, told, entry
+        self._root, self.rough = root, rough
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.places = Places(self.variables)
         self.memory = Memory(builder, self.arrays, self.places)
@@ -108,9 +115,12 @@ class Statements:
 
     def emit(self, stmt: Stmt) -> None:
         """Emit `stmt`. Raises `TypeError` for a statement that lowering should have removed."""
+        if self.rough and not launches(stmt):
+            self._apart(stmt)
+            return
         match stmt:
             case Block():
-                for child in stmt.statements:
+                for child in together(stmt.statements) if self.rough else stmt.statements:
                     self.emit(child)
             case For(kind="serial"):
                 self._loop(stmt)
@@ -145,21 +155,35 @@ class Statements:
     def _produce(self, stmt: Produce) -> None:
         """In a function of its own where many are computed one after the other: LLVM takes more than twice as long over
         one that is twice as long."""
-        if self.places.inside or not self._entry:
+        if self.places.inside or not self._root:
             self.emit(stmt.body)
             return
         self._produced += 1
         if self._produced <= _TOGETHER:
             self.emit(stmt.body)
+        else:
+            self._outlined(stmt.body, f"{stmt.name}.produced")
+
+    def _apart(self, stmt: Stmt) -> None:
+        """What launches nothing: here where it takes little."""
+        if heavy(stmt):
+            self._outlined(stmt, "part", root=True)
             return
-        variables, arrays = captured(stmt.body, self)
-        name = self.builder.module.get_unique_name(f"{stmt.name}.produced")
+        self.rough = False
+        self.emit(stmt)
+        self.rough = True
+
+    def _outlined(self, stmt: Stmt, name: str, root: bool = False) -> None:
+        """In a function of its own, called here."""
+        module = self.builder.module
+        variables, arrays = captured(stmt, self)
         builder, _, context, values, pointers = new_function(
-            self.builder.module, name, ir.VoidType(), [], variables, arrays
+            module, module.get_unique_name(name), ir.VoidType(), [], variables, arrays
         )
-        Statements(builder, values, pointers, context, self.parallel, self.told).emit(stmt.body)
+        Statements(builder, values, pointers, context, self.parallel, self.told, root=root).emit(stmt)
         builder.ret_void()
         self.builder.call(builder.function, arguments(self.context, variables, arrays))
+        self._read = {}
 
     # -- control -----------------------------------------------------------------------------------------------------
 

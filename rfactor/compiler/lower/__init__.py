@@ -2,7 +2,7 @@
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
 `checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
-`vectorize` → `tidy` → `records` → `keep` → `hoist`.
+`vectorize` → `tidy` → `zeros` → `records` → `keep` → `hoist`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rfactor.compiler.lower.together import together
 from rfactor.compiler.lower.unroll import constant_extents, unroll
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.lower.vectorize import vectorize
+from rfactor.compiler.lower.zeros import zeros
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Const, Expr, Op, Var
@@ -69,7 +70,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
-    yield "final", prefixes(hoist(keep(records(tidy(body)))))
+    yield "final", prefixes(hoist(keep(records(zeros(tidy(body))))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
