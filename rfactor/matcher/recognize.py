@@ -98,7 +98,7 @@ def _found(update: Update, solver: Solver, *, lift: bool = True) -> Answer | Non
 
 
 def _without_operator(update: Update, solver: Solver) -> Answer:
-    """The answer for an update behind which no operator was found: a proof that there is none, or that it is unknown."""
+    """The answer for an update behind which no operator was found: a proof that there is none, or unknown."""
     limits = solver.limits
     refuted = _refuted(update, _apart(update, solver), limits)
     if refuted is not None:
