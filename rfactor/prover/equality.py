@@ -275,6 +275,9 @@ def _by_solver(
 ) -> Verdict:
     from rfactor.prover.smt import GaveUp, Sat, solve
 
+    asked = (left, right, meaning, assumptions, limits.rlimit)
+    if asked in _UNCONFIRMED:
+        return _OPEN
     for one, other in zip(left, right, strict=True):
         conditions = (*assumptions, apply("!=", one, other))
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
@@ -287,8 +290,16 @@ def _by_solver(
             return Unknown(outcome.reason)
         if isinstance(outcome, Sat):
             refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
-            return refuted if refuted is not None else Unknown("neither a proof nor a counterexample was found")
+            if refuted is None:
+                _UNCONFIRMED.keep(asked, None)
+                return _OPEN
+            return refuted
     return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+_OPEN = Unknown("neither a proof nor a counterexample was found")
+_UNCONFIRMED: Kept[tuple[Tuple, Tuple, Meaning, Tuple, int], None] = Kept(64)
+"""Questions to which the solver has a counterexample that is none: it knows congruence alone of some functions."""
 
 
 def equal_by_products(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> bool:
