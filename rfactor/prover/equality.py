@@ -167,7 +167,7 @@ def _sides(pairs: Sequence[Pair]) -> tuple[Tuple, Tuple]:
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
-_FEW_CASES = 20
+_FEW_CASES = 40
 """Branches that cost less than the solver."""
 _FLAGS = 6
 """Most truth values of variables of which every choice may be a claim of its own."""
