@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rfactor.cli.memory import MEMORY_OPTION
+from rfactor.cli.memory import MEMORY_OPTION, keep_freed
 from rfactor.errors import Error, excerpt
 from rfactor.files import write_whole
 from rfactor.prover.limits import MEMORY
@@ -205,6 +205,7 @@ def run_batch(path: str, timeout: float) -> int:
     """Answer every line in order; 0 if each could be read, else 2."""
     bad = False
     gc.disable()  # memory is tidied between answers, not within one
+    keep_freed()
     try:
         for line in _lines(path):
             if not line.strip():

@@ -70,28 +70,36 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 
 def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
     own, back = _without_operand_names(update)
-    answer = _recognize(own, limits, table)
-    if (answer.identity_kind in (None, "none") or answer.lift is not None) and not limits.expired:
-        other = _respelled(own, limits, table, lift=answer.lift is None)
-        if other is not None and (other.operator is not None or answer.verdict in ("not_associative", "unknown")):
+    solver = _solver(limits, table)
+    answer = _found(own, solver)
+    if (answer is None or answer.identity_kind == "none" or answer.lift is not None) and not limits.expired:
+        other = _respelled(own, limits, table, lift=answer is None or answer.lift is None)
+        if other is not None and (other.operator is not None or answer is None):
             answer = other
-    if answer.verdict in ("not_associative", "unknown") and _may_overflow(update) and not limits.expired:
-        answer = _with_overflow_hint(answer, own, limits, table, known)
+    if answer is None:
+        answer = _without_operator(own, solver)
+        if _may_overflow(update) and not limits.expired:
+            answer = _with_overflow_hint(answer, own, limits, table, known)
     return _with_names(answer, update, back)
 
 
-def _recognize(update: Update, limits: Limits, table: Table | None, *, lift: bool = True) -> Answer:
-    """The answer for an update as it is spelled; with `lift` false only an operator on the state as it is is sought."""
-    solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
+def _solver(limits: Limits, table: Table | None) -> Solver:
+    return Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
+
+
+def _found(update: Update, solver: Solver, *, lift: bool = True) -> Answer | None:
+    """A yes for an update as it is spelled; with `lift` false only an operator on the state as it is is sought."""
     found = decompose(update, solver)
     if found is not None:
         groups, whole = found
         return answer_of(update, groups, whole)
-    if not lift:
-        return Answer(update, "unknown")
-    lifted = Lifter(solver).lift(update)
-    if lifted is not None:
-        return _lifted(update, lifted)
+    lifted = Lifter(solver).lift(update) if lift else None
+    return None if lifted is None else _lifted(update, lifted)
+
+
+def _without_operator(update: Update, solver: Solver) -> Answer:
+    """The answer for an update behind which no operator was found: a proof that there is none, or unknown."""
+    limits = solver.limits
     refuted = _refuted(update, _apart(update, solver), limits)
     if refuted is not None:
         return Answer(
@@ -113,9 +121,10 @@ def _respelled(update: Update, limits: Limits, table: Table | None, *, lift: boo
     other = respelled(update)
     if other == update:
         return None
-    answer = _recognize(other, limits, table, lift=lift)
-    claim = claim_of(replace(answer, update=update))
-    if claim is None:
+    solver = _solver(limits, table)
+    answer = _found(other, solver, lift=lift)
+    claim = None if answer is None else claim_of(replace(answer, update=update))
+    if answer is None or claim is None:
         return None
     proved = discharge(claim, limits)
     if not isinstance(proved, Discharged):
@@ -163,7 +172,7 @@ def _without_overflow(unbounded: Update, limits: Limits, table: Table | None, kn
     if held is not None:
         return held.verdict
     limits = limits.with_purse(_HINT)
-    solver = Solver(limits, quick_tiers(table), late_tiers(limits), memory=_MEMORY if table is None else None)
+    solver = _solver(limits, table)
     if decompose(unbounded, solver) is not None:
         return "associative"
     return "unknown" if Lifter(solver).lift(unbounded) is None else "lifted"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, evaluate_all
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, substitute, variables, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, apply, conjunction, substitute, variables, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL
@@ -277,6 +277,10 @@ def _by_solver(
 
     for one, other in zip(left, right, strict=True):
         conditions = (*assumptions, apply("!=", one, other))
+        asked = (conditions, meaning, limits.rlimit)
+        model = _MODELS.get(asked)
+        if model is not None:
+            return _at_model(left, right, meaning, model, assumptions)
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
         outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
         if outcome is None and _unequal_products(conditions, meaning, limits):
@@ -286,9 +290,20 @@ def _by_solver(
         if isinstance(outcome, GaveUp):
             return Unknown(outcome.reason)
         if isinstance(outcome, Sat):
-            refuted = sampling.at_point(left, right, meaning, outcome.model, assumptions)
-            return refuted if refuted is not None else Unknown("neither a proof nor a counterexample was found")
+            _MODELS.keep(asked, outcome.model)
+            return _at_model(left, right, meaning, outcome.model, assumptions)
     return Proven("smt", (time.perf_counter() - start) * 1000)
+
+
+_MODELS: Kept[tuple[Tuple, Meaning, int], Mapping[str, Value]] = Kept(64)
+"""Values for which the solver said that conditions hold, which need not be so: of some functions it knows congruence
+alone. Questions about several components ask of the first one again and again.
+"""
+
+
+def _at_model(left: Tuple, right: Tuple, meaning: Meaning, model: Mapping[str, Value], assumptions: Tuple) -> Verdict:
+    refuted = sampling.at_point(left, right, meaning, model, assumptions)
+    return refuted if refuted is not None else Unknown("neither a proof nor a counterexample was found")
 
 
 def equal_by_products(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: Meaning, limits: Limits) -> bool:

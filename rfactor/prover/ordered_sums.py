@@ -118,6 +118,9 @@ class _Facts:
         self.meaning = meaning
         self.atoms: dict[Hashable, int] = {}
         self.nonnegative: set[int] = set()
+        self.lowest: dict[int, Number] = {}
+        self.highest: dict[int, Number] = {}
+        """Literal bounds of atoms."""
         self.differences: list[Polynomial] = []
         """Polynomials that are not negative."""
         self.work = 0
@@ -134,7 +137,9 @@ class _Facts:
     def variable(self, var: Var) -> Polynomial:
         value = self.atom("var", var.name, var.type)
         if var.type.code == "uint":
-            self.nonnegative.add(self.atoms["var", var.name, var.type])
+            atom = self.atoms["var", var.name, var.type]
+            self.nonnegative.add(atom)
+            self.lowest.setdefault(atom, 0)
         return value
 
     def learn(self, claim: Expr) -> None:
@@ -149,16 +154,39 @@ class _Facts:
         if low is None or high is None:
             return
         difference = _EXACT.add(high, low, -1) if claim.op in ("<", "<=") else _EXACT.add(low, high, -1)
-        if len(difference) == 1:
-            ((monomial, coefficient),) = difference.items()
-            if coefficient > 0 and len(monomial) == 1 and monomial[0][1] == 1:
-                self.nonnegative.add(monomial[0][0])
-                return
-        self.differences.append(difference)
+        if not self.learn_bound(difference):
+            self.differences.append(difference)
+
+    def learn_bound(self, difference: Polynomial) -> bool:
+        """Keep the literal bound of an atom in a difference that is not negative; False where there is none."""
+        rest = dict(difference)
+        constant = rest.pop(ONE, 0)
+        if len(rest) != 1:
+            return False
+        ((monomial, coefficient),) = rest.items()
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            return False
+        atom, bound = monomial[0][0], -Fraction(constant) / coefficient
+        if coefficient > 0:
+            self.lowest[atom] = max(self.lowest.get(atom, bound), bound)
+            if bound >= 0:
+                self.nonnegative.add(atom)
+        else:
+            self.highest[atom] = min(self.highest.get(atom, bound), bound)
+        return True
 
     def is_nonnegative(self, value: Polynomial) -> bool:
-        """Whether every term shows that the value is not below zero."""
-        return all(self.is_nonnegative_term(monomial, coefficient) for monomial, coefficient in value.items())
+        """Whether the terms and literal bounds of atoms show that the value is not below zero."""
+        total: Number = 0
+        for monomial, coefficient in value.items():
+            bounds = self.lowest if coefficient > 0 else self.highest
+            if monomial == ONE:
+                total += coefficient
+            elif len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0] in bounds:
+                total += coefficient * bounds[monomial[0][0]]
+            elif not self.is_nonnegative_term(monomial, coefficient):
+                return False
+        return total >= 0
 
     def is_nonnegative_term(self, monomial: Monomial, coefficient: Number) -> bool:
         return coefficient > 0 and all(power % 2 == 0 or atom in self.nonnegative for atom, power in monomial)
@@ -170,7 +198,9 @@ class _Facts:
         self.count(1)
         difference = _EXACT.add(dict(high), dict(low), -1)
         open_ = {m for m, coefficient in difference.items() if not self.is_nonnegative_term(m, coefficient)}
-        return not open_ or any(
+        if not open_ or self.is_nonnegative(difference):
+            return True
+        return any(
             known.keys() >= open_ and self.is_nonnegative(_EXACT.add(difference, known, -1))
             for known in self.differences
         )

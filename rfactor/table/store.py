@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -216,12 +215,14 @@ class Table:
                     f"{self.path} is damaged: the rows for {types}, root {root}, {semantics} were altered; "
                     "generate it again"
                 )
-            self._raw[key] = list(map(self._sound, raw))
+            if not _are_sound(raw):
+                raw = list(map(self._sound, raw))  # says which is not
+            self._raw[key] = raw
         return self._raw[key]
 
     def _sound(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The columns of a row, looked at one by one: a digest can be forged with what it covers."""
-        if tuple(map(type, values)) in _FITTING and _are_allowed(_LIMITED(values)):
+        if _are_sound([values]):
             return values
         raise TableError(f"{self.path} is damaged: row {values[0]!r:.20} holds what no row does; generate it again")
 
@@ -279,9 +280,13 @@ def digest_of(
     """A digest of rows as stored (the columns `hashed` of `columns`, in order)."""
     chosen = itemgetter(*(list(columns).index(name) for name in hashed))
     total = hashlib.blake2b(digest_size=16)
-    for row in rows:
-        total.update(repr(chosen(row)).encode())
+    for start in range(0, len(rows), _TOGETHER):
+        total.update("".join(map(repr, map(chosen, rows[start : start + _TOGETHER]))).encode())
     return total.hexdigest()
+
+
+_TOGETHER = 1000
+"""Rows whose texts are hashed in one step."""
 
 
 _READING = threading.RLock()
@@ -296,15 +301,11 @@ def whole_digest(digests: tuple[str, str, str]) -> str:
 
 _STORED: dict[type, tuple[type, ...]] = {str: (str,), int: (int,), float: (float, int)}
 _NULL = ("identity", "right_identity", "commutative")
-_FITTING = set(
-    itertools.product(
-        *(
-            (str,) if name == "proofs" else (*_STORED[kind], *([type(None)] if name in _NULL else []))
-            for name, kind in OPERATORS.items()
-        )
-    )
-)
-"""The types of what a row may hold."""
+_FITTING: list[frozenset[type]] = [
+    frozenset((str,) if name == "proofs" else (*_STORED[kind], *([type(None)] if name in _NULL else [])))
+    for name, kind in OPERATORS.items()
+]
+"""The types of what a row may hold, column by column."""
 _ALLOWED: list[tuple[int, Collection[Any]]] = [
     (_COLUMNS.index("components"), (1, 2)),
     (_COLUMNS.index("leaves"), range(1, LARGEST + 1)),
@@ -313,13 +314,16 @@ _ALLOWED: list[tuple[int, Collection[Any]]] = [
     (_COLUMNS.index("semantics"), ("wrap", "math")),
 ]
 """Columns by place, and what they may be."""
-_LIMITED = itemgetter(*(at for at, _ in _ALLOWED))
 
 
-@cache
-def _are_allowed(values: tuple[Any, ...]) -> bool:
-    """Whether the columns of `_ALLOWED` have such values. Few combinations occur in rows as they are written."""
-    return all(value in allowed for value, (_, allowed) in zip(values, _ALLOWED, strict=True))
+def _are_sound(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the columns of rows hold what they may, each looked at for all rows at once."""
+    columns = list(zip(*rows, strict=True))
+    return not rows or (
+        len(columns) == len(_FITTING)
+        and all(fitting.issuperset(map(type, column)) for fitting, column in zip(_FITTING, columns, strict=True))
+        and all(value in allowed for at, allowed in _ALLOWED for value in set(columns[at]))
+    )
 
 
 class reading:

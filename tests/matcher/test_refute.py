@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rfactor.ir.evaluate import as_array, evaluate
-from rfactor.ir.expr import variables
+from rfactor.ir.expr import Const, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F64, Type, parse_type
+from rfactor.matcher import recognize
 from rfactor.matcher.check import check
-from rfactor.matcher.refusal import made_up
+from rfactor.matcher.refusal import infinite_starts, made_up
 from rfactor.matcher.refusal.instance import told
-from rfactor.matcher.refusal.refute import refute
+from rfactor.matcher.refusal.refute import first_data, refute
+from rfactor.matcher.respell import respelled
+from rfactor.prover.infinity import Undefined
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven
 
@@ -196,6 +203,46 @@ def test_infinite_starts_of_a_part_are_left_open() -> None:
     update = parse_update("max(x0, a), x1 + x0", parse_type("f64"))
     assert refute(update, Limits()) is not None
     assert refute(update, Limits(), same_length=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x0 + a, max(x1, x0)",
+        "max(x0, x1*a), min(x1, x0*b)",
+        "select(a > x0, a, x0*0.5)",
+        "x0 + a, select(x0 > 0.0, x1 + b, x1 - b)",
+        "x0*x1 + a, x0 + b",
+        "log(exp(x0) + exp(a))",
+        "x0 + max(a - x0, 0.0), a",
+    ],
+)
+def test_runs_that_are_left_out_end_alike_with_no_other(text: str) -> None:
+    """From an infinite start only those runs are followed symbolically that numbers do not tell apart."""
+    update = parse_update(text, F64)
+    runs = infinite_starts._LiteralRuns(update, first_data(update, update.accumulators)[0])
+    followed = 0
+    for e in itertools.product((None, Const(F64, math.inf), Const(F64, -math.inf)), repeat=len(update.types)):
+        ways = infinite_starts._Ways(runs, e)
+        for of_one_length in infinite_starts._LITERAL_RUNS:
+            ends = {}
+            for run in of_one_length:
+                with contextlib.suppress(Undefined):
+                    ends[run] = ways.end(run)
+            kept = set(runs.like_others(of_one_length, e))
+            followed += len(kept)
+            times = Counter(ends.values())
+            assert {run for run, end in ends.items() if times[end] > 1} <= kept
+    assert followed < sum(map(len, infinite_starts._LITERAL_RUNS)) * 3 ** len(update.types)
+
+
+def test_another_spelling_is_not_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(recognize, "refute", lambda update, *rest, **more: asked.append(update))
+    update = parse_update("x*x + f64(a > x)*a", F64)
+    assert respelled(update) != update
+    assert recognize.recognize(update).verdict == "unknown"
+    assert asked == [update]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from rfactor.ir.expr import Const, Expr, Var, apply, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, U32, Type
+from rfactor.prover import smt
 from rfactor.prover.cases import Cases, prove_by_cases
 from rfactor.prover.equality import _exhaust, prove_equal
 from rfactor.prover.limits import Limits
@@ -259,3 +260,18 @@ def test_exponentials_of_equal_exponents_exclude_a_case() -> None:
         claim = (parse_expr(f"{chosen.format(one)} != 0.0", types, BOOL),)
         found = prove_equal(claim, (Const(BOOL, True),), assumptions=given_)
         assert isinstance(found, Proven) is proved
+
+
+def test_the_solver_is_asked_once_for_values_that_are_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(smt, "_solve", lambda *given, solve=smt._solve: (asked.append(given), solve(*given))[1])
+    one = exprs("select(popcount(x) > popcount(y - y), x, 0)", "x", U32)  # it knows nothing of popcount(0)
+    other = exprs("x * y", "x + y", U32)
+    assert isinstance(prove_equal(*one), Unknown)
+    first = len(asked)
+    assert first > 0
+    assert isinstance(prove_equal(*one), Unknown)
+    assert len(asked) == first
+    # What the values are tried on is the whole question: another component may differ at them.
+    left, right = (a + b for a, b in zip(one, other, strict=True))
+    assert isinstance(prove_equal(left, right), Refuted)

@@ -48,6 +48,12 @@ def shown(left: str, right: str, type_: Type, given: str = "", meaning: Meaning 
         ("max(x, x + 3)", "x + 3", ""),
         ("bool:0 <= a * b", "True", "0 <= a;0 <= b"),
         ("bool:min(x, y) <= max(x, z)", "True", ""),
+        ("max(x, y)", "y", "x <= 3;3 <= y"),
+        ("min(x + a, y + b)", "y + b", "-5 <= x;10 <= a;y <= 2;b <= 3"),
+        ("max(x - y, a)", "a", "x <= 3;3 - 4 <= y;4 <= a"),
+        ("max(2*x, y)", "y", "x <= 3;6 <= y"),
+        ("max(x, y + b*b)", "y + b*b", "x <= 3;3 <= y"),  # and what is not negative without a bound
+        ("max(x, z)", "z", "x <= y + 1;y <= 3;4 <= z"),  # a bound after another fact
     ],
 )
 @pytest.mark.parametrize("type_", [I32, F64])
@@ -69,6 +75,13 @@ def test_equal_sums_of_extrema_have_one_normal_form(left: str, right: str, given
         ("select(x < y, a, b)", "select(y < x, a, b)", ""),
         ("bool:0 < a * b", "True", "0 <= a;0 <= b"),
         ("bool:min(x, y) <= min(x, z)", "True", ""),
+        ("max(x, y)", "y", "x <= 4;3 <= y"),
+        ("max(x, y)", "y", "3 <= x;3 <= y"),
+        ("min(x + a, y + b)", "y + b", "-5 <= x;9 <= a;y <= 2;b <= 3"),
+        ("max(x - y, a)", "a", "x <= 3;y <= 3 - 4;4 <= a"),
+        ("max(2*x, y)", "y", "x <= 3;5 <= y"),
+        ("max(x, y + b*z)", "y + b*z", "x <= 3;3 <= y"),
+        ("max(x*x, y)", "y", "x <= 3;9 <= y"),  # a bound of an atom is none of its square
     ],
 )
 @pytest.mark.parametrize("type_", [I32, F64])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from rfactor.ir.canonical import canonical
-from rfactor.ir.evaluate import evaluate_all, spread
+from rfactor.ir.evaluate import dtype_of, evaluate_all, spread
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
@@ -17,6 +18,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.refusal.runs import Run, followed, step
+from rfactor.matcher.refusal.separation import numbered, without_rounding
 from rfactor.matcher.terms import State, tidy
 from rfactor.prover import sampling
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, has_infinity, without_infinities
@@ -96,6 +98,8 @@ _LITERAL_RUNS: tuple[Sequence[_Numbers], ...] = (
     [((11, 12), (13, 14)), ((12, 13), (13, 14)), ((12, 11), (14, 13)), ((13, 12), (14, 13))],
 )
 """Runs that are compared with others of their length."""
+_PLACES = (3.625, -7.4375, 100.1875)
+"""Values of finite parts of infinite starts at which it is seen that runs end otherwise."""
 _SAMPLES = 144
 """States from which such runs are compared: all that lie by the literals are among them."""
 
@@ -132,17 +136,40 @@ class _LiteralRuns:
         read_here = [datum for run in runs for n in run for datum in self.data[n].values()]
         near = sampling.literals([*update.components, *self.reached, *read_here])
         env = sampling.points(update.accumulators, update.meaning, _SAMPLES, near)
-        size = len(runs) * _SAMPLES
-        state = [np.tile(spread(v, _SAMPLES), len(runs)) for v in evaluate_all(self.reached, env, update.meaning)]
+        parts = self._led(runs, [spread(v, _SAMPLES) for v in evaluate_all(self.reached, env, update.meaning)])
+        for at, run in enumerate(runs):
+            self.known[run] = [part[at] for part in parts]
+
+    def _led(self, runs: Sequence[_Numbers], states: Sequence[sampling.Array]) -> list[sampling.Array]:
+        """(runs, states) for each component: where runs of one length lead."""
+        update, count = self.update, len(states[0])
+        state, size = [np.tile(part, len(runs)) for part in states], len(runs) * count
         for numbers in zip(*runs, strict=True):
             read = {f"x{i}": part for i, part in enumerate(state)}
             for v in update.data:
                 values = list(evaluate_all([self.data[n][v.name] for n in numbers], {}, update.meaning))
-                read[v.name] = np.repeat(np.concatenate(values), _SAMPLES)
+                read[v.name] = np.repeat(np.concatenate(values), count)
             state = [spread(v, size) for v in evaluate_all(update.components, read, update.meaning)]
-        parts = [part.reshape(len(runs), _SAMPLES) for part in state]
-        for at, run in enumerate(runs):
-            self.known[run] = [part[at] for part in parts]
+        return [part.reshape(len(runs), count) for part in state]
+
+    def like_others(self, runs: Sequence[_Numbers], e: Sequence[Expr | None]) -> Sequence[_Numbers]:
+        """Those of some runs of one length that may end alike from `e`: at a few of its values another one does.
+
+        Not those that end in no number. All of unbounded integers, among which there is no infinite value.
+        """
+        update = self.update
+        if update.meaning is Meaning.MATH and any(t.is_int for t in update.types):
+            return runs
+        ends = self._led(runs, [_placed(part, t) for part, t in zip(e, update.types, strict=True)])
+        nowhere = np.any([np.isnan(part) for part in ends if part.dtype.kind == "f"], axis=0)
+        keys = list(map(tuple, numbered(map(without_rounding, ends)).tolist()))
+        times = Counter(key for key, lost in zip(keys, nowhere.any(axis=1), strict=True) if not lost)
+        unclear = bool((nowhere.any(axis=1) & ~nowhere.all(axis=1)).any())
+        return [
+            run
+            for run, key, lost in zip(runs, keys, nowhere.all(axis=1), strict=True)
+            if not lost and (unclear or times[key] > 1)
+        ]
 
 
 def _merges_by_case(runs: _LiteralRuns, e: Sequence[Expr | None]) -> bool:
@@ -171,7 +198,7 @@ def _merges(runs: _LiteralRuns, e: Sequence[Expr | None], known: Mapping[Expr, E
     ways = _Ways(runs, e, known)
     for numbers_of in _LITERAL_RUNS:
         alike: dict[State, _Numbers] = {}
-        for numbers in numbers_of:
+        for numbers in runs.like_others(numbers_of, e):
             try:
                 end = ways.end(numbers)
             except Undefined:
@@ -222,6 +249,14 @@ class _Ways:
         form = _plain(exchange(without_infinities(expr), self.conditions))
         known = exchange(form, self.conditions)  # as a condition is written in its normal form
         return form if known == form else _plain(known)
+
+
+def _placed(part: Expr | None, type_: Type) -> sampling.Array:
+    """A part of a start at a few values of what is finite in it."""
+    if isinstance(part, Const):
+        return np.full(len(_PLACES), part.value, dtype=dtype_of(type_))
+    places = np.array(_PLACES)
+    return places.astype(dtype_of(type_)) if type_.is_float else places.astype(np.int64).astype(dtype_of(type_))
 
 
 def _data(update: Update, step: _Step) -> Mapping[str, Expr]:

@@ -26,7 +26,7 @@ from rfactor.matcher.refusal import small_states
 from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
-from rfactor.matcher.refusal.separation import numbered
+from rfactor.matcher.refusal.separation import numbered, without_rounding
 from rfactor.matcher.refusal.shifted import with_shifts
 from rfactor.matcher.refusal.solved_runs import solved_runs
 from rfactor.matcher.terms import State, tidy
@@ -157,7 +157,7 @@ def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
         values = {name: as_array(v.type, [v.value], update.meaning) for name, v in pick}
         ends = evaluate_all(update.components, state | values, update.meaning)
         size = rows * len(starts)
-        columns = [_without_rounding(spread(end, size)) for end in ends]
+        columns = [without_rounding(spread(end, size)) for end in ends]
         nodes = sum(len(list(walk(tidy(part)))) for part in step(update, e, datum))
         count, kinds = len(np.unique(numbered(columns))), len(set(datum.values()))
         found.append((-count, nodes, -kinds, len(found), datum))
@@ -391,7 +391,7 @@ class _Search:
                 }
                 read |= {f"x{i}": part for i, part in enumerate(state)}
                 state = [spread(v, size) for v in evaluate_all(self.update.components, read, meaning)]
-            batches.append(numbered(map(_without_rounding, state)).reshape(len(starts), count, rows))
+            batches.append(numbered(map(without_rounding, state)).reshape(len(starts), count, rows))
         return np.concatenate(batches, axis=1)
 
     def final(self, run: Run, start: State) -> State:
@@ -483,14 +483,6 @@ def _numbered_anew(numbers: sampling.Array) -> sampling.Array:
     """(rows, runs): short numbers, equal where those are of which there are (runs, rows)."""
     _, short = np.unique(numbers.T, return_inverse=True)
     return short.reshape(numbers.T.shape).astype(np.uint16)
-
-
-def _without_rounding(values: sampling.Array) -> sampling.Array:
-    """Floats rounded, so that those are equal that are so but for rounding."""
-    if values.dtype.kind != "f":
-        return values
-    with np.errstate(over="ignore"):
-        return np.round(values.astype(np.float64), 6)
 
 
 def _cover(good: sampling.Array) -> list[_Pair] | None:

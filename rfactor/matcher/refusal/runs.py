@@ -82,7 +82,7 @@ def runs_of(update: Update, e: State, steps: int, most: int) -> list[Run]:
         random = np.random.default_rng(len(sizes))
         even = max(2, int(most ** (1 / len(sizes))))
         low = set(itertools.islice(itertools.product(*(range(min(size, even)) for size in sizes)), (2 * most) // 3))
-        drawn = {tuple(int(random.integers(0, size)) for size in sizes) for _ in range(2 * most)}
+        drawn = set(map(tuple, random.integers(0, sizes, size=(2 * most, len(sizes))).tolist()))
         picks = [*sorted(low), *sorted(drawn - low)][:most]
     runs: list[Run] = []
     for pick in picks:

@@ -220,6 +220,14 @@ def numbered(columns: Iterable[sampling.Array]) -> sampling.Array:
     return result
 
 
+def without_rounding(values: sampling.Array) -> sampling.Array:
+    """Floats rounded, so that those are equal that are so but for rounding."""
+    if values.dtype.kind != "f":
+        return values
+    with np.errstate(over="ignore"):
+        return np.round(values.astype(np.float64), 6)
+
+
 def _mixed(numbers: sampling.Array) -> sampling.Array:
     """Numbers of 64 bits scrambled, the finaliser of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -33,6 +33,8 @@ _SIZES = (32, 256, 1024, _ENTRIES)
 
 _TOGETHER = 1 << 16
 """Most steps that are computed together."""
+_SHOWN = 1 << 12
+"""States by which it is seen which table leads to the most."""
 _STRIDE = 61
 """Of so many states one is looked at before all are."""
 
@@ -84,19 +86,22 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
 
 
 def _most_reached(tables: Sequence[sampling.Array]) -> sampling.Array:
-    """The states that the first table leads to of those that lead to the most."""
-    most = _values_of(tables[0])
-    for table in tables[1:]:
-        if len(most) == len(table):
+    """The states that a table leads to of those that lead to the most, as far as some of the states show."""
+    every = max(1, len(tables[0]) // _SHOWN)
+    most, size = tables[0], 0
+    for table in tables:
+        found = len(_values_of(table, every))
+        if found > size:
+            most, size = table, found
+        if found == len(table[::every]):
             break
-        most = max(most, _values_of(table), key=len)
-    return most
+    return _values_of(most)
 
 
-def _values_of(table: sampling.Array) -> sampling.Array:
-    """The states that a table leads to."""
+def _values_of(table: sampling.Array, every: int = 1) -> sampling.Array:
+    """The states that a table leads to, from one state of so many."""
     found = np.zeros(len(table), dtype=bool)
-    found[table] = True
+    found[table[::every]] = True
     return np.flatnonzero(found)
 
 
