@@ -7,12 +7,13 @@ from typing import Any
 
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.lower import affine, built
 from rfactor.compiler.lower.bounds import Bounded, Box, hulls, infer_bounds
 from rfactor.compiler.pipeline import Owner, Prepared, outputs_for, prepare
 from rfactor.compiler.runtime.arguments import HasPlace
 from rfactor.compiler.schedule.directives import Split, TailStrategy
+from rfactor.compiler.strides import zeros
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
@@ -57,9 +58,8 @@ def infer_input_bounds(owner: Owner, given: Any) -> None:
     for name, shape in shapes.items():
         _check(name, shape, needed[name])
     for name, image in images.items():
-        buffer = Buffer(Type(image.type().ir), [extent for _, extent in shapes[name]], _storage_order(prepared, name))
-        buffer.set_min(*[low for low, _ in shapes[name]])
-        image.set(buffer)
+        strides = _strides(image, name, _known(prepared, buffers) | _named(shapes))
+        image.set(zeros(image.type().ir, shapes[name], strides))
     for name, buffer in queries:
         if buffer.asks:
             buffer.become(shapes[name])
@@ -185,14 +185,20 @@ def _rounded(prepared: Prepared, name: str, box: Box) -> Box:
     return tuple(result)
 
 
-def _storage_order(prepared: Prepared, name: str) -> list[int]:
-    """The dimensions of an image, innermost first: by the strides that are promised, else dimension 0 first."""
-    image = next(image for image in prepared.images if image.name() == name)
-    promises = image.promises if isinstance(image, ImageParam) else {}
-    strides = {d: affine.constant_value(value.node) for (end, d), value in promises.items() if end == "stride"}
-    known = sorted((stride, d) for d, stride in strides.items() if stride is not None)
-    rest = [d for d in range(image.dimensions()) if d not in {d for _, d in known}]
-    return [d for _, d in known] + rest
+def strided(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer]:
+    """New arrays of the boxes of `outputs`, with the strides that are promised of them."""
+    known, images = _known(prepared, outputs), {image.stride_name(): image for image in prepared.output_images}
+    result = []
+    for output, one in zip(prepared.outputs, outputs, strict=True):
+        image = images.get(output.name)
+        promised = {} if image is None else _strides(image, output.name, known)
+        result.append(zeros(output.function.types[output.component], _shape(one), promised) if promised else one)
+    return result
+
+
+def _strides(image: OutputImageParam, name: str, known: Mapping[str, Value]) -> dict[int, int]:
+    """The strides that are promised of an array, by dimension."""
+    return {d: _value(name, value.node, 0, known) for (end, d), value in image.promises.items() if end == "stride"}
 
 
 def _check(name: str, shape: Shape, needed: Shape) -> None:

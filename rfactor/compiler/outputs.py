@@ -73,7 +73,7 @@ class Made:
         if not isinstance(fn_name, str):
             raise TypeMismatch(f"the name of a function in C is text, not {fn_name!r}")
         self._frozen = frozen(outputs)
-        warn(self._frozen.functions, outputs)
+        warn(self._frozen, outputs)
         self._given = [Argument(one) for one in given]
         self.name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
         if not _WORD.fullmatch(self.name):

@@ -50,7 +50,7 @@ def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
 def loop_nest(outputs: Sequence[Func]) -> str:
     """The loops as text, as `print_loop_nest` writes them."""
     pipeline = frozen(outputs)
-    warn(pipeline.functions, outputs)
+    warn(pipeline, outputs)
     schedule = replace(pipeline.schedule, traces={})
     return show_loops(bounded_loops(pipeline.algorithm, schedule), pipeline.algorithm, schedule)
 
@@ -170,7 +170,7 @@ def prepare(owner: Owner) -> Prepared:
 def _frozen(owner: Owner) -> Prepared:
     """`owner`, frozen."""
     pipeline = frozen(owner.results())
-    warn(pipeline.functions, owner.results())
+    warn(pipeline, owner.results())
     producers = pipeline.functions[:-1] if isinstance(owner, Func) else pipeline.functions
     return Prepared(
         pipeline.algorithm,
@@ -270,7 +270,7 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
     if any(one.asks for one in outputs):
         _answer(prepared, outputs)
         return None
-    held = [_with_room(prepared, *pair) for pair in zip(prepared.outputs, outputs, strict=True)] if fresh else outputs
+    held = _new(prepared, outputs) if fresh else outputs
     try:
         run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     except BufferError:
@@ -304,7 +304,20 @@ def _write_files(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
     write(prepared, outputs)
 
 
-def _with_room(prepared: Prepared, output: Output, asked: Buffer) -> Buffer:
+def _new(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer]:
+    """New arrays for what is asked for, as large and with the strides that was promised."""
+    return _strided(prepared, [_with_room(*pair, prepared) for pair in zip(prepared.outputs, outputs, strict=True)])
+
+
+def _strided(prepared: Prepared, outputs: list[Buffer]) -> list[Buffer]:
+    if not any(end == "stride" for image in prepared.output_images for end, _ in image.promises):
+        return outputs
+    from rfactor.compiler.input_bounds import strided
+
+    return strided(prepared, outputs)
+
+
+def _with_room(output: Output, asked: Buffer, prepared: Prepared) -> Buffer:
     """A new array, larger than what is asked for where constants that hold it say that more is computed: those of
     `bound`, and those promised of the output's array."""
     directives = prepared.schedule.functions[output.function.name].bounds
@@ -338,7 +351,7 @@ def _as_needed(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer] | 
         large.set_min([low for low, _ in box])
         found.append(large)
     same = all(_box(large) == _box(small) for large, small in zip(found, outputs, strict=True))
-    return None if same else found
+    return None if same else _strided(prepared, found)
 
 
 def _constant_bounds(function: Function, directives: Sequence[object]) -> Iterator[tuple[int, int | None, int]]:

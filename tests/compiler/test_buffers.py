@@ -202,7 +202,56 @@ def test_the_order_in_memory_of_an_output_may_be_promised() -> None:
     f.realize(out)
     assert out[3, 4, 2] == 9
     with pytest.raises(BufferError, match="output f has stride 1 in dimension 0, where 3 was promised"):
-        f.realize([4, 5, 3])
+        f.realize(hl.Buffer(hl.UInt(8), [4, 5, 3]))
+
+
+def _promising(*strides: Any) -> hl.Func:
+    x, y, z, f = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Func("f")
+    f[x, y, z] = x + 10 * y + 100 * z
+    for d, stride in strides:
+        f.output_buffer().dim(d).set_stride(stride)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("strides", "extents", "wanted"),
+    [
+        ([(1, 16)], [4, 3, 2], (1, 16, 12)),
+        ([(1, 4), (2, 20)], [4, 3, 2], (1, 4, 20)),
+        ([(0, 3), (2, 1)], [4, 5, 3], (3, 12, 1)),
+        ([(0, 2)], [4, 3, 2], (2, 7, 21)),
+        ([(2, 5)], [1, 5, 2], (1, 1, 5)),
+        ([(1, 4)], [1, 3, 2], (1, 4, 3)),
+    ],
+)
+def test_new_arrays_have_the_strides_that_were_promised(
+    strides: list[tuple[int, int]], extents: list[int], wanted: tuple[int, ...]
+) -> None:
+    made = _promising(*strides).realize(extents)
+    assert tuple(made.dim(d).stride() for d in range(3)) == wanted
+    z, y, x = np.mgrid[: extents[2], : extents[1], : extents[0]]
+    assert np.array_equal(np.asarray(made), x + 10 * y + 100 * z)
+
+
+def test_strides_may_be_of_parameters_and_boxes() -> None:
+    p, f = hl.Param(hl.Int(32), "p", 8), _promising()
+    out = f.output_buffer()
+    out.dim(1).set_stride((out.dim(0).extent() + p - 1) / p * p)
+    assert f.realize([10, 2, 2]).dim(1).stride() == 16
+    p.set(5)
+    assert f.realize([10, 2, 2]).dim(1).stride() == 10
+    x, y, im, g = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "im"), hl.Func("g")
+    g[x, y] = im[x, y]
+    im.dim(1).set_stride(16)
+    g.infer_input_bounds([10, 3])
+    assert im.get().dim(1).stride() == 16
+    assert not np.asarray(g.realize([10, 3])).any()
+
+
+@pytest.mark.parametrize("strides", [[(0, 3), (1, 4)], [(0, 0)], [(0, -1)], [(1, 1), (2, 1)]])
+def test_elements_that_would_share_memory_are_refused(strides: list[tuple[int, int]]) -> None:
+    with pytest.raises(BufferError, match=r"where -?[0-9] was promised"):
+        _promising(*strides).realize([5, 4, 3])
 
 
 def test_the_range_of_a_parameter_is_checked_on_entry() -> None:

@@ -182,6 +182,34 @@ def test_reduction_variables_whose_iterations_may_meet_keep_their_order(name: st
         f.update(0).vectorize(r.x)
 
 
+def binned(extent: int) -> tuple[hl.Func, hl.RDom]:
+    data = hl.Buffer((np.arange(24, dtype=np.uint8) * 7 % 10).reshape(6, 4))
+    f, r = hl.Func("f"), hl.RDom([(1, extent), (0, 6)], "r")
+    f[x] = x
+    f[hl.i32(data[r.x, r.y])] = f[r.y] * 3 + r.x
+    return f, r
+
+
+@pytest.mark.parametrize("extent", [0, 1])
+def test_a_reduction_variable_of_one_value_runs_as_is_asked(extent: int) -> None:
+    wanted = np.array(binned(extent)[0].realize([10]))
+    f, r = binned(extent)
+    f.update(0).vectorize(r.x, 4)
+    assert np.array_equal(np.array(f.realize([10])), wanted)
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f, r = binned(extent)
+    f.update(0).split(r.x, ro, ri, 2).reorder(r.y, ri, ro).parallel(ro).unroll(ri)
+    assert np.array_equal(np.array(f.realize([10])), wanted)
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).parallel(r.y)
+    f, r = binned(extent)
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).fuse(r.x, r.y, ri).parallel(ri)
+    f, r = binned(2)
+    with pytest.raises(ScheduleError, match="update the same points"):
+        f.update(0).vectorize(r.x, 4)
+
+
 def test_what_a_pure_loop_is_split_into_is_pure() -> None:
     f, r = column_sums()
     f.update(0).split(x, "xo", "xi", 4).parallel("xo").vectorize("xi")

@@ -29,6 +29,15 @@ x, y = hl.Var("x"), hl.Var("y")
         (lambda x: (x + 3) // 4 * 4 - x, 33, 4),
         (lambda x: x // 8 * 8 + x % 8, 16, 16),
         (lambda x: (2 * x) % 6 + (2 * x) // 6 * 6, 8, 15),
+        (lambda x: hl.max(x, 3), 33, 33),
+        (lambda x: hl.min(x * 2, x + 20), 33, 53),
+        (lambda x: hl.clamp(x * x - 2, 0, x), 33, 33),
+        (lambda x: hl.i32(hl.abs(3 - x)), 33, 30),
+        (lambda x: x * x, 7, 37),
+        (lambda x: x << 1, 33, 65),
+        (lambda x: hl.select(x % 2 == 0, x, 0), 33, 33),
+        (lambda x: hl.i32(hl.i64(x)), 33, 33),
+        (lambda x: hl.i32(hl.f32(x) * 0.5), 33, 17),
     ],
 )
 def test_a_read_asks_for_what_it_reads(index: Callable[[Any], Any], size: int, held: int) -> None:
@@ -38,6 +47,10 @@ def test_a_read_asks_for_what_it_reads(index: Callable[[Any], Any], size: int, h
     before = expected(f, [size])
     f.vectorize(x, 4)
     assert same(before[0], computed(f, [size])[0])
+    short = hl.Func("short")
+    short[x] = hl.Buffer(a[:-1])[index(x)]
+    with pytest.raises(BufferError, match="is read from"):
+        short.vectorize(x, 4).realize([size])
     g = hl.Func("g")
     g[x] = hl.Buffer(a[:-1])[index(x)]
     with pytest.raises(BufferError, match="is read from"):

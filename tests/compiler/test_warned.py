@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -149,3 +150,94 @@ def test_loops_are_shown_as_halide_does(make: Callable[[Any], Any], capfd: pytes
         make(api).print_loop_nest()
         shown.append(re.sub(r"(?<=\.)[vr]\d+\b", "unnamed", capfd.readouterr().err))
     assert shown[0] == shown[1]
+
+
+_HIDDEN = 'Warning: In update definition {} of Func "f":\nUpdate definition completely hides earlier definitions,'
+
+
+def test_an_update_that_hides_what_was_defined_before_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    x, y, f, r = hl.Var("x"), hl.Var("y"), hl.Func("f"), hl.RDom([(0, 3)], "r")
+    f[x, y] = x
+    f[x, y] += 1
+    f[x, 3] = 1
+    f[x, x] = 1
+    f[r.x, y] = 1
+    f[x, y] = hl.select(x > 2, 3, hl.undef(hl.Int(32)))  # keeps what is there
+    assert capsys.readouterr().out == ""
+    f[x, y] = hl.sum(hl.RDom([(0, 3)]).x)
+    told = capsys.readouterr().out
+    assert told.startswith(_HIDDEN.format(5).replace('"f"', f'"{f.name()}"'))
+    assert told.count("Warning") == 1
+
+
+def test_definitions_of_derivatives_are_not_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    x, f, loss = hl.Var("x"), hl.Func("f"), hl.Func("loss")
+    p = hl.Param(hl.Float(32), "p")
+    f[x] = p * p
+    loss[()] = f[3]
+    hl.propagate_adjoints(loss)
+    assert capsys.readouterr().out == ""
+
+
+def _twice_together(api: Any) -> None:
+    x, y = api.Var("x"), api.Var("y")
+    f, g = api.Func("f"), api.Func("g")
+    f[x, y], g[x, y] = x, y
+    g.compute_with(f, y)
+    g.compute_with(f, x)
+
+
+def _prefetched(name: str) -> Callable[[Any], None]:
+    def program(api: Any) -> None:
+        x, y, yo, yi = (api.Var(v) for v in ("x", "y", "yo", "yi"))
+        f, g, h = api.Func("f"), api.Func("g"), api.Func("h")
+        f[x, y] = x + y
+        h[x, y] = f[x, y]
+        g[x, y] = 3 + h[x, y]
+        f.compute_root()
+        h.compute_root()
+        g.split(y, yo, yi, 2).prefetch({"f": f, "h": h}[name], yi, yo, 8)
+        g.realize([4, 4])
+
+    return program
+
+
+_TOLD: list[tuple[Callable[[Any], Any], int]] = [
+    (lambda api: api.abs(api.u16(api.Var("x"))), 1),
+    (lambda api: api.abs(api.i16(api.Var("x"))), 0),
+    (_twice_together, 1),
+    (_prefetched("f"), 1),
+    (_prefetched("h"), 0),
+]
+
+
+@pytest.mark.parametrize(("program", "lines"), _TOLD)
+def test_what_has_no_effect_is_told_as_halide_tells_it(
+    program: Callable[[Any], object], lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    halide = pytest.importorskip("halide")
+    told = []
+    for api in (hl, halide):
+        program(api)
+        told.append(list(dict.fromkeys(re.sub(r"\$\d+", "", capsys.readouterr().out).splitlines())))
+    assert told[0] == told[1]
+    assert len(told[0]) == lines
+
+
+@pytest.mark.parametrize("number", [0.1, 1e300, -2.5, 0.75, float("inf"), float("nan"), 1 / 3])
+def test_numbers_that_f32_does_not_hold_are_told_at_the_users_line(number: float) -> None:
+    halide = pytest.importorskip("halide")
+    told: list[list[tuple[type[Warning], str]]] = []
+    for api in (hl, halide):
+        x, f = api.Var("x"), api.Func("f")
+        f[x] = api.f64(0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            f[x] = f[x] + number
+            api.max(number, x)
+            api.f64(number) + api.f32(number)
+            x + 1
+        told.append([(one.category, str(one.message)) for one in caught])
+        assert all(one.filename == __file__ for one in caught)
+    assert told[0] == told[1]
+    assert len(told[0]) == (2 if number in (0.1, 1e300, 1 / 3) else 0)

@@ -8,6 +8,7 @@ from typing import Any
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, as_expr, converted
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.told import untold
 from rfactor.compiler.language.variables import Param, Var, end_pairs
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -79,5 +80,6 @@ def propagate_adjoints(
 
     ends = None if asked is None else [(low.node, extent.node) for low, extent in asked]
     backward = Backward(pipeline, boxes(pipeline, ends), inputs)
-    backward.run(seed)
+    with untold():
+        backward.run(seed)
     return Derivative(backward.states, {name: backward.found[name] for name in inputs if name in backward.found})

@@ -8,6 +8,8 @@ width. Functions (`min`, `pow`, …) take numbers as they are: `min(u8(x), 3)` i
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -241,8 +243,26 @@ def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
     if isinstance(value, Expr):
         return value
     if is_number(value):
-        return Expr(literal(value.item() if hasattr(value, "item") else value, type))
+        number = value.item() if hasattr(value, "item") else value
+        if type is None and isinstance(number, float):
+            _warn_of_rounding(number)
+        return Expr(literal(number, type))
     raise TypeMismatch(f"{value!r} is no expression: numbers, Var, RVar, RDom, Param and calls of Func and Buffer are")
+
+
+def _warn_of_rounding(number: float) -> None:
+    """Warn, at the user's line, of a number that f32 does not hold: it is rounded, beside an operand of f64 too."""
+    if number != number or ir.const(T.F32, number).value == number:
+        return
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rfactor."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(
+        f"The floating-point value {number:.17f} will be interpreted as a float32 by Halide and lose precision; add an "
+        "explicit `f32()` or `f64()`` cast to avoid this warning.",
+        RuntimeWarning,
+        stacklevel=level,
+    )
 
 
 def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:

@@ -22,6 +22,7 @@ from rfactor.compiler.language.placement import Placement
 from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
+from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.undefined import kept, located, started
@@ -422,12 +423,25 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             loops = replace(loops, predicate=ir.conjunction(loops.predicate, *(one.node for one in held)))
         references.pop(self.name(), None)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
+        if self.stages and domain is None:
+            self._tell_of_hidden(nodes)
         definition = Definition(*several.joined(nodes), loops, keeps, where)
         for used in references.values():
             if isinstance(used, Func):
                 used.use()
         self.references.update(references)
         self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
+
+    def _tell_of_hidden(self, written: Sequence[tuple[tuple[ir.Expr, ...], tuple[ir.Expr, ...]]]) -> None:
+        """Warn of an update without a domain that writes all points and reads none of them."""
+        everywhere = [point for point, _ in written] == [tuple(ir.Var(I32, name) for name in self._variables)]
+        values = [value for _, found in written for value in found]
+        if everywhere and not any(isinstance(e, ir.Call) and e.name == self.name() for v in values for e in ir.walk(v)):
+            tell(
+                f'In update definition {len(self.stages) - 1} of Func "{self.name()}":\nUpdate definition completely '
+                "hides earlier definitions,  because all the arguments are pure, it contains no self-references,  and "
+                "no reduction domain. This may be an accidental re-definition of  an already-defined function."
+            )
 
     def _without_undef(self, point: tuple[Expr, ...], values: tuple[Expr, ...]) -> tuple[Expr, ...]:
         at = tuple(argument.node for argument in point)

@@ -20,6 +20,7 @@ from rfactor.compiler.language.expr import (
     together,
     typed_binary,
 )
+from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import TypeMismatch
@@ -86,6 +87,7 @@ def abs(value: ExprLike) -> Expr:
     held = as_expr(value)
     type_ = held.node.type
     if type_.code in ("uint", "bool"):
+        tell("Warning: abs of an unsigned type is a no-op")
         return held
     magnitude = Expr(ir.apply("abs", held.node), held.uses)
     return cast(Type(T.Type("uint", type_.bits)), magnitude) if type_.code == "int" else magnitude

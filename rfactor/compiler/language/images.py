@@ -106,6 +106,10 @@ class OutputImageParam(Changing):
             raise AlgorithmError(f"{kind}() is of no array yet: give it a type and a number of dimensions")
         return self._shape
 
+    def stride_name(self) -> str:
+        """The name of its strides."""
+        return self._described()[4]
+
     def name(self) -> str:
         """Its name."""
         return self._described()[0]

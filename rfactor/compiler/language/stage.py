@@ -17,6 +17,7 @@ from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.defaults import default_stage
@@ -172,8 +173,8 @@ class Directives(Hints):
         return int(known.value) if isinstance(known, Const) else known
 
     def _fetching(self, name: str, at: Any, start: Any, offset: Any) -> Self:
-        startup(self._owner(), coordinate("prefetch", as_expr(offset)), f"{self._where()}: prefetch({name})")
-        made = Prefetch(name, variable_name(at), variable_name(start))
+        ahead = startup(self._owner(), coordinate("prefetch", as_expr(offset)), f"{self._where()}: prefetch({name})")
+        made = Prefetch(name, variable_name(at), variable_name(start), f"{Expr(ahead)}")
         return self._become(replace(self._schedule(), prefetches=(*self._schedule().prefetches, made)))
 
     def rename(self, old_name: Any, new_name: Any) -> Self:
@@ -258,6 +259,10 @@ class Directives(Hints):
             raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
         if isinstance(stage, Directives) and stage._path():
             raise ScheduleError(f"{self._where()}: compute_with is of a whole stage, not of one case of it")
+        before = self._schedule().companion
+        if before is not None:
+            old, new = (f"{one.function}.s{one.stage}.{one.variable}" for one in (before, other))
+            tell(f"{self._where()} already has a compute_with at {old}. Replacing it with a new compute_with at {new}")
         return self._become(replace(self._schedule(), companion=other))
 
     def _aligned(self, align: Any) -> None:

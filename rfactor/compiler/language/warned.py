@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rfactor.compiler.language.expr import Expr
+from rfactor.compiler.language.freeze import Frozen
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.told import tell
+from rfactor.compiler.lower import without_effect
 from rfactor.compiler.schedule.directives import Alignment, Fuse, Split
 from rfactor.compiler.schedule.spelled import spelled_loops
 
 
-def warn(functions: Sequence[Func], outputs: Sequence[Func]) -> None:
+def warn(pipeline: Frozen, outputs: Sequence[Func]) -> None:
     """Write what there is to say of the schedules of a pipeline's functions, the outputs among them."""
     shown = {output.name() for output in outputs}
-    for func in functions:
+    for func in pipeline.functions:
         inlined = func.level.kind == "inlined" and len(func.stages) == 1 and func.name() not in shown
         for warning in _of_inlined(func) if inlined else _of_updates(func):
-            print(f"Warning: {warning}")
+            tell(warning)
+    for warning in without_effect(pipeline.algorithm, pipeline.schedule):
+        tell(warning)
 
 
 def _of_updates(func: Func) -> Iterator[str]:

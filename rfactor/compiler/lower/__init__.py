@@ -21,7 +21,7 @@ from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
-from rfactor.compiler.lower.refused import check_prefetches
+from rfactor.compiler.lower.refused import check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.skip import skip
@@ -112,6 +112,15 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)
     return algorithm, schedule, nest
+
+
+def without_effect(algorithm: Algorithm, schedule: Schedule) -> tuple[str, ...]:
+    """What there is to warn of in the loops: prefetches of what is not read there. Raises as `lower` does."""
+    if not any(stage.prefetches for one in schedule.functions.values() for stage in one.stages):
+        return ()
+    validate(algorithm)
+    algorithm, schedule, nest = built(algorithm, schedule)
+    return tuple(idle_prefetches(nest.body, algorithm, schedule))
 
 
 def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:

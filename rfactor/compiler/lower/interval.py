@@ -240,7 +240,7 @@ class Intervals:
                 return term, term
             (low_a, high_a), (low_b, high_b) = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
             return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
-        ends = [self._guarded(arg) if op in ("//", "%") else self._plain(arg) for arg in args]
+        ends = [self._guarded(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
             rebuilt = term if all(a is b for a, b in zip(same, args, strict=True)) else Op(term.type, op, same)
@@ -292,7 +292,7 @@ class Intervals:
     def _cast(self, term: Op) -> Interval:
         inner = term.args[0]
         if inner.type == I32:
-            low, high = self._plain(inner)
+            low, high = self._guarded(inner)
             return None if low is None else _cast(term.type, low), None if high is None else _cast(term.type, high)
         if self._is_outer(term) and not reads(term):
             return term, term
@@ -362,7 +362,7 @@ class Intervals:
     def _where(self, condition: Expr, expr: Expr) -> Interval:
         """The interval of an arm of a choice, which is taken where `condition` holds."""
         inside = self._inside(condition)
-        return self._plain(expr) if inside is None else inside._guarded(expr)
+        return self._guarded(expr) if inside is None else inside._guarded(expr)
 
     def _inside(self, condition: Expr) -> Intervals | None:
         """Intervals where `condition` holds; None where it says nothing of a loop that is eliminated."""

@@ -209,7 +209,8 @@ def _required(schedule: StageSchedule, reached: tuple[Expr, ...]) -> Iterator[As
     for place, one in zip(range(len(others)), schedule.specializations, strict=True):
         yield from _required(one.schedule, (*reached, *others[:place], one.condition))
     if schedule.failure is not None:
-        message = schedule.failure.replace("{", "{{").replace("}", "}}")
+        told = f"A schedule specialized with specialize_fail() was chosen: {schedule.failure}"
+        message = told.replace("{", "{{").replace("}", "}}")
         yield Assert(Op(BOOL, "not", (conjunction(*reached, *others),)), message)
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rfactor.compiler.lower.nest import parts, uses
+from rfactor.compiler.lower.nest import expressions, parts, uses
 from rfactor.compiler.schedule.directives import OUTERMOST, FunctionSchedule, Prefetch, Schedule, StageSchedule
 from rfactor.compiler.schedule.spelled import spelled_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.expr import Call, walk
 from rfactor.ir.loopnest import For, LoopKind, Realize, Stmt
 
 _RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
@@ -100,6 +101,20 @@ def check_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> No
                     )
 
 
+def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Iterator[str]:
+    """What Halide says of each array that is fetched ahead in a loop that does not read it."""
+    for function in algorithm.functions:
+        for k, stage in enumerate(schedule.functions[function.name].stages):
+            for one in _fetched(stage):
+                names = spelled_loops(stage).names
+                at, start = (f"{function.name}.s{k}.{names.get(loop, loop)}" for loop in (one.at, one.start))
+                if not _reads(nest, f"{function.name}.s{k}.{one.at}", one.name):
+                    yield (
+                        f"Removing prefetch of {one.name} at loop nest of {at} from location {start} + offset "
+                        f"{one.offset}) since the prefetched area will always be empty."
+                    )
+
+
 def _fetched(stage: StageSchedule) -> Iterator[Prefetch]:
     """What loops of a stage fetch: of one array, that which was asked for last."""
     loops = [*(d.name for d in stage.dimensions), OUTERMOST]
@@ -112,6 +127,13 @@ def _fetched(stage: StageSchedule) -> Iterator[Prefetch]:
         yield one
     for special in stage.specializations:
         yield from _fetched(special.schedule)
+
+
+def _reads(stmt: Stmt, loop: str, name: str) -> bool:
+    """Whether what a loop runs uses `name`."""
+    if isinstance(stmt, For) and stmt.name == loop:
+        return any(isinstance(e, Call) and e.name == name for one in expressions(stmt.body) for e in walk(one))
+    return any(_reads(part, loop, name) for part in parts(stmt))
 
 
 def _before_storage(stmt: Stmt, loop: str, name: str) -> bool:

@@ -109,11 +109,13 @@ class StageSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """In a loop over `at`, ask for what is read of a function or an image in a later iteration of the loop `start`."""
+    """In a loop over `at`, ask for what is read of a function or an image `offset` iterations of `start` later."""
 
     name: str
     at: str
     start: str
+    offset: str
+    """As it is told."""
 
 
 @dataclass(frozen=True, slots=True)

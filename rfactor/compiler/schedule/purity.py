@@ -26,9 +26,9 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
     """The reduction variables of a stage whose iterations touch points of their own.
 
     Two iterations that differ in such a variable never touch one point that either writes: every access of the function
-    is apart from the point that is written, in some dimension (`_apart`). Pure variables are so by the syntactic
-    separation rule (Reinking et al. 2020, definition 4.2). Iterations that differ in a variable known to be so are
-    apart already, so that it may be taken as fixed for the next.
+    is apart from the point that is written, in some dimension (`_apart`); or the variable has one value. Pure variables
+    are so by the syntactic separation rule (Reinking et al. 2020, definition 4.2). Iterations that differ in a variable
+    known to be so are apart already, so that it may be taken as fixed for the next.
     """
     if stage.domain is None:
         return frozenset()
@@ -42,7 +42,7 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
     moving = {variable.name: variable for variable in stage.domain.variables}
 
     def is_free(variable: ReductionVariable) -> bool:
-        return all(
+        return _runs_once(variable) or all(
             any(
                 _apart(mine, its, variable, frozenset(moving), function.name)
                 for mine, its in zip(written, other, strict=True)
@@ -53,6 +53,10 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
     while found := next(filter(is_free, moving.values()), None):
         del moving[found.name]
     return frozenset(variable.name for variable in stage.domain.variables if variable.name not in moving)
+
+
+def _runs_once(variable: ReductionVariable) -> bool:
+    return isinstance(variable.extent, Const) and variable.extent.value <= 1
 
 
 def _apart(mine: Sum, its: Sum, variable: ReductionVariable, moving: frozenset[str], owner: str) -> bool:
