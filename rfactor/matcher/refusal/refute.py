@@ -23,6 +23,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
 from rfactor.matcher.refusal import small_states
+from rfactor.matcher.refusal.few_data import few_data, zigzags
 from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
@@ -49,7 +50,7 @@ _PAIRS = 6
 _ROUNDS = 6
 _BESIDE = 3
 """Places that share one part with a place learnt from, for each part."""
-_STEPS = (1, 2, 3)
+_STEPS = (1, 2, 3, 4, 5, 6)
 """Lengths of runs."""
 _FIRSTS = (0, 1, 7, 3, -1, 20)
 """Data that are tried as the first beside others."""
@@ -113,6 +114,9 @@ def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
     again = runs_of(update, e, 1, more)
     yield [*again, *solved, *runs_of(update, e, 2, _TWO)]
     yield [*again, *stairs(update, e)]
+    longer = few_data(update) or zigzags(update, e)
+    if longer:
+        yield longer
 
 
 def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
