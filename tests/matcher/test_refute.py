@@ -31,6 +31,8 @@ REFUTED = [
     ("x ^ (x >> a) ^ 1", "u8", "wrap"),
     ("u8(f32(x)*0.9 + f32(a)*0.1)", "u8", "wrap"),
     ("abs(x - a)", "i16", "wrap"),
+    ("x*33 ^ a", "i32", "math"),
+    ("(((x ^ a) << 13) | ((x ^ a) >> 19)) * 5 + 0xe6546b64", "u32", "wrap"),
 ]
 LEFT_ALONE = [
     ("max(x0, a), max(min(x0, a), x1)", "i32", "math"),
@@ -40,6 +42,7 @@ LEFT_ALONE = [
     ("x + a", "u8", "wrap"),
     ("x >> (a & 1)", "u8", "wrap"),
     ("x*a", "i16", "wrap"),
+    ("((x ^ 5) + a) ^ 5", "u32", "wrap"),
     ("min(x, k) ^ 0", "u8", "wrap"),
     ("select(a < x, a, x)", "u8", "wrap"),
     ("select(x == a, x, 0)", "u8", "wrap"),

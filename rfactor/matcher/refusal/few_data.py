@@ -36,8 +36,7 @@ def few_data(update: Update) -> list[Run]:
     """All runs, the shorter first, of data that differ in truth values; none where data matter otherwise."""
     data = update.data
     own = {v.name for v in data}
-    parts = maximal_free(update.components, lambda e: names(e) <= own)
-    parts = [part for part in parts if names(part)]
+    parts = maximal_free(update.components, lambda e: bool(names(e)) and names(e) <= own)
     if not data or not parts or any(map(_numeric, parts)):
         return []
     near = sampling.literals(update.components)

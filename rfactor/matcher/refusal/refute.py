@@ -22,7 +22,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
-from rfactor.matcher.refusal import small_states
+from rfactor.matcher.refusal import made_up_words, small_states
 from rfactor.matcher.refusal.few_data import few_data, zigzags
 from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
@@ -73,7 +73,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
         return small
     fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
-    made_up = made_up_for.refute(own, update, held)
+    made_up = made_up_for.refute(own, update, held) or made_up_words.refute(own, update, held)
     if made_up is not None:
         return made_up
     if own.meaning is Meaning.WRAP:
