@@ -11,9 +11,9 @@ from rfactor.ir.evaluate import as_array, evaluate
 from rfactor.ir.expr import variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
-from rfactor.ir.types import F64, Type, parse_type
+from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher.check import check
-from rfactor.matcher.refusal import made_up
+from rfactor.matcher.refusal import made_up, mixed_bytes
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import refute
 from rfactor.prover.limits import Limits
@@ -227,3 +227,28 @@ def test_what_has_an_operator_or_one_after_a_function_is_not_refuted_by_data_tha
     ):  # fmt: skip
         update = parse_update(text, F64)
         assert made_up.refute(update, update, {}) is None, text
+
+
+@pytest.mark.parametrize("text", ["(x ^ u32(b)) * 16777619", "7 - (3 + x*65599 ^ u32(b))*5", "x*31 ^ u32(b & 127)"])
+def test_bytes_mixed_into_words_make_runs_alike_from_every_start(text: str) -> None:
+    update = parse_update(text, U32, {"b": U8}, (), Meaning.WRAP)
+    read = mixed_bytes.read(update)
+    rows = None if read is None else mixed_bytes.rows_of(read)
+    assert read is not None
+    assert rows is not None
+    starts = np.random.default_rng(0).integers(0, 1 << 32, 100, dtype=np.uint32)
+    for start in starts.tolist():
+        ends = []
+        for run in mixed_bytes.runs(read, start, rows):
+            state = as_array(U32, [start], Meaning.WRAP)
+            for b in run:
+                env = {"x0": state, "b": as_array(U8, [b], Meaning.WRAP)}
+                state = evaluate(update.components[0], env, Meaning.WRAP)
+            ends.append(state[0])
+        assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("text", ["x ^ u32(b)", "(x ^ u32(b)) << 8", "(x ^ u32(b & 5))*31", "(x*x ^ u32(b))*31"])
+def test_bytes_that_no_run_makes_up_for_are_left_alone(text: str) -> None:
+    update = parse_update(text, U32, {"b": U8}, (), Meaning.WRAP)
+    assert mixed_bytes.refute(update, update, {}) is None
