@@ -22,7 +22,7 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
-from rfactor.matcher.refusal import made_up_words, mixed_bytes, small_states
+from rfactor.matcher.refusal import made_up_words, mixed_bytes, overflowing_remainders, small_states
 from rfactor.matcher.refusal.few_data import few_data, zigzags
 from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
@@ -73,7 +73,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
         return small
     fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
-    for special in (made_up_for.refute, made_up_words.refute, mixed_bytes.refute):
+    for special in (made_up_for.refute, made_up_words.refute, mixed_bytes.refute, overflowing_remainders.refute):
         found = special(own, update, held)
         if found is not None:
             return found
