@@ -52,6 +52,8 @@ _BESIDE = 3
 """Places that share one part with a place learnt from, for each part."""
 _STEPS = (1, 2, 3, 4, 5, 6)
 """Lengths of runs."""
+_LEFT_BY_PROBES = 102
+"""What divided by the probes, of which 100 is one, leaves remainders of every kind: 0, 2 and more."""
 _FIRSTS = (0, 1, 7, 3, -1, 20)
 """Data that are tried as the first beside others."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -81,6 +83,8 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
         own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
+    if _divides_by_state(own):
+        first.insert(0, {v.name: literal(v.type, _LEFT_BY_PROBES) for v in own.data})
     proof = _PROOF
     for runs in _runs(own, e):
         if limits.expired:
@@ -96,7 +100,7 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
 
 def _runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
     """Runs that are looked at together, in turn."""
-    if not _divides_by_data(update):
+    if not (_divides_by_data(update) or _divides_by_state(update)):
         yield from _any_runs(update, e)
         return
     # Literals first, so that the solver divides by numbers alone; unbounded starts may need data that grow with them.
@@ -187,9 +191,19 @@ def _literals(var: Var, update: Update) -> list[Const]:
 
 def _divides_by_data(update: Update) -> bool:
     """Whether data divide or shift."""
-    data = {v.name for v in update.data}
+    return _by_one_of(update, ("//", "%", "<<", ">>"), update.data)
+
+
+def _divides_by_state(update: Update) -> bool:
+    """Whether integer accumulators divide."""
+    return _by_one_of(update, ("//", "%"), update.accumulators)
+
+
+def _by_one_of(update: Update, ops: tuple[str, ...], vars_: Sequence[Var]) -> bool:
+    """Whether a second operand of one of the operations reads one of the variables."""
+    read = {v.name for v in vars_}
     return any(
-        isinstance(node, Op) and node.op in ("//", "%", "<<", ">>") and not names(node.args[1]).isdisjoint(data)
+        isinstance(node, Op) and node.op in ops and not names(node.args[1]).isdisjoint(read)
         for component in update.components
         for node in walk(component)
     )
