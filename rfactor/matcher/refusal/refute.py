@@ -69,7 +69,15 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     With `same_length` the two runs of a pair have as many data: then other components beside, which read none of these
     data and none of these accumulators, end alike too, and the refutation holds for the update with them.
     """
-    held = held_constants(update)
+    for held in _held_constants(update):
+        found = _refute(update, held, limits, same_length)
+        if found is not None or limits.expired:
+            return found
+    return None
+
+
+def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_length: bool) -> Refutation | None:
+    """A proof for these values of the loop's constants."""
     small = small_states.refute(update, held, same_length)
     if small is not None:
         return small
@@ -209,10 +217,15 @@ def _by_one_of(update: Update, ops: tuple[str, ...], vars_: Sequence[Var]) -> bo
     )
 
 
-def held_constants(update: Update) -> dict[str, Value]:
-    """Values of the loop's constants: without an operator for some of them there is none for all."""
+def _held_constants(update: Update) -> Iterator[dict[str, Value]]:
+    """Values of the loop's constants: without an operator for some of them there is none for all. Of two integers that
+    may be ends of a range each is the lower once."""
     constants = [v for v in sampling.used(update.components) if v.name in update.constants]
-    return {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
+    yield {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
+    if len(constants) == 2 and all(v.type.is_int for v in constants):
+        one, other = (v.name for v in constants)
+        yield {one: 100, other: 0}
+        yield {one: 0, other: 100}
 
 
 _Pair = tuple[int, int]
