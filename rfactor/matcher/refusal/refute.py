@@ -91,13 +91,15 @@ def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_leng
         own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
+    attempts = [((runs, datum) for runs in _runs(own, e) for datum in first)]
     if _divides_by_state(own):
-        first.insert(0, {v.name: literal(v.type, _LEFT_BY_PROBES) for v in own.data})
-    proof = _PROOF
-    for runs in _runs(own, e):
-        if limits.expired:
-            return None
-        for datum in first:
+        left = {v.name: literal(v.type, _LEFT_BY_PROBES) for v in own.data}
+        attempts.insert(0, ((_of_literals(runs), left) for runs in _any_runs(own, e)))
+    for some in attempts:
+        proof = _PROOF
+        for runs, datum in some:
+            if limits.expired:
+                return None
             search = _Search(update, held, own, e, runs, datum, same_length)
             found = search.search(limits, proof)
             if found is not None and _one_is_met(search, found, limits):
@@ -108,14 +110,19 @@ def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_leng
 
 def _runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
     """Runs that are looked at together, in turn."""
-    if not (_divides_by_data(update) or _divides_by_state(update)):
+    if not _divides_by_data(update):
         yield from _any_runs(update, e)
         return
     # Literals first, so that the solver divides by numbers alone; unbounded starts may need data that grow with them.
     for runs in _any_runs(update, e):
-        yield [run for run in runs if not any(names(t) for datum in run for t in datum.values())]
+        yield _of_literals(runs)
     if update.meaning is Meaning.MATH:
         yield next(_any_runs(update, e))
+
+
+def _of_literals(runs: list[Run]) -> list[Run]:
+    """The runs that do not depend on the start."""
+    return [run for run in runs if not any(names(t) for datum in run for t in datum.values())]
 
 
 def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
