@@ -19,6 +19,7 @@ from rfactor.matcher.operators import (
     conjugate,
     coupled,
     derived,
+    distinct,
     generalized,
     guard,
     mapped,
@@ -251,6 +252,7 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
         ("carry", carry.claims),
         ("rescaled", rescaled.claims),
         ("moments", moments.claims),
+        ("distinct", distinct.claims),
         ("conjugate", conjugate.claims),
     ]
 

@@ -266,6 +266,8 @@ class Terms:
             if expr.type.code == "uint" and self.meaning is Meaning.MATH:
                 self.ranges.append(variable >= 0)
             return variable
+        if isinstance(expr, Call) and expr.name == "popcount" and self.meaning is Meaning.WRAP:
+            return _bits_counted(self.term(expr.args[0]), expr.type.bits)
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             kind = expr.type if expr.type.is_int else None  # -1 has more bits in a wider type, and one sqrt in all
             return self.uninterpreted(expr.type, ("call", expr.name, kind), expr.args)
@@ -509,6 +511,14 @@ def _shift_left(signed: bool, a: Any, count: Any) -> Any:
 
 def _shift_right(signed: bool, a: Any, count: Any) -> Any:
     return _if(count < 0, a << -count, _right(True, a, count)) if signed else _right(False, a, count)
+
+
+def _bits_counted(word: Any, bits: int) -> Any:
+    """How many bits a word has, as a word of so many bits."""
+    ones = [z3.ZeroExt(bits - 1, z3.Extract(i, i, word)) for i in range(word.size())]
+    while len(ones) > 1:
+        ones = [a + b for a, b in zip(ones[::2], ones[1::2], strict=True)]
+    return ones[0]
 
 
 _WRAP: dict[str, Callable[..., Any]] = {

@@ -252,13 +252,15 @@ class Values(Comparisons):
             return self.opaque(op, type_, frozenset(map(key, args)))
         total: Polynomial = {}
         for words, times in found.items():
-            if len(words) > 1:
-                part = self.opaque("&", type_, words)
-            else:
-                part = dict(*words) if words else ring.constant(-1)
-            total = ring.add(total, part, times)
+            total = ring.add(total, self.conjunction(type_, words, ring), times)
         self.bit_sums[type_, key(total)] = found
         return total
+
+    def conjunction(self, type_: Type, words: frozenset[Key], ring: Ring) -> Polynomial:
+        """The bits that all the words have."""
+        if len(words) > 1:
+            return self.opaque("&", type_, words)
+        return dict(*words) if words else ring.constant(-1)
 
     def bit_sum(self, type_: Type, value: Polynomial, ring: Ring) -> BitSum:
         """A word as a sum of conjunctions of the words that it was made of, or of itself."""
@@ -318,9 +320,25 @@ class Values(Comparisons):
         if self.infinite and any(f in self.infinite for arg in args for m in arg for f, _ in m):
             raise Unsupported
         known = INTRINSICS.get(expr.name)
+        if expr.name == "popcount" and self.meaning is Meaning.WRAP:
+            return self.popcount(expr, args[0])
         if known is not None and known.takes == "integer":
             return self.opaque("call", expr.name, expr.type, *map(key, args))
         return functions.call(self, expr.name, expr.type, args, state)
+
+    def popcount(self, expr: Call, word: Polynomial) -> Polynomial:
+        """Bits are counted in each conjunction of a sum of them alone: those of x | y are those of x and y less those
+        of both."""
+        type_, ring = expr.args[0].type, self.ring(expr.type)
+        value = constant_value(word)
+        if value is not None:
+            return ring.constant((int(value) % (1 << type_.bits)).bit_count())
+        total: Polynomial = {}
+        for words, times in self.bit_sum(type_, word, self.ring(type_)).items():
+            part = key(self.conjunction(type_, words, self.ring(type_)))
+            counted = self.opaque("call", expr.name, expr.type, part) if words else ring.constant(type_.bits)
+            total = ring.add(total, counted, times)
+        return total
 
     def cast(self, expr: Op, state: State) -> SymbolicValue:
         old, new = expr.args[0].type, expr.type

@@ -25,7 +25,7 @@ LISTING_2 = (
     ("text", "type_"),
     [
         (LISTING_2, "i32"),  # an identity is solved for
-        ("x*x*a + b", "i32"),  # a refutation
+        ("x*x*a + x*b", "i32"),  # a refutation
         ("max(x + a, b)", "i32"),  # a refutation, and what unbounded integers would make of it
     ],
 )

@@ -15,10 +15,10 @@ from rfactor.ir.evaluate import as_array, evaluate
 from rfactor.ir.expr import Const, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
-from rfactor.ir.types import F64, Type, parse_type
+from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher import recognize
 from rfactor.matcher.check import check
-from rfactor.matcher.refusal import infinite_starts, made_up
+from rfactor.matcher.refusal import infinite_starts, made_up, mixed_bytes
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import first_data, refute
 from rfactor.matcher.respell import respelled
@@ -38,6 +38,11 @@ REFUTED = [
     ("x ^ (x >> a) ^ 1", "u8", "wrap"),
     ("u8(f32(x)*0.9 + f32(a)*0.1)", "u8", "wrap"),
     ("abs(x - a)", "i16", "wrap"),
+    ("x*33 ^ a", "i32", "math"),
+    ("x * a % 1000000007", "u64", "wrap"),
+    ("(x + a) % 16000", "i16", "wrap"),
+    ("(x*x + a) % 1009", "u32", "wrap"),
+    ("(((x ^ a) << 13) | ((x ^ a) >> 19)) * 5 + 0xe6546b64", "u32", "wrap"),
 ]
 LEFT_ALONE = [
     ("max(x0, a), max(min(x0, a), x1)", "i32", "math"),
@@ -46,7 +51,10 @@ LEFT_ALONE = [
     ("x + a*(1 + k*x)", "i32", "wrap"),
     ("x + a", "u8", "wrap"),
     ("x >> (a & 1)", "u8", "wrap"),
+    ("(x + a) % 256", "i32", "wrap"),
+    ("x * a % 1024", "i64", "wrap"),
     ("x*a", "i16", "wrap"),
+    ("((x ^ 5) + a) ^ 5", "u32", "wrap"),
     ("min(x, k) ^ 0", "u8", "wrap"),
     ("select(a < x, a, x)", "u8", "wrap"),
     ("select(x == a, x, 0)", "u8", "wrap"),
@@ -271,3 +279,28 @@ def test_what_has_an_operator_or_one_after_a_function_is_not_refuted_by_data_tha
     ):  # fmt: skip
         update = parse_update(text, F64)
         assert made_up.refute(update, update, {}) is None, text
+
+
+@pytest.mark.parametrize("text", ["(x ^ u32(b)) * 16777619", "7 - (3 + x*65599 ^ u32(b))*5", "x*31 ^ u32(b & 127)"])
+def test_bytes_mixed_into_words_make_runs_alike_from_every_start(text: str) -> None:
+    update = parse_update(text, U32, {"b": U8}, (), Meaning.WRAP)
+    read = mixed_bytes.read(update)
+    rows = None if read is None else mixed_bytes.rows_of(read)
+    assert read is not None
+    assert rows is not None
+    starts = np.random.default_rng(0).integers(0, 1 << 32, 100, dtype=np.uint32)
+    for start in starts.tolist():
+        ends = []
+        for run in mixed_bytes.runs(read, start, rows):
+            state = as_array(U32, [start], Meaning.WRAP)
+            for b in run:
+                env = {"x0": state, "b": as_array(U8, [b], Meaning.WRAP)}
+                state = evaluate(update.components[0], env, Meaning.WRAP)
+            ends.append(state[0])
+        assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("text", ["x ^ u32(b)", "(x ^ u32(b)) << 8", "(x ^ u32(b & 5))*31", "(x*x ^ u32(b))*31"])
+def test_bytes_that_no_run_makes_up_for_are_left_alone(text: str) -> None:
+    update = parse_update(text, U32, {"b": U8}, (), Meaning.WRAP)
+    assert mixed_bytes.refute(update, update, {}) is None

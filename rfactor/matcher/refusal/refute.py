@@ -22,7 +22,8 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
-from rfactor.matcher.refusal import small_states
+from rfactor.matcher.refusal import made_up_words, mixed_bytes, overflowing_remainders, small_states
+from rfactor.matcher.refusal.few_data import few_data, zigzags
 from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
@@ -49,8 +50,10 @@ _PAIRS = 6
 _ROUNDS = 6
 _BESIDE = 3
 """Places that share one part with a place learnt from, for each part."""
-_STEPS = (1, 2, 3)
+_STEPS = (1, 2, 3, 4, 5, 6)
 """Lengths of runs."""
+_LEFT_BY_PROBES = 102
+"""What divided by the probes, of which 100 is one, leaves remainders of every kind: 0, 2 and more."""
 _FIRSTS = (0, 1, 7, 3, -1, 20)
 """Data that are tried as the first beside others."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -66,24 +69,37 @@ def refute(update: Update, limits: Limits, same_length: bool = False) -> Refutat
     With `same_length` the two runs of a pair have as many data: then other components beside, which read none of these
     data and none of these accumulators, end alike too, and the refutation holds for the update with them.
     """
-    held = held_constants(update)
+    for held in _held_constants(update):
+        found = _refute(update, held, limits, same_length)
+        if found is not None or limits.expired:
+            return found
+    return None
+
+
+def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_length: bool) -> Refutation | None:
+    """A proof for these values of the loop's constants."""
     small = small_states.refute(update, held, same_length)
     if small is not None:
         return small
     fixed = {v.name: const(v.type, held[v.name]) for v in sampling.used(update.components) if v.name in held}
     own = replace(update, components=tuple(substitute(c, fixed) for c in update.components))
-    made_up = made_up_for.refute(own, update, held)
-    if made_up is not None:
-        return made_up
+    for special in (made_up_for.refute, made_up_words.refute, mixed_bytes.refute, overflowing_remainders.refute):
+        found = special(own, update, held)
+        if found is not None:
+            return found
     if own.meaning is Meaning.WRAP:
         own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
     first = first_data(own, e)
-    proof = _PROOF
-    for runs in _runs(own, e):
-        if limits.expired:
-            return None
-        for datum in first:
+    attempts = [((runs, datum) for runs in _runs(own, e) for datum in first)]
+    if _divides_by_state(own):
+        left = {v.name: literal(v.type, _LEFT_BY_PROBES) for v in own.data}
+        attempts.insert(0, ((_of_literals(runs), left) for runs in _any_runs(own, e)))
+    for some in attempts:
+        proof = _PROOF
+        for runs, datum in some:
+            if limits.expired:
+                return None
             search = _Search(update, held, own, e, runs, datum, same_length)
             found = search.search(limits, proof)
             if found is not None and _one_is_met(search, found, limits):
@@ -99,9 +115,14 @@ def _runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
         return
     # Literals first, so that the solver divides by numbers alone; unbounded starts may need data that grow with them.
     for runs in _any_runs(update, e):
-        yield [run for run in runs if not any(names(t) for datum in run for t in datum.values())]
+        yield _of_literals(runs)
     if update.meaning is Meaning.MATH:
         yield next(_any_runs(update, e))
+
+
+def _of_literals(runs: list[Run]) -> list[Run]:
+    """The runs that do not depend on the start."""
+    return [run for run in runs if not any(names(t) for datum in run for t in datum.values())]
 
 
 def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
@@ -113,6 +134,9 @@ def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
     again = runs_of(update, e, 1, more)
     yield [*again, *solved, *runs_of(update, e, 2, _TWO)]
     yield [*again, *stairs(update, e)]
+    longer = few_data(update) or zigzags(update, e)
+    if longer:
+        yield longer
 
 
 def _one_is_met(search: _Search, found: Refutation, limits: Limits) -> bool:
@@ -182,18 +206,33 @@ def _literals(var: Var, update: Update) -> list[Const]:
 
 def _divides_by_data(update: Update) -> bool:
     """Whether data divide or shift."""
-    data = {v.name for v in update.data}
+    return _by_one_of(update, ("//", "%", "<<", ">>"), update.data)
+
+
+def _divides_by_state(update: Update) -> bool:
+    """Whether integer accumulators divide."""
+    return _by_one_of(update, ("//", "%"), update.accumulators)
+
+
+def _by_one_of(update: Update, ops: tuple[str, ...], vars_: Sequence[Var]) -> bool:
+    """Whether a second operand of one of the operations reads one of the variables."""
+    read = {v.name for v in vars_}
     return any(
-        isinstance(node, Op) and node.op in ("//", "%", "<<", ">>") and not names(node.args[1]).isdisjoint(data)
+        isinstance(node, Op) and node.op in ops and not names(node.args[1]).isdisjoint(read)
         for component in update.components
         for node in walk(component)
     )
 
 
-def held_constants(update: Update) -> dict[str, Value]:
-    """Values of the loop's constants: without an operator for some of them there is none for all."""
+def _held_constants(update: Update) -> Iterator[dict[str, Value]]:
+    """Values of the loop's constants: without an operator for some of them there is none for all. Of two integers that
+    may be ends of a range each is the lower once."""
     constants = [v for v in sampling.used(update.components) if v.name in update.constants]
-    return {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
+    yield {v.name: True if v.type.is_bool else value for v, value in zip(constants, itertools.count(5, 4))}
+    if len(constants) == 2 and all(v.type.is_int for v in constants):
+        one, other = (v.name for v in constants)
+        yield {one: 100, other: 0}
+        yield {one: 0, other: 100}
 
 
 _Pair = tuple[int, int]

@@ -1,7 +1,8 @@
 """Refutation by trying every state: few bits of state, so that runs are tables from all states to all states.
 
 For every start two runs are looked for that it cannot tell apart and that are different tables on the states that one
-datum leads to: see `refute`. Where there are more such tables than states, every start has such a pair.
+datum leads to: see `refute`. Where there are more such tables than states, every start has such a pair. Where each step
+takes a remainder by a small literal, all starts are among the remainders once a first datum is put before both runs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rfactor.ir.evaluate import Floats, as_array, dtype_of, evaluate_all, to_value
-from rfactor.ir.expr import Call, Value, Var, walk
+from rfactor.ir.expr import Call, Const, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
@@ -24,6 +25,8 @@ from rfactor.prover.verdict import Proven
 
 _BITS = 16
 """Most bits of state."""
+_REMAINDERS = 1 << 12
+"""Most remainders."""
 _ENTRIES = 1 << 21
 """Most entries of the tables of all runs together."""
 _MOST = 256
@@ -52,39 +55,49 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     bits = sum(t.bits for t in update.types)
     nodes = {node for component in update.components for node in walk(component)}
     floats = any(node.type.is_float for node in nodes)
+    left = 0 if floats or defined.conditions(update.components, everywhere=True) else _remainders(update)
+    size = left or 1 << min(bits, _BITS + 1)
     if any(isinstance(node, Call) and not _is_exact(node) for node in nodes):
         return None
     wraps = update.meaning is Meaning.WRAP or all(t.is_bool for t in update.types)
-    if bits > (8 if floats else _BITS) or not wraps or not update.data or any(t.is_float for t in update.types):
+    if (
+        (bits > (8 if floats else _BITS) and not left)
+        or not wraps
+        or not update.data
+        or any(t.is_float for t in update.types)
+    ):
         return None
     start = time.perf_counter()
-    data = _data(update, min(_MOST, _ENTRIES >> bits))
-    found = [(datum, t) for datum, t in zip(data, _tables(update, data, held, floats), strict=True) if t is not None]
+    columns = [np.arange(left).astype(dtype_of(update.types[0]))] if left else states(update.types)
+    data = _data(update, min(_MOST, _ENTRIES // size))
+    tables = _tables(update, data, held, floats, columns)
+    found = [(datum, t) for datum, t in zip(data, tables, strict=True) if t is not None]
     data, single = [datum for datum, _ in found], [table for _, table in found]
     if len(data) < 2:
         return None
-    reached = _most_reached(single)
+    reached = _most_reached(single, twice=left > 0)
     there = single if len(reached) == len(single[0]) else [table[reached] for table in single]
-    for runs in _lengths(len(data), same_length, _ENTRIES >> bits):
+    for runs in _lengths(len(data), same_length, _ENTRIES // size):
         different: dict[bytes, tuple[tuple[int, ...], sampling.Array]] = {}
-        for size in _SIZES:
+        for some in _SIZES:
             for run in runs:
                 key = (there[run[0]] if len(run) == 1 else single[run[1]][there[run[0]]]).tobytes()
                 if key not in different:
                     different[key] = run, single[run[0]] if len(run) == 1 else single[run[1]][single[run[0]]]
-                if len(different) == size:
+                if len(different) == some:
                     break
             if len(different) < 2:
                 break
-            tables = np.stack([table for _, table in different.values()])
-            if len(tables) > len(single[0]) or (_all_repeat(tables[:, ::_STRIDE]) and _all_repeat(tables)):
+            ends = np.stack([table for _, table in different.values()])
+            if len(ends) > len(single[0]) or (_all_repeat(ends[:, ::_STRIDE]) and _all_repeat(ends)):
                 told_runs = [[data[i] for i in run] for run, _ in different.values()]
-                return _shown(update, told_runs, tables, reached, held, start)
-            if len(different) < size:
+                return _shown(update, told_runs, ends, reached, held, start, columns)
+            if len(different) < some:
                 break
     return None
 
 
+<<<<<<< HEAD
 def _most_reached(tables: Sequence[sampling.Array]) -> sampling.Array:
     """The states that a table leads to of those that lead to the most, as far as some of the states show."""
     every = max(1, len(tables[0]) // _SHOWN)
@@ -96,6 +109,28 @@ def _most_reached(tables: Sequence[sampling.Array]) -> sampling.Array:
         if found == len(table[::every]):
             break
     return _values_of(most)
+=======
+def _remainders(update: Update) -> int:
+    """How many remainders one integer may be after a step, each of which takes one by a literal; 0 if many."""
+    (type_, *more), step = update.types, update.components[0]
+    if more or not type_.is_int or not isinstance(step, Op) or step.op not in ("%", "&"):
+        return 0
+    literal = step.args[1]
+    if not isinstance(literal, Const):
+        return 0
+    count = int(literal.value) + (step.op == "&")
+    return count if 1 < count <= _REMAINDERS and (step.op == "%" or count & (count - 1) == 0) else 0
+
+
+def _most_reached(tables: Sequence[sampling.Array], twice: bool = False) -> sampling.Array:
+    """The states that the first table leads to, or leads to `twice`, of those that lead to the most."""
+    most = _values_of(tables[0][tables[0]] if twice else tables[0])
+    for table in tables[1:]:
+        if len(most) == len(table):
+            break
+        most = max(most, _values_of(table[table] if twice else table), key=len)
+    return most
+>>>>>>> w-un
 
 
 def _values_of(table: sampling.Array, every: int = 1) -> sampling.Array:
@@ -161,22 +196,27 @@ def _values(var: Var, update: Update) -> list[Value]:
 
 
 def _tables(
-    update: Update, data: Sequence[Mapping[str, Value]], held: Mapping[str, Value], floats: bool
+    update: Update,
+    data: Sequence[Mapping[str, Value]],
+    held: Mapping[str, Value],
+    floats: bool,
+    columns_of: Sequence[sampling.Array] | None = None,
 ) -> list[sampling.Array | None]:
     """For each datum the number of the state that each state leads to; None where one divides by zero."""
-    bits = sum(t.bits for t in update.types)
-    columns = dict(zip((x.name for x in update.accumulators), states(update.types), strict=True))
+    columns_of = columns_of or states(update.types)
+    size = len(columns_of[0])
+    columns = dict(zip((x.name for x in update.accumulators), columns_of, strict=True))
     types = {v.name: v.type for v in sampling.used(update.components)}
     kind: Floats = "real" if floats else "ieee"
     constants = {name: as_array(types[name], [value], update.meaning, kind) for name, value in held.items()}
     quotients = defined.conditions(update.components, everywhere=True)
     # Objects are computed with one by one: then what depends on data alone is computed once.
     objects = floats or update.meaning is Meaning.MATH
-    count = 1 if objects else max(1, _TOGETHER >> bits)
+    count = 1 if objects else max(1, _TOGETHER // size)
     result: list[sampling.Array | None] = []
     for start in range(0, len(data), count):
         some = data[start : start + count]
-        shape = (len(some), 1 << bits)
+        shape = (len(some), size)
         env = constants | {name: np.tile(column, len(some)) for name, column in columns.items()}
         for name in some[0]:
             values = as_array(types[name], [datum[name] for datum in some], update.meaning, kind)
@@ -192,7 +232,9 @@ def _tables(
 
 
 def _numbers(state: Sequence[sampling.Array], types: Sequence[Type]) -> sampling.Array:
-    """The numbers of states, given their components."""
+    """The numbers of states, given their components; a wider one is its own number."""
+    if sum(t.bits for t in types) > _BITS:
+        return state[0].astype(np.uint16)
     dtype = np.uint8 if sum(t.bits for t in types) <= 8 else np.uint16
     number: sampling.Array | None = None
     for part, type_ in zip(reversed(state), reversed(types), strict=True):
@@ -219,9 +261,9 @@ def _shown(
     reached: sampling.Array,
     held: Mapping[str, Value],
     start: float,
+    columns: Sequence[sampling.Array],
 ) -> Refutation | None:
     """The first start with two runs that it does not tell apart, and another, of those reached, that does."""
-    columns = states(update.types)
 
     def state(number: int) -> list[Value]:
         return [to_value(column[number]) for column in columns]
