@@ -2,8 +2,8 @@
 
 One SQLite file. `reductions` has a row an update: the form and the answer (texts that the matcher writes and reads;
 many rows share one), the types by number, the meaning, the literals, and the update as people read it. Answers are
-deflated with a dictionary, which is answer 0: a fifth of their size. A row is found by a digest of what it is about,
-compared with all of that, and believed only if its own digest fits.
+deflated with a dictionary, which is answer 0: a fifth of their size; the longest are packed by LZMA. A row is found by
+a digest of what it is about, compared with all of that, and believed only if its own digest fits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rfactor.table.store import digest_of, opened, reading
 
 APPLICATION = 0x7266_7265
 """SQLite `application_id` of tables of known reductions ("rfre")."""
-VERSION = 2
+VERSION = 3
 """SQLite `user_version`: the layout below."""
 RULES = 1
 """Raised with every change of the prover or the matcher after which an answer might not be given again."""
@@ -48,6 +48,10 @@ _COLUMNS = "r.id, f.text, r.types, r.semantics, r.literals, a.text, r.verdict, r
 _FROM = "FROM reductions r JOIN forms f ON f.id = r.form JOIN answers a ON a.id = r.answer"
 _DICTIONARY = 1 << 15
 """Bytes of the dictionary: what deflating can look back at."""
+_SHORT = 1500
+"""Characters of an answer that may be in the dictionary."""
+_LONG = 5000
+"""Bytes of an answer for which LZMA is the smaller."""
 _LONGEST = 1 << 20
 """Bytes of the longest answer that is read."""
 _KINDS = (int, str, str, str, str, str, str, str, int)
@@ -98,9 +102,8 @@ class KnownTable:
     def _inflated(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """A row with the text of its answer; the text is None where it does not read."""
         try:
-            inflating = zlib.decompressobj(-zlib.MAX_WBITS, self._dictionary)
-            text = inflating.decompress(values[5], _LONGEST).decode()
-        except (zlib.error, UnicodeDecodeError, TypeError):
+            text = _unpacked(values[5], self._dictionary).decode()
+        except (ValueError, TypeError):
             text = None
         return (*values[:5], text, *values[6:])
 
@@ -198,14 +201,38 @@ def write_known(path: Path, rows: Iterable[Known], meta: Mapping[str, Any]) -> N
 
 
 def _deflated(answers: Mapping[str, int]) -> Iterator[tuple[int, bytes]]:
-    """Answers by number, after their dictionary: as much of them, from all over, as it can hold."""
-    texts = list(answers)
+    """Answers by number, after their dictionary: as much of the short ones, from all over, as it can hold."""
+    texts = [text for text in answers if len(text) <= _SHORT]
     total = sum(map(len, texts))
     dictionary = "".join(texts[:: max(1, -(-total // _DICTIONARY))]).encode()[-_DICTIONARY:]
     yield 0, dictionary
     for text, number in answers.items():
-        deflating = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, zlib.Z_DEFAULT_STRATEGY, dictionary)
-        yield number, deflating.compress(text.encode()) + deflating.flush()
+        yield number, _packed(text.encode(), dictionary)
+
+
+def _packed(text: bytes, dictionary: bytes) -> bytes:
+    """A byte that says how, and the text."""
+    if len(text) > _LONG:
+        import lzma  # few answers need it
+
+        return b"x" + lzma.compress(text)
+    deflating = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, zlib.Z_DEFAULT_STRATEGY, dictionary)
+    return b"d" + deflating.compress(text) + deflating.flush()
+
+
+def _unpacked(packed: bytes, dictionary: bytes) -> bytes:
+    """The text. Raises `ValueError` or `TypeError` where it is none of ours."""
+    if packed[:1] == b"x":
+        import lzma
+
+        try:
+            return lzma.LZMADecompressor().decompress(packed[1:], _LONGEST)
+        except lzma.LZMAError as error:
+            raise ValueError("an answer does not unpack") from error
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS, dictionary).decompress(packed[1:], _LONGEST)
+    except zlib.error as error:
+        raise ValueError("an answer does not inflate") from error
 
 
 def shipped_reductions() -> Path:

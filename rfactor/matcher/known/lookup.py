@@ -8,32 +8,29 @@ identity is on one side alone, that nothing is associative) is not taken from it
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import permutations
 
 from rfactor.errors import TableError
-from rfactor.ir.expr import Const, Expr, Op, Var, substitute_all, walk
-from rfactor.ir.graph import Subgraph, restrict, subgraphs
+from rfactor.ir.expr import Const, Op, Var, substitute_all, walk
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import FALSE, TRUE, simplify
-from rfactor.ir.types import Type
+from rfactor.ir.types import F16, F32, F64, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, ProofRecord
-from rfactor.matcher.groups import first_groups
-from rfactor.matcher.known.record import read
+from rfactor.matcher.known.folded import folded
+from rfactor.matcher.known.guarded import Guarded, under
+from rfactor.matcher.known.joined import in_another_order, of_groups
+from rfactor.matcher.known.record import has_numbers_of, read
+from rfactor.matcher.known.refused import by_condition, by_parts
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
-from rfactor.matcher.operators.by_table import reordered
-from rfactor.matcher.recombine import answer_of, combine
-from rfactor.matcher.solve import Solution, renumbered
 from rfactor.prover.claim import Discharged, Failed, discharge, starts
 from rfactor.prover.commuting import is_refuted
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator
 from rfactor.prover.sampling import used
-from rfactor.prover.verdict import Proven
 from rfactor.table.known import Known, KnownTable, shipped_reductions
 
 LOG = logging.getLogger("rfactor.matcher")
@@ -60,7 +57,7 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
     if table is None:
         return None
     try:
-        return _of_whole(update, table) or _of_groups(update, table) or _in_another_order(update, table)
+        return _found(update, table)
     except RecursionError:
         return None
     except (TableError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -68,10 +65,57 @@ def known_answer(update: Update, table: KnownTable | None) -> Answer | None:
         return None
 
 
+def _found(update: Update, table: KnownTable) -> Answer | None:
+    """What is known of the update as it is, or of others that it is made of."""
+
+    def ask(other: Update) -> Answer | None:
+        return _of_whole(other, table)
+
+    def ask_of_one(other: Update) -> Answer | None:
+        return ask(other) or in_another_order(other, ask) or _by_condition(other, table) or by_parts(other, ask)
+
+    found = ask_of_one(update) or of_groups(update, ask_of_one)
+    if found is None:
+        plain = folded(update)
+        answer = None if plain is None else _found(plain, table)
+        found = None if answer is None else _spelled(replace(answer, update=update))
+    return found
+
+
+def _by_condition(update: Update, table: KnownTable) -> Answer | None:
+    """What is known of what the update does where a condition on its data holds."""
+    guarded = Guarded.of(update)
+    answer = None if guarded is None else _found(guarded.inner, table)
+    if guarded is None or answer is None:
+        return None
+    if answer.verdict == "not_associative":
+        return by_condition(update, guarded, answer)
+    found = under(guarded.condition, answer, update)
+    if found is None or (found.commutative is False and not _is_refuted(found)):
+        return None
+    return _spelled(found) if _is_decided(found) else None
+
+
+def _is_decided(answer: Answer) -> bool:
+    """Whether nothing is chosen between a number and an infinity in a richer state, nor of unbounded integers; or the
+    prover decides it.
+    """
+    unbounded = answer.update.meaning is Meaning.MATH and any(type_.is_int for type_ in answer.update.types)
+    if not unbounded and (answer.lift is None or not any(map(has_infinity, answer.lift.data))):
+        return True
+    claim = claim_of(answer)
+    return claim is not None and isinstance(discharge(claim, Limits(seconds=1.0).starting_now()), Discharged)
+
+
 def _of_whole(update: Update, table: KnownTable) -> Answer | None:
     """The answer of one row, if it holds of the update as it is spelled where runs start from an infinity."""
     answer = _of_form(update, table)
-    claim = None if answer is None or answer.lift is not None else claim_of(answer)
+    return None if answer is None else _spelled(answer)
+
+
+def _spelled(answer: Answer) -> Answer | None:
+    """The answer, if the update as it is spelled may start where its runs do."""
+    claim = None if answer.lift is not None else claim_of(answer)
     return answer if claim is None or starts(claim, Limits(seconds=1.0).starting_now()) else None
 
 
@@ -94,69 +138,6 @@ def _of_form(update: Update, table: KnownTable) -> Answer | None:
     return found or _of_constants(update, table, parts)
 
 
-def _of_groups(update: Update, table: KnownTable) -> Answer | None:
-    """The answer of one row for each group of components that do not read one another, put together."""
-    groups = first_groups(update)
-    if len(groups) == 1:
-        return None
-    solutions: list[tuple[Subgraph, Solution]] = []
-    for group in groups:
-        answer = _of_whole(restrict(update, group), table)
-        claim = None if answer is None or answer.lift is not None else claim_of(answer)
-        if answer is None or claim is None or answer.identity_kind is None:
-            return None
-        proofs = tuple([(proof.claim, Proven(proof.method, proof.ms, proof.row)) for proof in answer.proofs])
-        proved = Discharged(claim, answer.identity_kind, answer.commutative, proofs)
-        solutions.append((group, Solution(proved, answer.source or "")))
-    whole = combine(len(update.types), solutions)
-    return None if whole is None else answer_of(update, groups, whole)
-
-
-_LARGEST = 3
-"""Components of updates that are looked up in every order."""
-
-
-def _in_another_order(update: Update, table: KnownTable) -> Answer | None:
-    """The yes of a row about the update with its components in another order."""
-    count = len(update.types)
-    if not 1 < count <= _LARGEST or len(subgraphs(update)) > 1:
-        return None
-    for order in list(permutations(range(count)))[1:]:
-        answer = _of_whole(reordered(update, order), table)
-        if answer is not None and answer.verdict in ("associative", "lifted"):
-            return _in_order(answer, update, order)
-    return None
-
-
-def _in_order(answer: Answer, update: Update, order: Subgraph) -> Answer:
-    """What is said of the update with component `order[i]` as its i-th, said of the update."""
-    numbers = dict(zip(range(len(order)), order, strict=True))
-    place = [order.index(i) for i in range(len(order))]
-
-    def moved(exprs: Sequence[Expr] | None, *, over_state: bool = False) -> tuple[Expr, ...] | None:
-        if exprs is None:
-            return None
-        return tuple([renumbered(exprs[at], numbers) if over_state else exprs[at] for at in place])
-
-    groups = tuple([tuple(sorted(numbers[i] for i in group)) for group in answer.groups])
-    lift = answer.lift
-    if lift is not None:
-        states = {f"x{i}": Var(update.types[order[i]], f"x{order[i]}") for i in range(len(order))}
-        apply = substitute_all(lift.apply, states)
-        return replace(
-            answer, update=update, groups=groups, lift=replace(lift, apply=tuple([apply[at] for at in place]))
-        )
-    return replace(
-        answer,
-        update=update,
-        operator=moved(answer.operator, over_state=True),
-        identity=moved(answer.identity),
-        data=moved(answer.data),
-        groups=tuple(sorted(groups)),
-        invariant=tuple([renumbered(condition, numbers) for condition in answer.invariant]),
-    )
-
-
 def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | None:
     """The answer of a row about all constants, for the literals that are in their place."""
     literals = [value for value in shape.values.values() if isinstance(value, Const)]
@@ -167,8 +148,22 @@ def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | N
     return None if answer is None or answer.identity_kind != "two-sided" else replace(answer, overflowing=None)
 
 
+_FLOATS = (F32, F64, F16)
+
+
 def _row(table: KnownTable, shape: Shape, literals: str) -> Known | None:
-    return table.find(shape.text, types_text(shape.types), shape.meaning.value, literals)
+    """The row about a form; of floats, of any width: they are reasoned about as reals."""
+    row = table.find(shape.text, types_text(shape.types), shape.meaning.value, literals)
+    own = [type_ for type_ in shape.types if type_.is_float]
+    if row is not None or len(own) != 1 or " cast:" in shape.text:
+        return row
+    for other in _FLOATS:
+        if other != own[0]:
+            types = tuple([other if type_ == own[0] else type_ for type_ in shape.types])
+            row = table.find(shape.text, types_text(types), shape.meaning.value, literals)
+            if row is not None and has_numbers_of(row.answer, own[0], types.index(other)):
+                return row
+    return None
 
 
 def _is_special(literal: Const) -> bool:

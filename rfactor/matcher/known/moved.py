@@ -75,10 +75,11 @@ def _at(answer: str, old: tuple[Type, ...], new: tuple[Type, ...]) -> str | None
     for word in kept["nodes"].split():
         head, _, kind = word.rpartition(":")
         if head[0] == "=" and kind.isdigit() and old[int(kind)] != new[int(kind)]:
-            value = number_at(Const(old[int(kind)], number(head[1:])), old[int(kind)], new[int(kind)])
-            if value is None:
+            type_ = new[int(kind)]
+            value = number_at(Const(old[int(kind)], number(head[1:])), old[int(kind)], type_)
+            if value is None or (type_.is_int and not type_.min <= value <= type_.max):
                 return None
-            words.append(f"={Const(new[int(kind)], value).value!r}:{kind}")
+            words.append(f"={Const(type_, value).value!r}:{kind}")
         else:
             words.append(word)
     return json.dumps({**kept, "nodes": " ".join(words)})

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rfactor.ir.expr import Call, Expr, Value, Var, transform
+from rfactor.ir.expr import Call, Expr, Value, Var, const, transform
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
-from rfactor.matcher.known.nodes import Encoder, decoded
+from rfactor.matcher.known.nodes import Encoder, decoded, number
 
 Tuple = tuple[Expr, ...]
 Values = Mapping[str, Expr | str]
@@ -28,7 +28,10 @@ def token(short: str) -> str:
 
 
 def written(answer: Answer, types: Sequence[Type]) -> str | None:
-    """The answer about an update whose names are tokens, as text; None where it cannot be told of other names."""
+    """The answer about an update whose names are tokens, as text.
+
+    None where it cannot be told of other names, or where it is so long that a search is not much slower.
+    """
     names = {token(f"{letter}{n}"): f"{letter}{n}" for letter in "dkf" for n in range(_MOST)}
     encoder = Encoder(types, names, growing=False)
     kept: dict[str, Any] = {"verdict": answer.verdict}
@@ -49,13 +52,16 @@ def written(answer: Answer, types: Sequence[Type]) -> str | None:
             kept["groups"] = answer.groups
         kept["claims"] = [proof.claim for proof in answer.proofs]
         kept["nodes"] = " ".join(encoder.words)
-        return json.dumps(kept, separators=(",", ":"), sort_keys=True)
+        text = json.dumps(kept, separators=(",", ":"), sort_keys=True)
+        return text if len(text) <= _LONGEST else None
     except (KeyError, TypeError):  # a name that is no token, a value that JSON has not
         return None
 
 
 _MOST = 64
 """Names of one kind."""
+_LONGEST = 100_000
+"""Characters of an answer."""
 
 
 def _index(type_: Type, types: Sequence[Type]) -> int | str:
@@ -102,6 +108,15 @@ def read(text: str, update: Update, types: Sequence[Type], values: Values, row: 
             return None
         answer = replace(answer, counterexample=told[0], reason=told[1])
     return answer
+
+
+def has_numbers_of(text: str, type_: Type, place: int) -> bool:
+    """Whether the literals of what is `written` that are of the type with this number, and all numbers of a
+    counterexample, are numbers of a float type."""
+    kept = json.loads(text)
+    words = (word.rpartition(":") for word in kept["nodes"].split())
+    literals = [number(head[1:]) for head, _, kind in words if head[0] == "=" and kind == str(place)]
+    return all(const(type_, float(v)).value == v for v in [*literals, *kept.get("counterexample", {}).values()])
 
 
 def _told(kept: Mapping[str, Any], values: Values) -> tuple[dict[str, Value], str] | None:

@@ -8,7 +8,7 @@ canonical form, which changes no value: literals that it might round, or wrap ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.ir.canonical import canonical
@@ -67,6 +67,12 @@ class Shape:
         general = Update(forms, update.types, constants, meaning)
         return Shape(text, tuple(encoder.types), meaning, values, general, names.values)
 
+    def restored(self, exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Expressions over the names of `general` over the update's own."""
+        values = {name: value for name, value in self.back.items() if isinstance(value, Expr)}
+        calls = {name: value for name, value in self.back.items() if isinstance(value, str)}
+        return tuple([with_functions(substitute(expr, values), calls) for expr in exprs])
+
     def over_parts(self) -> Shape | None:
         """The shape with a datum for each largest part that reads data alone; None where that is no other, or unsound.
 
@@ -79,11 +85,9 @@ class Shape:
         shape = Shape.of(replace(general, components=parts.components))
         if shape is None:
             return None
-        exprs = {name: value for name, value in self.back.items() if isinstance(value, Expr)}
-        calls = {name: value for name, value in self.back.items() if isinstance(value, str)}
         stands: dict[str, Expr | str] = dict(self.back)
-        for part, var in parts.of.items():
-            stands[var.name] = with_functions(substitute(part, exprs), calls)
+        for var, part in zip(parts.of.values(), self.restored(parts.of), strict=True):
+            stands[var.name] = part
         values: dict[str, Expr | str] = {}
         for short, long in shape.values.items():
             name = long.name if isinstance(long, Var) else long

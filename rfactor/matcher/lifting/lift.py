@@ -118,7 +118,7 @@ class Lifter:
             actions.append((group, action))
         invariant = _invariants(actions)
         assumes = tuple(dict.fromkeys(condition for _, action in actions for condition in action.assumes))
-        claim = Claim(update, lift=_side_by_side(update, actions), invariant=invariant, assumes=assumes)
+        claim = Claim(update, lift=side_by_side(update, actions), invariant=invariant, assumes=assumes)
         result = discharge(claim, self.solver.limits)
         return result if isinstance(result, Discharged) else None
 
@@ -163,7 +163,8 @@ def _invariants(actions: list[tuple[Subgraph, Action]]) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def _side_by_side(update: Update, actions: list[tuple[Subgraph, Action]]) -> Lift:
+def side_by_side(update: Update, actions: list[tuple[Subgraph, Action]]) -> Lift:
+    """The actions of groups that do not read one another as one lifting."""
     types: list[Type] = []
     data: list[Expr] = []
     operator: list[Expr] = []
