@@ -97,19 +97,6 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
     return None
 
 
-<<<<<<< HEAD
-def _most_reached(tables: Sequence[sampling.Array]) -> sampling.Array:
-    """The states that a table leads to of those that lead to the most, as far as some of the states show."""
-    every = max(1, len(tables[0]) // _SHOWN)
-    most, size = tables[0], 0
-    for table in tables:
-        found = len(_values_of(table, every))
-        if found > size:
-            most, size = table, found
-        if found == len(table[::every]):
-            break
-    return _values_of(most)
-=======
 def _remainders(update: Update) -> int:
     """How many remainders one integer may be after a step, each of which takes one by a literal; 0 if many."""
     (type_, *more), step = update.types, update.components[0]
@@ -123,14 +110,18 @@ def _remainders(update: Update) -> int:
 
 
 def _most_reached(tables: Sequence[sampling.Array], twice: bool = False) -> sampling.Array:
-    """The states that the first table leads to, or leads to `twice`, of those that lead to the most."""
-    most = _values_of(tables[0][tables[0]] if twice else tables[0])
-    for table in tables[1:]:
-        if len(most) == len(table):
+    """The states that a table leads to, or leads to `twice`, of those that lead to the most, as far as some of the
+    states show."""
+    every = max(1, len(tables[0]) // _SHOWN)
+    most, size = tables[0], 0
+    for table in tables:
+        ends = table[table] if twice else table
+        found = len(_values_of(ends, every))
+        if found > size:
+            most, size = ends, found
+        if found == len(ends[::every]):
             break
-        most = max(most, _values_of(table[table] if twice else table), key=len)
-    return most
->>>>>>> w-un
+    return _values_of(most)
 
 
 def _values_of(table: sampling.Array, every: int = 1) -> sampling.Array:
