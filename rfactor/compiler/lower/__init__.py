@@ -24,7 +24,7 @@ from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
-from rfactor.compiler.lower.skip import skip
+from rfactor.compiler.lower.skip import skip, specialized_by_arms
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
@@ -109,6 +109,7 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
     algorithm = clamp_coordinates(inline(algorithm, schedule))
+    schedule = specialized_by_arms(algorithm, schedule)
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)
     return algorithm, schedule, nest
