@@ -21,7 +21,7 @@ from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
-from rfactor.compiler.lower.refused import check_prefetches, idle_prefetches
+from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.skip import skip, specialized_by_arms
@@ -62,6 +62,7 @@ def passes(
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
     body = skip(checked(bounded, algorithm, schedule, sparse), algorithm, schedule)
+    check_partitions(body, algorithm, schedule)
     body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
