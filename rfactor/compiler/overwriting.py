@@ -4,13 +4,15 @@ Such a run is made in an array of its own, which is copied over the image at the
 overlap, and may compute a point twice. It is made where that is what the loops do over the image itself, those over
 pure variables in any order and those over reduction variables in theirs: where each value of the image is read before
 its point is written, by what is computed before, by that point alone, or by one that an earlier iteration writes.
+Stages that copy the image, each point to itself, write nothing new.
 
-    f(r) = a(r + 1) - a(r)   ->   such; f(r) = a(r - 1) is none
+    f(x) = a(x); f(r) = a(r + 1) - a(r)   ->   such; f(r) = a(r - 1) is none
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from rfactor.ir.types import I32
 OVERWRITABLE = (
     "The array of an output may be that of an image, point for point, where each value of the image is read before its "
     "point is written: by the definition of that point alone, by that of one before in the order of the loops over "
-    "reduction variables, or by what is computed at the root before"
+    "reduction variables, or by what is computed at the root before; copies of the image to itself write nothing"
 )
 
 
@@ -37,11 +39,6 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
     output = algorithm.function(algorithm.outputs[-1])
     if len(algorithm.outputs) > 1 or len(output.types) > 1:
         return frozenset()
-    first = next((stage for stage in output.stages if not stage.keeps_all), output.pure)
-    if first.domain is None and first.arguments != _point(output):
-        return frozenset()
-    if first.domain is not None and len(race_free(output, first)) < len(first.domain.variables):
-        return frozenset()  # some points are written again and again
     reads: dict[str, set[str]] = {output.name: set()}
     elsewhere: dict[str, set[str]] = {output.name: set()}
     for producer in algorithm.functions:  # producers before consumers
@@ -51,9 +48,36 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
             reads[name] = set() if before else set().union(*(_read(stage, reads) for stage in producer.stages))
             pure = not (before or producer.updates)
             elsewhere[name] = _elsewhere(producer.pure, _point(producer), reads, elsewhere) if pure else reads[name]
-    bad = _elsewhere(first, first.arguments, reads, elsewhere)
-    bad = bad.union(*(_read(stage, reads) for stage in output.stages if stage is not first))
-    return frozenset(image.name for image in algorithm.images) - bad
+
+    def may_be(image: str) -> bool:
+        """Whether stages that leave the image as it is come first, then one that reads each point before it is written,
+        then none that reads it."""
+        stages = list(dropwhile(lambda stage: _leaves(stage, image), output.stages))
+        if not stages:
+            return True
+        first, *later = stages
+        late = _elsewhere(first, first.arguments, reads, elsewhere)
+        return _writes_once(output, first) and image not in late.union(*(_read(stage, reads) for stage in later))
+
+    return frozenset(image.name for image in algorithm.images if may_be(image.name))
+
+
+def _leaves(stage: Definition, image: str) -> bool:
+    """Whether a stage leaves what its array holds as it is, where that is the image's."""
+    if stage.keeps_all:
+        return True
+    (value,) = stage.values
+    return isinstance(value, Call) and (value.kind, value.name, value.args) == ("image", image, stage.arguments)
+
+
+def _writes_once(function: Function, stage: Definition) -> bool:
+    """Whether no two iterations of a stage are known to write the same point: some do not meet at all, others differ in
+    a dimension in which a reduction variable stands alone."""
+    if stage.domain is None:
+        return True
+    alone = [linear(at)[0] for at in stage.arguments]
+    apart = all(any(terms.keys() == {one.var} for terms in alone) for one in stage.domain.variables)
+    return apart or len(race_free(function, stage)) == len(stage.domain.variables)
 
 
 def same_points(output: HasPlace, image: HasPlace) -> bool:

@@ -30,7 +30,7 @@ HINTS: list[Callable[[Any, Any], Any]] = [
     lambda f, g: f.memoize(),
     lambda f, g: f.memoize(hl.EvictionKey(3)).add_trace_tag("f"),
     lambda f, g: f.partition(x, hl.Partition.Never).always_partition([x, y]).never_partition(x, y),
-    lambda f, g: f.update().partition(y, hl.Partition.Always).unscheduled(),
+    lambda f, g: f.update().partition(y, hl.Partition.Never).unscheduled(),
     lambda f, g: g.prefetch(f, xi, xo, 2, hl.PrefetchBoundStrategy.NonFaulting),
 ]
 
@@ -43,6 +43,56 @@ def test_hints_change_nothing(hint: Callable[[Any, Any], Any]) -> None:
     assert np.array_equal(np.array(g.realize([21, 3])), 6 * b + 2 * a + 5)
 
 
+def always(api: Any, schedule: Callable[[Any, Any, Any], Any], value: Callable[[Any, Any, Any], Any]) -> list[Any]:
+    """The values of a function whose loops are to be partitioned."""
+    i, j, f = api.Var("i"), api.Var("j"), api.Func("f")
+    f[i, j] = value(api, i, j)
+    schedule(api, f, i)
+    return np.array(f.realize([13, 3])).tolist()
+
+
+def bordered(api: Any, i: Any, j: Any) -> Any:
+    return api.BoundaryConditions.repeat_edge(api.Buffer(np.arange(8, dtype=np.int32)))[i - 2] + j
+
+
+def split(api: Any, f: Any, i: Any) -> None:
+    f.split(i, api.Var("o"), api.Var("n"), 4, api.TailStrategy.GuardWithIf)
+
+
+PARTITIONED = {
+    "borders": (lambda api, f, i: f.always_partition([i]), bordered),
+    "a tail": (lambda api, f, i: (split(api, f, i), f.partition(api.Var("o"), api.Partition.Always)), None),
+    "vectors": (lambda api, f, i: f.vectorize(i, 8).partition(i, api.Partition.Always), None),
+    "no more": (lambda api, f, i: f.always_partition_all().never_partition_all(), None),
+    "no other": (lambda api, f, i: f.always_partition_all().never_partition([api.Var("j")]), bordered),
+}
+UNGUARDED = {
+    "a loop": (lambda api, f, i: f.partition(i, api.Partition.Always), "i"),
+    "in parallel": (lambda api, f, i: f.parallel(i).always_partition([i]), "i"),
+    "all": (lambda api, f, i: f.always_partition_all(), "[ij]"),
+    "of a case": (lambda api, f, i: f.specialize(f.output_buffer().width() > 20).always_partition([i]), "i"),
+}
+
+
+@pytest.mark.parametrize("name", PARTITIONED)
+def test_loops_with_guards_or_clamps_may_have_to_be_partitioned(name: str) -> None:
+    schedule, value = PARTITIONED[name]
+    plain = value or (lambda api, i, j: i * 3 + j)
+    assert always(hl, schedule, plain) == always(pytest.importorskip("halide"), schedule, plain)
+
+
+@pytest.mark.parametrize("name", UNGUARDED)
+def test_a_loop_without_guards_or_clamps_is_not_partitioned(name: str) -> None:
+    schedule, loop = UNGUARDED[name]
+    halide, told = pytest.importorskip("halide"), "Partition Policy is set to Always for f"
+    for api in (hl, halide):
+        with pytest.raises(api.HalideError, match=told) as error:
+            always(api, schedule, lambda api, i, j: i * 3 + j)
+    assert "no loop partitioning was performed" in str(error.value)
+    with pytest.raises(ScheduleError, match=rf"{told}(\$\d+)?\.s0\.{loop}, but"):
+        always(hl, schedule, lambda api, i, j: i * 3 + j)
+
+
 @pytest.mark.parametrize(
     ("hint", "error", "message"),
     [
@@ -50,6 +100,7 @@ def test_hints_change_nothing(hint: Callable[[Any, Any], Any]) -> None:
         (lambda f: f.store_in("stack"), TypeMismatch, "takes a MemoryType"),
         (lambda f: f.bound_storage(z, 3), ScheduleError, r"bound_storage\(z\): f has no such pure variable"),
         (lambda f: f.partition(z, hl.Partition.Never), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
+        (lambda f: f.partition(x, True), TypeMismatch, "partition takes a Partition, not True"),
         (lambda f: f.never_partition([z]), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
         (lambda f: f.rename(z, y), ScheduleError, r"f: split\(z\): the stage has no such loop"),
         (lambda f: f.rename(x, y), ScheduleError, "the name y is taken"),

@@ -100,9 +100,43 @@ def _moved_down(api: Any, im: Any) -> Any:
     return f
 
 
+def _then(*stages: Callable[[Any, Any, Any, Any], None]) -> Made:
+    """Such updates of a copy of the image."""
+
+    def made(api: Any, im: Any) -> Any:
+        x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(1, 6), (1, 4)])
+        f[x, y] = im[x, y]
+        for stage in stages:
+            stage(f, im, x, r)
+        return f
+
+    return made
+
+
+def _at_itself(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, r.y] = im[r.x, r.y] * 2 + r.x
+
+
+def _ahead(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, r.y] = f[r.x - 1, r.y] + im[r.x, r.y + 1]
+
+
+def _copied(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, 2] = im[r.x, 2]
+
+
+def _one_row(f: Any, im: Any, x: Any, _: Any) -> None:
+    f[x, 3] = im[x, 3] + 1
+
+
+def _added(f: Any, im: Any, x: Any, _: Any) -> None:
+    f[x, 2] += im[x, 2]
+
+
+_COPIES = [_then(_at_itself), _then(_added), _then(_ahead), _then(_copied, _copied, _at_itself), _then(_one_row)]
 _READ_BEFORE = [
     _point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together, _over_itself, _over_some,
-    _moved_down,
+    _moved_down, *_COPIES,
 ]  # fmt: skip
 
 
@@ -147,7 +181,7 @@ def _read_late(api: Any, im: Any) -> Any:
 def _read_again(api: Any, im: Any) -> Any:
     x, y, f, g = api.Var("x"), api.Var("y"), api.Func("f"), api.Func("g")
     g[x, y] = im[x, y]
-    f[x, y] = im[x, y]
+    f[x, y] = im[x, y] + 1
     f[x, y] += g[x, y]
     return f
 
@@ -187,6 +221,30 @@ def _over_domain(written: Callable[[Any], Any], read: Callable[[Any], Any]) -> M
     return made
 
 
+def _behind(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, r.y] = im[r.x - 1, r.y] + 1
+
+
+def _row_above(f: Any, im: Any, x: Any, _: Any) -> None:
+    f[x, 3] = im[x, 2] + im[x, 3]
+
+
+def _summed(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, 2] += im[r.x, r.y]
+
+
+def _slanted(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, r.x + r.y - 1] = im[r.x, r.x + r.y]
+
+
+def _moved(f: Any, im: Any, _: Any, r: Any) -> None:
+    f[r.x, 2] = im[r.x - 1, 2]
+
+
+_LATE_UPDATES = [
+    _then(_behind), _then(_row_above), _then(_summed), _then(_slanted), _then(_one_row, _at_itself),
+    _then(_at_itself, _copied), _then(_moved, _copied),
+]  # fmt: skip
 _LATE = {
     "again and again": _over_domain(lambda r: (r.x, 2), lambda r: (r.x, 2)),
     "behind": _over_domain(lambda r: (r.x, r.y), lambda r: (r.x - 1, r.y)),
@@ -201,7 +259,8 @@ _LATE = {
 @pytest.mark.parametrize(
     "made",
     [
-        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, *_LATE.values(),
+        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, *_LATE_UPDATES,
+        *_LATE.values(),
     ],
 )  # fmt: skip
 def test_what_may_be_written_before_it_is_read_is_refused(made: Made) -> None:

@@ -145,6 +145,8 @@ APART = {
     "even from odd": (lambda r: (r.x * 2, r.y), lambda r: (r.x * 2 + 1, r.y + 1)),
     "beyond the domain": (lambda r: (r.x, r.y), lambda r: (r.x + 8, r.y)),
     "beyond the domain, of steps": (lambda r: (r.x * 3, r.y), lambda r: (r.x * 3 + 24, r.y)),
+    "from before all": (lambda r: (r.x * 2 + 1, r.y), lambda r: (hl.Expr(0), r.y)),
+    "from after all": (lambda r: (7 - r.x, r.y), lambda r: (r.y + 8, r.x)),
 }
 MEET = {
     "folded": (lambda r: (r.x * 2 + r.y, 0), None),
@@ -153,6 +155,8 @@ MEET = {
     "from another": (lambda r: (r.x * 2, 0), lambda r: (r.x * 2 + 4, 0)),
     "from half as far": (lambda r: (r.x * 2, 0), lambda r: (r.x, 0)),
     "one short of the domain": (lambda r: (r.x, 0), lambda r: (r.x + 7, 0)),
+    "from the last": (lambda r: (r.x + 1, 0), lambda r: (hl.Expr(8), 0)),
+    "from the first": (lambda r: (r.x + 1, 0), lambda r: (r.y + 1, 0)),
     "by what it holds": (lambda r: (r.x * 0 + 1, 0), lambda r: (r.x, 0)),
 }
 

@@ -86,16 +86,73 @@ def chosen(capsys: pytest.CaptureFixture[str], schedule: str) -> dict[int, set[s
     return found
 
 
-@pytest.mark.parametrize("schedule", ["plain", "in parallel"])
+@pytest.mark.parametrize("schedule", ["plain", "in parallel", "apart"])
 def test_what_a_run_does_not_read_is_not_computed(capsys: pytest.CaptureFixture[str], schedule: str) -> None:
     assert chosen(capsys, schedule) == {1: {"e", "g", "k"}, 5: {"e", "f"}}
 
 
 def test_what_a_run_may_read_is_computed(capsys: pytest.CaptureFixture[str]) -> None:
     everything = {"e", "f", "g", "k"}
-    assert chosen(capsys, "apart") == chosen(capsys, "together") == {1: everything, 5: everything}
+    assert chosen(capsys, "together") == {1: everything, 5: everything}
     assert chosen(capsys, "of an update") == {1: everything, 5: {"e", "f"}}
     assert chosen(capsys, "windows") == {1: {"e", "g", "k"}, 5: everything}  # what has loops of others in it
+
+
+def summed(p: hl.Param, reads: list[hl.Func]) -> hl.Expr:
+    return sum((hl.select(p > at, read[x, y], 0) for at, read in enumerate(reads)), hl.cast(hl.Int(32), 0))
+
+
+ARMS = {
+    "one of them": lambda p, g: hl.select(p == 0, g[0][x, y], p == 1, g[1][x, y], p == 2, g[2][x, y], g[3][x, y]),
+    "some": lambda p, g: summed(p, g[:3]),
+    "in one": lambda p, g: hl.select(p > 1, hl.select(p > 2, g[2][x, y], g[1][x, y]) + g[3][x, y], g[0][x, y] * 2),
+    "of both": lambda p, g: hl.select(p > 1, g[0][x, y] + g[1][x, y], g[1][x, y]) + hl.select(p > 2, g[2][x, y], 7),
+    "of points": lambda p, g: hl.select((p > 1) | (x > 2), g[0][x, y], g[1][x, y]),
+    "of values": lambda p, g: hl.select(hl.print(p) > 1, g[0][x, y], g[1][x, y]),
+}
+READ = {
+    "one of them": ["0", "1", "2", "3"],
+    "some": ["", "0", "01", "012"],
+    "in one": ["0", "0", "13", "23"],
+    "of both": ["1", "1", "01", "012"],
+    "of points": ["01"] * 4,
+    "of values": ["01"] * 4,
+}
+
+
+@pytest.mark.parametrize("update", [False, True])
+@pytest.mark.parametrize("arms", ARMS)
+def test_what_no_arm_of_a_run_reads_is_not_computed(
+    capsys: pytest.CaptureFixture[str], arms: str, update: bool
+) -> None:
+    p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
+    producers = [hl.Func(letter) for letter in "0123"]
+    for place, g in enumerate(producers):
+        g[x, y] = hl.print_when((x == 1) & (y == 1), x + 10 * y + 100 * place, g.name())
+        g.compute_root()
+    f[x, y] = ARMS[arms](p, producers)
+    if update:
+        f[x, y] += ARMS[arms](p, producers)
+        f.update().vectorize(x, 4)
+    for value in range(4):
+        p.set(value)
+        before = expected(f, [6, 3])
+        capsys.readouterr()
+        agrees(f, before, [6, 3])
+        lines = {line.split()[1] for line in capsys.readouterr().out.splitlines() if len(line.split()) > 1}
+        assert "".join(sorted(lines)) == READ[arms][value]
+
+
+def test_a_stage_becomes_a_few_nests_of_loops() -> None:
+    p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
+    producers = [hl.Func(f"g{place}") for place in range(12)]
+    for place, g in enumerate(producers):
+        g[x, y] = x + y * place
+        g.compute_root()
+    f[x, y] = summed(p, producers)
+    assert printed(f, "nest").count("f(f.s0.x") == 8
+    p.set(11)
+    agrees(f, expected(f, [4, 3]), [4, 3])
 
 
 def test_a_run_that_no_specialization_fits_stops() -> None:

@@ -90,8 +90,13 @@ class Hints:
         return self._fetching(image.name(), at, from_, offset)
 
     def partition(self, var: Any, partition_policy: Partition) -> Self:
-        """Whether guards are taken out of a loop: where a guard can go, it goes."""
-        return self._checked("partition", var)
+        """Whether guards and clamps are taken out of a loop: where they can go, they go.
+
+        With `Partition.Always` a loop that has none is refused when the pipeline is compiled.
+        """
+        if not isinstance(partition_policy, Partition):
+            raise TypeMismatch(f"{self._owner().name()}: partition takes a Partition, not {partition_policy!r}")
+        return self._partitioned(var, partition_policy == Partition.Always)
 
     @spread("vars")
     def never_partition(self, *vars: Any) -> Self:
@@ -103,15 +108,25 @@ class Hints:
     @spread("vars")
     def always_partition(self, *vars: Any) -> Self:
         """See `never_partition`."""
-        return self.never_partition(*vars)
+        for var in vars:
+            self.partition(var, Partition.Always)
+        return self
 
     def never_partition_all(self) -> Self:
-        """See `partition`."""
-        return self
+        """See `partition`: of all loops that the stage has now."""
+        return self._partitioned(None, False)
 
     def always_partition_all(self) -> Self:
-        """See `partition`."""
-        return self
+        """See `never_partition_all`."""
+        return self._partitioned(None, True)
+
+    def _checked(self, directive: str, variable: Any) -> Self:
+        """Itself. Raises `ScheduleError` where the stage has no such loop."""
+        raise NotImplementedError
+
+    def _partitioned(self, var: Any, always: bool) -> Self:
+        """Itself, with what is asked of a loop, or of all. Raises `ScheduleError` where the stage has no such loop."""
+        raise NotImplementedError
 
     def _fetching(self, name: str, at: Any, start: Any, offset: Any) -> Self:
         """Itself, with a prefetch."""
@@ -119,10 +134,6 @@ class Hints:
 
     def unscheduled(self) -> Self:
         """Says that a stage is left as it is on purpose."""
-        raise NotImplementedError
-
-    def _checked(self, directive: str, variable: Any) -> Self:
-        """Itself. Raises `ScheduleError` where the stage has no such loop."""
         raise NotImplementedError
 
     def _owner(self) -> Func:

@@ -147,6 +147,15 @@ class Directives(Hints):
             loops.find(self._schedule(), variable_name(variable), directive)
         return self
 
+    def _partitioned(self, var: Any, always: bool) -> Self:
+        schedule = self._schedule()
+        with self._named():
+            named = schedule.dimensions if var is None else (loops.find(schedule, variable_name(var), "partition"),)
+        dimensions = tuple(replace(d, partitioned=always) if d in named else d for d in schedule.dimensions)
+        state = self._state()
+        state.schedule = _put(state.schedule, self._path(), replace(schedule, dimensions=dimensions))
+        return self
+
     def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.Auto) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
         a, b, c = map(variable_name, (old, outer, inner))

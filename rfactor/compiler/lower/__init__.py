@@ -21,10 +21,10 @@ from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
-from rfactor.compiler.lower.refused import check_prefetches, idle_prefetches
+from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.shared import defined, lengths
-from rfactor.compiler.lower.skip import skip
+from rfactor.compiler.lower.skip import skip, specialized_by_arms
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
@@ -62,6 +62,7 @@ def passes(
     bounded = infer_bounds(nest, algorithm, schedule)
     yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
     body = skip(checked(bounded, algorithm, schedule, sparse), algorithm, schedule)
+    check_partitions(body, algorithm, schedule)
     body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
     body = tidy(body)
@@ -109,6 +110,7 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
     algorithm = clamp_coordinates(inline(algorithm, schedule))
+    schedule = specialized_by_arms(algorithm, schedule)
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)
     return algorithm, schedule, nest

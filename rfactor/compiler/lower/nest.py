@@ -177,16 +177,16 @@ def specialized(function: Function, index: int, schedule: StageSchedule, facts: 
     """The loops of one stage; of its specializations too, each under its condition."""
     branches: list[tuple[Expr, Stmt]] = []
     for one in schedule.specializations:
-        inside = _assumed(function, index, one.condition, TRUE)
+        inside = assumed(function, index, one.condition, TRUE)
         branches.append((one.condition, specialized(inside, index, one.schedule, facts)))
-        function = _assumed(function, index, one.condition, FALSE)
+        function = assumed(function, index, one.condition, FALSE)
     result: Stmt | None = None if schedule.failure is not None else stage_nest(function, index, schedule, facts)
     for condition, branch in reversed(branches):
         result = If(condition, branch, result)
     return If(FALSE, stage_nest(function, index, schedule, facts)) if result is None else result
 
 
-def _assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
+def assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
     """The function where `condition` is known to be true or false: stage `index` asks it no more."""
 
     def known(node: Expr) -> Expr | None:

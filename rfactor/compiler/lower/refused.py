@@ -12,8 +12,8 @@ from rfactor.compiler.schedule.directives import OUTERMOST, FunctionSchedule, Pr
 from rfactor.compiler.schedule.spelled import spelled_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Call, walk
-from rfactor.ir.loopnest import For, LoopKind, Realize, Stmt
+from rfactor.ir.expr import Call, Const, Op, walk
+from rfactor.ir.loopnest import For, If, Let, LoopKind, Realize, Stmt
 
 _RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
 _PLACES = "compute_root() or compute_at() gives it loops of its own"
@@ -99,6 +99,50 @@ def check_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> No
                         f'Prefetch to buffer "{one.name}" which has not been allocated: its storage is to be around '
                         f"the loop over {one.at} of {function.name}"
                     )
+
+
+def check_partitions(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> None:
+    """Raise `ScheduleError` where a loop is to be partitioned, and nothing in it could be taken out of some iterations:
+    no guard, and no value that is one thing or another by the coordinate."""
+    for function in algorithm.functions:
+        for k, stage in enumerate(schedule.functions[function.name].stages):
+            for asked, spelled in _to_partition(stage):
+                name = f"{function.name}.s{k}.{asked}"
+                bodies = [loop.body for loop in _loops(nest, name)]
+                if bodies and not any(map(_chooses, bodies)):
+                    raise ScheduleError(
+                        f"Loop Partition Policy is set to Always for {function.name}.s{k}.{spelled}, but no loop "
+                        f"partitioning was performed: nothing in the loop is guarded or clamped; leave the policy as "
+                        "it was, Partition.Auto"
+                    )
+
+
+def _to_partition(stage: StageSchedule) -> Iterator[tuple[str, str]]:
+    """The loops that are to be partitioned, and how they are told of."""
+    asked = [loop.name for loop in stage.dimensions if loop.partitioned]
+    if asked:
+        names = spelled_loops(stage).names
+        yield from ((name, names[name]) for name in asked)
+    for special in stage.specializations:
+        yield from _to_partition(special.schedule)
+
+
+def _loops(stmt: Stmt, name: str) -> Iterator[For]:
+    """The loops of that name that run one after the other or in parallel, more than once for all that is known."""
+    if isinstance(stmt, For) and stmt.name == name:
+        once = isinstance(stmt.extent, Const) and stmt.extent.value <= 1
+        if stmt.kind in ("serial", "parallel") and not once:
+            yield stmt
+    for part in parts(stmt):
+        yield from _loops(part, name)
+
+
+def _chooses(stmt: Stmt) -> bool:
+    """Whether anything in a statement is done or has its value under a condition."""
+    exprs = (stmt.value,) if isinstance(stmt, Let) else expressions(stmt)
+    chosen = ("min", "max", "select", "abs", "%")
+    asks = any(isinstance(node, Op) and node.op in chosen for expr in exprs for node in walk(expr))
+    return asks or isinstance(stmt, If) or any(map(_chooses, parts(stmt)))
 
 
 def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Iterator[str]:

@@ -3,8 +3,8 @@
     realize g: produce g: …; if p > 3: f(x) = g(x) else: f(x) = x
         ->   realize g: if p > 3: produce g: …; if p > 3: f(x) = g(x) else: f(x) = x
 
-Conditions are those around loops, which `specialize` makes, on what is known before anything runs: a `select` reads
-both of its arms.
+Conditions are those around loops and updates, on what is known before anything runs. A `select` reads both of its arms:
+a stage whose arms read different functions has loops of their own for each.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import called, parts, uses
-from rfactor.compiler.schedule.directives import Schedule
-from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Const, Expr, Op, apply, names
+from rfactor.compiler.lower.nest import assumed, called, parts, uses
+from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
+from rfactor.ir.algorithm import Algorithm, Function
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, walk
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
@@ -23,15 +23,80 @@ from rfactor.ir.types import BOOL
 _NEVER, _ALWAYS = Const(BOOL, False), Const(BOOL, True)
 
 
+_MOST_LOOPS = 8
+"""How many nests of loops a stage may become."""
+
+
+def specialized_by_arms(algorithm: Algorithm, schedule: Schedule) -> Schedule:
+    """The schedule in which stages are specialized by what their `select`s ask, where it is known before anything runs
+    and the arms read different functions. `algorithm` has none that is inlined.
+
+    Stages that are specialized by the user, or share loops, stay, as do all where windows may slide or are traced.
+    """
+    stages = [stage for own in schedule.functions.values() for stage in own.stages]
+    apart = any(own.compute != own.store for own in schedule.functions.values())
+    if schedule.traces or apart or any(stage.companion is not None for stage in stages):
+        return schedule
+    known = _known(algorithm)
+    functions = dict(schedule.functions)
+    for function in algorithm.functions:
+        own = functions[function.name]
+        made = tuple(
+            stage if stage.specializations or stage.scan is not None or stage.failure is not None
+            else _by_arms(function, index, stage, known, _MOST_LOOPS)[0]
+            for index, stage in enumerate(own.stages)
+        )  # fmt: skip
+        if made != own.stages:
+            functions[function.name] = replace(own, stages=made)
+    return replace(schedule, functions=functions)
+
+
+def _by_arms(
+    function: Function, index: int, stage: StageSchedule, known: frozenset[str], most: int
+) -> tuple[StageSchedule, int]:
+    """The stage with such specializations, of up to `most` nests of loops, and how many it has."""
+    found: list[Specialization] = []
+    count = 1
+    while count < most and (condition := _asked(function, index, known)) is not None:
+        inside, inner = _by_arms(assumed(function, index, condition, _ALWAYS), index, stage, known, most - count)
+        found.append(Specialization(condition, inside))
+        function = assumed(function, index, condition, _NEVER)
+        count += inner
+    return replace(stage, specializations=tuple(found)) if found else stage, count
+
+
+def _asked(function: Function, index: int, known: frozenset[str]) -> Expr | None:
+    """The condition of a `select` of the stage that is known, and whose arms read different functions."""
+    for value in function.stages[index].values:
+        for node in walk(value):
+            if isinstance(node, Op) and node.op == "select" and not isinstance(node.args[0], Const):
+                condition, first, second = node.args
+                plain = all(isinstance(part, Const | Var | Op | Call) for part in walk(node))  # nothing is told
+                if plain and _is_known(condition, known) and _read(first, function) != _read(second, function):
+                    return condition
+    return None
+
+
+def _read(expr: Expr, function: Function) -> set[str]:
+    """The other functions that are read."""
+    called = (node.name for node in walk(expr) if isinstance(node, Call) and node.kind == "func")
+    return {name for name in called if name != function.name}
+
+
 def skip(stmt: Stmt, algorithm: Algorithm, schedule: Schedule) -> Stmt:
     """The nest before storage is flattened, with functions computed where they are read.
 
     What is traced is told of as it was.
     """
-    stages = (stage for own in schedule.functions.values() for stage in own.stages)
-    if schedule.traces or not any(stage.specializations for stage in stages):
-        return stmt
-    return _skip(stmt, _known(algorithm))
+    known = _known(algorithm)
+    return stmt if schedule.traces or not _asks(stmt, known) else _skip(stmt, known)
+
+
+def _asks(stmt: Stmt, known: frozenset[str]) -> bool:
+    """Whether there is a condition on what is known."""
+    return (isinstance(stmt, If) and _is_known(stmt.condition, known)) or any(
+        _asks(part, known) for part in parts(stmt)
+    )
 
 
 def _known(algorithm: Algorithm) -> frozenset[str]:

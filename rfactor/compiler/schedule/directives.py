@@ -78,6 +78,8 @@ class Dimension:
     kind: LoopKind = "serial"
     reduction: bool = False
     """Whether it comes from a reduction variable (`RVar`) rather than a pure one."""
+    partitioned: bool = False
+    """Whether something in it must be there to be partitioned."""
 
 
 @dataclass(frozen=True, slots=True)

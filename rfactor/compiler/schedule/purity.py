@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 
 from rfactor.compiler.schedule.directives import Split, StageSchedule
-from rfactor.compiler.schedule.ranges import constant_ranges, unclamped
+from rfactor.compiler.schedule.ranges import Range, constant_ranges, unclamped
 from rfactor.ir.algorithm import Definition, Function, ReductionVariable
 from rfactor.ir.expr import Call, Const, Expr, Var, names, walk
 from rfactor.ir.linear import Sum, linear
@@ -44,7 +45,7 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
     def is_free(variable: ReductionVariable) -> bool:
         return _runs_once(variable) or all(
             any(
-                _apart(mine, its, variable, frozenset(moving), function.name)
+                _apart(mine, its, variable, frozenset(moving), function.name) or _beyond(mine, its, moving, ranges)
                 for mine, its in zip(written, other, strict=True)
             )
             for other in accesses
@@ -83,6 +84,26 @@ def _apart(mine: Sum, its: Sum, variable: ReductionVariable, moving: frozenset[s
     if not offset:
         return True
     return isinstance(variable.extent, Const) and abs(offset) >= abs(factor) * int(variable.extent.value)
+
+
+def _beyond(mine: Sum, its: Sum, moving: Mapping[str, ReductionVariable], ranges: Mapping[str, Range]) -> bool:
+    """Whether one coordinate is greater than the other whatever the two iterations are: 0 is none of 1 to 10.
+
+    Variables that are `moving` may differ between them, each within its range; all others are the same in both.
+    """
+    low = high = int(mine[1] - its[1])
+    for term in {**mine[0], **its[0]}:
+        factors = [int(mine[0].get(term, 0)), -int(its[0].get(term, 0))]
+        if not isinstance(term, Var):
+            return False
+        if term.name not in moving:
+            factors = [sum(factors)]
+        if any(factors):
+            if term.name not in ranges:
+                return False
+            ends = [[factor * end for end in ranges[term.name]] for factor in factors]
+            low, high = low + sum(map(min, ends)), high + sum(map(max, ends))
+    return low > 0 or high < 0
 
 
 def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
