@@ -24,7 +24,7 @@ from rfactor.matcher.action import FALSE
 from rfactor.matcher.refusal import made_up as made_up_for
 from rfactor.matcher.refusal import made_up_words, mixed_bytes, overflowing_remainders, small_states
 from rfactor.matcher.refusal.few_data import few_data, zigzags
-from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
+from rfactor.matcher.refusal.infinite_starts import MOST, MOST_ASKED, Start, infinite_starts, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
 from rfactor.matcher.refusal.separation import numbered, without_rounding
@@ -309,16 +309,11 @@ class _Search:
         """
         if len(self.runs) < 2:
             return None
-        for turn in range(_ROUNDS):
+        for _ in range(_ROUNDS):
             table = self.table()
             chosen = None if table is None else _cover(table.good)
             if table is None or chosen is None:
                 return None
-            if turn == 0:
-                left = left_open(self.update, tuple(self.first[0].items()))
-                if left is None:
-                    return None
-                self.open = left
             shown = [
                 (i, j, number)
                 for i, j in chosen
@@ -330,10 +325,10 @@ class _Search:
             claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
             verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*proof))
             if isinstance(verdict, Proven):
-                own = limits.at_most(*proof)
-                self.open = frozenset(start for start in self.open if not self.applies_at(start, shown, own))
-                if len(self.open) > MOST or any(None in start for start in self.open):
+                left = self.left_open(shown, limits.at_most(*proof))
+                if left is None:
                     return None
+                self.open = left
                 return self.shown(table, chosen, verdict)
             if isinstance(verdict, Unknown):
                 self.gave_up = True
@@ -445,6 +440,19 @@ class _Search:
         different = self.different((one, other), self.reached[number])
         divided = [c for run in (one, other) for c in self.divided(run, number)]
         return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
+
+    def left_open(self, shown: Sequence[tuple[int, int, int]], limits: Limits) -> frozenset[Start] | None:
+        """Infinite starts that nothing is shown for; None if they are more than a few, or partly finite."""
+        starts = infinite_starts(self.update, tuple(self.first[0].items()))
+        left: set[Start] = set()
+        for asked, start in enumerate(filter(starts.is_open, starts.all)):
+            if asked == MOST_ASKED:
+                return None
+            if not self.applies_at(start, shown, limits):
+                left.add(start)
+                if None in start or len(left) > MOST:
+                    return None
+        return frozenset(left)
 
     def applies_at(self, start: Start, shown: Sequence[tuple[int, int, int]], limits: Limits) -> bool:
         """Whether at every such infinite start one of the pairs is proved to end alike, and not from what the first
