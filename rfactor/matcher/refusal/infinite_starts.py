@@ -46,7 +46,9 @@ class InfiniteStarts:
             elif type_.is_int and update.meaning is Meaning.MATH:
                 ends += [MINUS_INFINITY, INFINITY]
             choices.append(ends)
-        self.all: tuple[Start, ...] = tuple(e for e in itertools.product(*choices) if any(part is not None for part in e))
+        self.all: tuple[Start, ...] = tuple(
+            e for e in itertools.product(*choices) if any(part is not None for part in e)
+        )
         self._runs = _LiteralRuns(update, dict(first)) if self.all else None
         self._open: dict[Start, bool] = {}
 
