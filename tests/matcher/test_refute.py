@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rfactor.ir.evaluate import as_array, evaluate
-from rfactor.ir.expr import Const, variables
+from rfactor.ir.expr import Const, const, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F64, U8, U32, Type, parse_type
@@ -211,6 +211,32 @@ def test_infinite_starts_of_a_part_are_left_open() -> None:
     update = parse_update("max(x0, a), x1 + x0", parse_type("f64"))
     assert refute(update, Limits()) is not None
     assert refute(update, Limits(), same_length=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "meaning", "left"),
+    [
+        ("max(x, a)", "f32", Meaning.WRAP, [(-math.inf,)]),
+        ("x + a", "f32", Meaning.WRAP, []),
+        ("x + a", "i32", Meaning.MATH, []),
+        ("x + a", "i32", Meaning.WRAP, []),
+        (
+            "x0*x1, x0 + a",
+            "f64",
+            Meaning.WRAP,
+            [(None, math.inf), (None, -math.inf), (math.inf, None), (-math.inf, None)],
+        ),
+    ],
+)
+def test_infinite_starts_are_open_where_no_two_runs_end_alike(
+    text: str, type_: str, meaning: Meaning, left: list[tuple[float | None, ...]]
+) -> None:
+    datum_type = parse_type(type_)
+    update = parse_update(text, datum_type, meaning=meaning)
+    starts = infinite_starts.infinite_starts(update, (("a", const(datum_type, 7)),))
+    found = [tuple(None if part is None else part.value for part in e) for e in starts.all if starts.is_open(e)]
+    assert found == left
+    assert starts.any_open() == bool(left)
 
 
 @pytest.mark.parametrize(
