@@ -19,6 +19,7 @@ from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher import recognize
 from rfactor.matcher.check import check
 from rfactor.matcher.refusal import infinite_starts, made_up, mixed_bytes
+from rfactor.matcher.refusal import refute as refute_module
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import first_data, refute
 from rfactor.matcher.respell import respelled
@@ -237,6 +238,17 @@ def test_infinite_starts_are_open_where_no_two_runs_end_alike(
     found = [tuple(None if part is None else part.value for part in e) for e in starts.all if starts.is_open(e)]
     assert found == left
     assert starts.any_open() == bool(left)
+
+
+@pytest.mark.parametrize(("left", "refuted"), [((math.inf, math.inf), True), ((None, math.inf), False)])
+def test_no_start_that_is_partly_finite_is_left_open(
+    left: tuple[float | None, ...], refuted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are infinitely many, and a proof after another datum is about one."""
+    start = tuple(None if part is None else Const(F64, part) for part in left)
+    monkeypatch.setattr(infinite_starts.InfiniteStarts, "is_open", lambda _, e: e == start)
+    monkeypatch.setattr(refute_module._Search, "applies_at", lambda *_: False)
+    assert (refute(parse_update("max(x0, a), x1 + x0", F64), Limits()) is not None) == refuted
 
 
 @pytest.mark.parametrize(
