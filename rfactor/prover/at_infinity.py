@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute_all, variables, walk
 from rfactor.prover.infinity import Undefined, has_infinity, is_infinite, may_be_infinite, without_infinities
@@ -21,7 +22,8 @@ Signs = Mapping[int, frozenset[float]]
 """For each component that may be infinite, ±inf."""
 
 
-def infinite_components(data: Sequence[Expr], operator: Sequence[Expr]) -> Signs:
+@lru_cache(maxsize=256)  # claims with one operator differ in their identities
+def infinite_components(data: tuple[Expr, ...], operator: tuple[Expr, ...]) -> Signs:
     """Components that data or the operator may make infinite, and the signs; all, where the operator has no value."""
     floats = [i for i, part in zip(range(len(operator)), operator, strict=True) if part.type.is_float]
     anything: Signs = dict.fromkeys(floats, frozenset((math.inf, -math.inf)))

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from rfactor.ir.evaluate import as_array, evaluate
-from rfactor.ir.expr import Const, variables
+from rfactor.ir.expr import Const, const, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher import recognize
 from rfactor.matcher.check import check
 from rfactor.matcher.refusal import infinite_starts, made_up, mixed_bytes
+from rfactor.matcher.refusal import refute as refute_module
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import first_data, refute
 from rfactor.matcher.respell import respelled
@@ -211,6 +212,43 @@ def test_infinite_starts_of_a_part_are_left_open() -> None:
     update = parse_update("max(x0, a), x1 + x0", parse_type("f64"))
     assert refute(update, Limits()) is not None
     assert refute(update, Limits(), same_length=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "meaning", "left"),
+    [
+        ("max(x, a)", "f32", Meaning.WRAP, [(-math.inf,)]),
+        ("x + a", "f32", Meaning.WRAP, []),
+        ("x + a", "i32", Meaning.MATH, []),
+        ("x + a", "i32", Meaning.WRAP, []),
+        (
+            "x0*x1, x0 + a",
+            "f64",
+            Meaning.WRAP,
+            [(None, math.inf), (None, -math.inf), (math.inf, None), (-math.inf, None)],
+        ),
+    ],
+)
+def test_infinite_starts_are_open_where_no_two_runs_end_alike(
+    text: str, type_: str, meaning: Meaning, left: list[tuple[float | None, ...]]
+) -> None:
+    datum_type = parse_type(type_)
+    update = parse_update(text, datum_type, meaning=meaning)
+    starts = infinite_starts.infinite_starts(update, (("a", const(datum_type, 7)),))
+    found = [tuple(None if part is None else part.value for part in e) for e in starts.all if starts.is_open(e)]
+    assert found == left
+    assert starts.any_open() == bool(left)
+
+
+@pytest.mark.parametrize(("left", "refuted"), [((math.inf, math.inf), True), ((None, math.inf), False)])
+def test_no_start_that_is_partly_finite_is_left_open(
+    left: tuple[float | None, ...], refuted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are infinitely many, and a proof after another datum is about one."""
+    start = tuple(None if part is None else Const(F64, part) for part in left)
+    monkeypatch.setattr(infinite_starts.InfiniteStarts, "is_open", lambda _, e: e == start)
+    monkeypatch.setattr(refute_module._Search, "applies_at", lambda *_: False)
+    assert (refute(parse_update("max(x0, a), x1 + x0", F64), Limits()) is not None) == refuted
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def test_infinities_of_one_sign_are_followed_through_many_components() -> None:
     answer = check(update, type=F64)
     assert answer.verdict == "lifted"
     names = {f"{letter}{i}": F64 for letter in "xy" for i in range(8)}
-    operator = [parse_expr(f"x{(i + 1) % 8} + y{(i + 1) % 8}", names, F64) for i in range(8)]
-    data = [parse_expr("-inf", names, F64), *(parse_expr("1.0", names, F64) for _ in range(7))]
+    operator = tuple(parse_expr(f"x{(i + 1) % 8} + y{(i + 1) % 8}", names, F64) for i in range(8))
+    data = (parse_expr("-inf", names, F64), *(parse_expr("1.0", names, F64) for _ in range(7)))
     assert infinite_components(data, operator) == dict.fromkeys(range(8), frozenset({-math.inf}))
-    mixed = [*operator[:7], parse_expr("max(x0 + y0, inf + y7)", names, F64)]
+    mixed = (*operator[:7], parse_expr("max(x0 + y0, inf + y7)", names, F64))
     assert infinite_components(data, mixed)[0] == frozenset({math.inf, -math.inf})
 
 

@@ -245,8 +245,10 @@ class _Search:
         ]
         self.samples = Samples(update)
         self.step = self.samples.values([update.components[i] for i in self.open])
-        after_two = apply_update(self._second(), update.components)
+        self.second = self._second()
+        after_two = apply_update(self.second, update.components)
         self.two = self.samples.values([after_two[i] for i in self.open])
+        self.images: dict[Expr, sampling.Array | None] = {}
         self.tried = 0
         self.order = list(range(len(update.types)))
         """Components in the order in which they are looked at: those for which nothing was found first."""
@@ -381,21 +383,28 @@ class _Search:
     def run_of_two(self, values: Sequence[sampling.Array]) -> Sequence[sampling.Array] | None:
         """`f(f(e; d); d')` at the samples, given `f(e; d)` there."""
         state = {x.name: value for x, value in zip(self.samples.x, values, strict=True)}
-        return self.samples.values(self._second().components, state)
+        return self.samples.values(self.second.components, state)
+
+    def image(self, term: Expr) -> sampling.Array | None:
+        """What a part of the update is at the samples; None where it has no value."""
+        if term not in self.images:
+            found = self.samples.values([term])
+            self.images[term] = None if found is None else found[0]
+        return self.images[term]
 
     def options(self, term: Expr, data: State, values: Sequence[sampling.Array], depth: int = 0) -> list[Expr]:
         """Expressions over y that may stand for a part, those that agree with it on samples first."""
         exact: list[Expr] = []
         loose: list[Expr] = []
-        own = self.samples.values([term])
+        own = self.image(term)
         if own is None:
             return []
         for y, g, value in zip(self.y, data, values, strict=True):
             for candidate, image in _derived(y, value, term.type, self.update.meaning):
-                if term == g or not np.any(sampling.differs(own[0], image)):
+                if term == g or not np.any(sampling.differs(own, image)):
                     exact.append(candidate)
             if y.type == term.type:
-                exact += _offset(y, value, own[0])
+                exact += _offset(y, value, own)
                 loose.append(y)
         if isinstance(term, Op) and depth < 4:
             parts = []

@@ -25,37 +25,48 @@ from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, has_inf
 
 MOST = 2
 """Most infinite starts that may be left open in the end."""
-_MOST_ASKED = 8
+MOST_ASKED = 8
 """Most of which it is asked whether pairs of runs for finite starts serve them too."""
 Start = tuple[Expr | None, ...]
 """An infinite start: its infinite parts, None for those that are any finite value."""
 
 
-@lru_cache(maxsize=16)  # asked again for longer runs
-def left_open(update: Update, first: tuple[tuple[str, Expr], ...]) -> frozenset[Start] | None:
-    """Infinite `e` (floats, unbounded integers) that may tell all data apart; None if they are more than a few.
+class InfiniteStarts:
+    """Infinite `e` (floats, unbounded integers), and which of them may tell all data apart; each is asked once.
 
     The others send two runs of literals to one end, which are told apart by a state that the `first` datum leads to.
     """
-    unbounded = [t.is_float or (t.is_int and update.meaning is Meaning.MATH) for t in update.types]
-    if not any(unbounded):
-        return frozenset()
-    choices: list[list[Expr | None]] = []
-    for type_, can in zip(update.types, unbounded, strict=True):
-        ends: list[Expr | None] = [None]
-        if can and type_.is_float:
-            ends += [const(type_, type_.max), const(type_, type_.min)]
-        elif can:
-            ends += [MINUS_INFINITY, INFINITY]
-        choices.append(ends)
-    left: set[Start] = set()
-    runs = _LiteralRuns(update, dict(first))
-    for e in itertools.product(*choices):
-        if any(part is not None for part in e) and not (_merges(runs, e) or _merges_by_case(runs, e)):
-            if len(left) == _MOST_ASKED:
-                return None
-            left.add(e)
-    return frozenset(left)
+
+    def __init__(self, update: Update, first: tuple[tuple[str, Expr], ...]) -> None:
+        choices: list[list[Expr | None]] = []
+        for type_ in update.types:
+            ends: list[Expr | None] = [None]
+            if type_.is_float:
+                ends += [const(type_, type_.max), const(type_, type_.min)]
+            elif type_.is_int and update.meaning is Meaning.MATH:
+                ends += [MINUS_INFINITY, INFINITY]
+            choices.append(ends)
+        self.all: tuple[Start, ...] = tuple(
+            e for e in itertools.product(*choices) if any(part is not None for part in e)
+        )
+        self._runs = _LiteralRuns(update, dict(first)) if self.all else None
+        self._open: dict[Start, bool] = {}
+
+    def is_open(self, e: Start) -> bool:
+        """Whether one of them may tell all data apart."""
+        assert self._runs is not None
+        if e not in self._open:
+            self._open[e] = not (_merges(self._runs, e) or _merges_by_case(self._runs, e))
+        return self._open[e]
+
+    def any_open(self) -> bool:
+        return any(map(self.is_open, self.all))
+
+
+@lru_cache(maxsize=16)  # asked again for longer runs
+def infinite_starts(update: Update, first: tuple[tuple[str, Expr], ...]) -> InfiniteStarts:
+    """The infinite starts of an update, as they are after a first datum."""
+    return InfiniteStarts(update, first)
 
 
 def merged_at(update: Update, e: Sequence[Var], start: Start, pair: tuple[Run, Run]) -> Expr | None:

@@ -48,10 +48,11 @@ def told(
     proof: Proven,
 ) -> Refutation | None:
     """What was proved, told by runs that end alike from `e` and not from `x`; None if exact values do not show it."""
-    from_e, from_x = ([_final(update, start, run, constants) for run in runs] for start in (e, x))
-    if not all(map(_is_number, (value for state in (*from_e, *from_x) for value in state))):
-        return None  # something was divided by zero, where nothing is claimed
-    if not _alike(*from_e) or _alike(*from_x):
+    from_e = [_final(update, e, run, constants) for run in runs]
+    if not _are_numbers(*from_e) or not _alike(*from_e):
+        return None
+    from_x = [_final(update, x, run, constants) for run in runs]
+    if not _are_numbers(*from_x) or _alike(*from_x):
         return None
     instance: dict[str, Value] = dict(zip(start_names(update), e, strict=True))
     instance |= {f"x{i}": value for i, value in enumerate(x)}
@@ -74,6 +75,14 @@ def told(
         f"{_shown(from_x[1])}; and every other start has such a pair"
     )
     return Refutation(instance, sentence, proof, e, x, runs, constants)
+
+
+def end_alike(
+    update: Update, e: Sequence[Value], runs: tuple[Sequence[Datum], Sequence[Datum]], constants: Mapping[str, Value]
+) -> bool:
+    """Whether exact values show that two runs lead from `e` to one state of numbers."""
+    one, other = (_final(update, e, run, constants) for run in runs)
+    return _are_numbers(one, other) and _alike(one, other)
 
 
 def of_whole(update: Update, part: Sequence[int], found: Refutation) -> Refutation | None:
@@ -117,6 +126,11 @@ def _final(update: Update, start: Sequence[Value], run: Sequence[Datum], constan
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, Fraction) else value.item() if hasattr(value, "item") else value
+
+
+def _are_numbers(*states: Sequence[Any]) -> bool:
+    """Whether nothing was divided by zero on the way, where nothing is claimed."""
+    return all(_is_number(value) for state in states for value in state)
 
 
 def _is_number(value: Any) -> bool:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, apply, const, names, select
 from rfactor.ir.update import Update
-from rfactor.matcher.refusal.instance import Refutation, told
+from rfactor.matcher.refusal.instance import Refutation, end_alike, told
 from rfactor.matcher.terms import tidy
 from rfactor.prover.enclosure import Enclosure, Undecided, enclose, exactly, less, over, size
 from rfactor.prover.verdict import Proven
@@ -182,6 +182,8 @@ class _Search:
             if not math.isfinite(made_up):
                 continue
             runs = ([p, others | {name: last}], [q, others | {name: made_up}])
+            if not end_alike(whole, [e], runs, held):
+                continue
             for x in _STATES:
                 state = self.value(self.step, float(x), self.first(others))
                 found = told(whole, [e], [state], runs, held, proof) if math.isfinite(state) else None

@@ -17,7 +17,7 @@ from rfactor.ir.expr import Const, Expr, Op, Value, Var, const, names, substitut
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher.refusal.infinite_starts import left_open
+from rfactor.matcher.refusal.infinite_starts import infinite_starts
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.terms import tidy
 from rfactor.prover import defined
@@ -83,7 +83,7 @@ def refute(update: Update, whole: Update, held: Mapping[str, Value]) -> Refutati
             found = search.refutation()
             if found is None:
                 continue
-            if update.meaning is Meaning.MATH and left_open(update, search.first()) != frozenset():
+            if update.meaning is Meaning.MATH and infinite_starts(update, search.first()).any_open():
                 return None
             return search.instance(whole, held, *found, Proven("order", (time.perf_counter() - start) * 1000))
     return None

@@ -20,11 +20,11 @@ from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_val
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
-from rfactor.matcher.action import FALSE
+from rfactor.matcher.action import FALSE, TRUE
 from rfactor.matcher.refusal import made_up as made_up_for
 from rfactor.matcher.refusal import made_up_words, mixed_bytes, overflowing_remainders, small_states
 from rfactor.matcher.refusal.few_data import few_data, zigzags
-from rfactor.matcher.refusal.infinite_starts import MOST, Start, left_open, literal, merged_at
+from rfactor.matcher.refusal.infinite_starts import MOST, MOST_ASKED, Start, infinite_starts, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.runs import Run, followed, probes, runs_of, stairs, step
 from rfactor.matcher.refusal.separation import numbered, without_rounding
@@ -35,7 +35,7 @@ from rfactor.prover import defined, sampling
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.equality import holds
 from rfactor.prover.limits import Limits
-from rfactor.prover.verdict import Proven, Refuted, Unknown
+from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
 
 _ROWS = 24
 """Sampled values of e; the prover's counterexamples are added to them."""
@@ -290,6 +290,8 @@ class _Search:
         self.terms: dict[Expr, int] = {}
         """What runs read, with its number."""
         self.inputs = [self._inputs(steps) for steps in _STEPS]
+        self.applying: dict[tuple[int, int, int], Expr] = {}
+        """When a pair of runs shows something for a probe."""
         self.gave_up = False
         """Whether a proof was neither found nor refuted."""
         self.open: frozenset[Start] = frozenset()
@@ -309,31 +311,26 @@ class _Search:
         """
         if len(self.runs) < 2:
             return None
-        for turn in range(_ROUNDS):
+        for _ in range(_ROUNDS):
             table = self.table()
             chosen = None if table is None else _cover(table.good)
             if table is None or chosen is None:
                 return None
-            if turn == 0:
-                left = left_open(self.update, tuple(self.first[0].items()))
-                if left is None:
-                    return None
-                self.open = left
             shown = [
                 (i, j, number)
                 for i, j in chosen
                 for number in sorted({int(n) for n in table.which((i, j))[table.good[:, i, j]]})
             ]
-            claim = disjunction(*(self.applies(self.runs[i], self.runs[j], number) for i, j, number in shown))
+            claim = disjunction(*(self.applies(i, j, number) for i, j, number in shown))
             # Literals that are folded leave a product of them a literal, and the claim about sums, which is easier.
             # Where integers are unbounded sums of literals may leave the type.
             claim = tidy(claim) if self.update.meaning is Meaning.WRAP else claim
-            verdict = holds(claim, meaning=self.update.meaning, limits=limits.at_most(*proof))
+            verdict = self.decided(claim, limits.at_most(*proof))
             if isinstance(verdict, Proven):
-                own = limits.at_most(*proof)
-                self.open = frozenset(start for start in self.open if not self.applies_at(start, shown, own))
-                if len(self.open) > MOST or any(None in start for start in self.open):
+                left = self.left_open(shown, limits.at_most(*proof))
+                if left is None:
                     return None
+                self.open = left
                 return self.shown(table, chosen, verdict)
             if isinstance(verdict, Unknown):
                 self.gave_up = True
@@ -342,6 +339,12 @@ class _Search:
                 return None
             self.learn(verdict)
         return None
+
+    def decided(self, claim: Expr, limits: Limits) -> Verdict:
+        """Whether a claim holds; most do not at some sample, which is seen before any proof is tried."""
+        meaning = self.update.meaning
+        refuted = sampling.refute((claim,), (TRUE,), meaning)
+        return holds(claim, meaning=meaning, limits=limits) if refuted is None else refuted
 
     def learn(self, verdict: Refuted) -> None:
         """Add the place where the pairs did not apply to the samples, and places that have one part in common with it:
@@ -437,14 +440,34 @@ class _Search:
         """Where a run leads, as expressions in e."""
         return followed(self.update, start, run)
 
-    def applies(self, one: Run, other: Run, number: int) -> Expr:
+    def applies(self, one: int, other: int, number: int) -> Expr:
         """The two runs end alike from e, and not from where the first datum leads a probe to, and divide by no zero,
         where nothing is claimed."""
-        pairs = zip(self.final(one, self.e), self.final(other, self.e), strict=True)
+        known = self.applying.get((one, other, number))
+        if known is None:
+            known = self.applying[one, other, number] = self._applies(one, other, number)
+        return known
+
+    def _applies(self, one: int, other: int, number: int) -> Expr:
+        runs = (self.runs[one], self.runs[other])
+        pairs = zip(*(self.final(run, self.e) for run in runs), strict=True)
         from_e = [(a, b) for a, b in pairs if not prove_by_cases((a,), (b,), self.update.meaning, (), Limits(cases=0))]
-        different = self.different((one, other), self.reached[number])
-        divided = [c for run in (one, other) for c in self.divided(run, number)]
+        different = self.different(runs, self.reached[number])
+        divided = [c for run in runs for c in self.divided(run, number)]
         return apply("and", conjunction(*dict.fromkeys(divided), *(apply("==", a, b) for a, b in from_e)), different)
+
+    def left_open(self, shown: Sequence[tuple[int, int, int]], limits: Limits) -> frozenset[Start] | None:
+        """Infinite starts that nothing is shown for; None if they are more than a few, or partly finite."""
+        starts = infinite_starts(self.update, tuple(self.first[0].items()))
+        left: set[Start] = set()
+        for asked, start in enumerate(filter(starts.is_open, starts.all)):
+            if asked == MOST_ASKED:
+                return None
+            if not self.applies_at(start, shown, limits):
+                left.add(start)
+                if None in start or len(left) > MOST:
+                    return None
+        return frozenset(left)
 
     def applies_at(self, start: Start, shown: Sequence[tuple[int, int, int]], limits: Limits) -> bool:
         """Whether at every such infinite start one of the pairs is proved to end alike, and not from what the first
