@@ -11,7 +11,7 @@ import pytest
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Value
 from rfactor.ir.parser import parse_update
-from rfactor.ir.types import F32, F64, parse_type
+from rfactor.ir.types import F32, F64, I32, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.check import check
 from rfactor.matcher.refusal import at_infinity, degrees_of_freedom
@@ -63,6 +63,9 @@ def test_what_may_have_no_value_is_left_alone() -> None:
     """Where runs from a start divide by zero nothing is claimed of it; of functions no slopes are known here."""
     for text in ("x*x/(x + a)", "x*x + sqrt(x) + a", "x*x*h(x) + a"):
         assert not _refuted(parse_update(text, F32))
+    for divisor, refuted in (("x1", False), ("3", True)):
+        text = f"select(i // {divisor} == 0, x0*x0 + a, x0 + a*a), x1 + i"
+        assert _refuted(parse_update(text, F64, {"x1": I32, "i": I32})) is refuted
 
 
 def test_infinite_starts_of_a_part_stay_open() -> None:

@@ -52,9 +52,9 @@ def _known(node: Expr) -> bool:
         return True
     if not isinstance(node, Op):
         return False
+    if node.op in ("/", "//", "%"):
+        return isinstance(node.args[1], Const) and node.args[1].value != 0
     if node.type.is_float:
-        if node.op == "/":
-            return isinstance(node.args[1], Const) and node.args[1].value != 0
         return node.op in _SMOOTH or (node.op == "cast" and not node.args[0].type.is_float)
     return node.op != "cast" or not node.args[0].type.is_float
 
