@@ -2,14 +2,14 @@
 
 With the amounts known, a value is a sum (exclusive or) of products of shifted variables under masks, and that is a
 normal form: two values are equal for all variables exactly if they have the same masks. Offsets and masks are arrays,
-a row for each choice of the amounts.
+a row for each choice of the amounts. A signed number below 0 is shifted to the right as its complement is.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ Bits = dict[Term, Array]
 """The bits that each product contributes to; offsets are 0 where these are none."""
 _MOST = 5000
 """Most combinations of amounts."""
+_MOST_SIGNED = 3
+"""Most variables that are looked at below 0 and from 0 on."""
 _ONE: Term = frozenset()
 
 
@@ -56,11 +58,26 @@ def equal_under_shifts(left: Sequence[Expr], right: Sequence[Expr], assumptions:
             allowed &= evaluate(claim, env, Meaning.WRAP).astype(bool)
     if not allowed.any():
         return True
-    reader = _Reader({name: values[allowed] for name, values in env.items()}, int(allowed.sum()))
+    amounts_of = {name: values[allowed] for name, values in env.items()}
+    signed = list(_with_a_sign([*left, *right], amounts_of.keys()))
+    if len(signed) > _MOST_SIGNED:
+        return None
     try:
-        return all(_vanishes(_plus(reader.read(a), reader.read(b))) for a, b in zip(left, right, strict=True))
+        return all(
+            _vanishes(_plus(reader.read(a), reader.read(b)))
+            for below in itertools.product((False, True), repeat=len(signed))
+            for reader in (_Reader(amounts_of, int(allowed.sum()), dict(zip(signed, below, strict=True))),)
+            for a, b in zip(left, right, strict=True)
+        )
     except _Unread:
         return None
+
+
+def _with_a_sign(exprs: Iterable[Expr], amounts: Collection[str]) -> Iterator[str]:
+    """Variables whose signs shifts to the right shift in."""
+    shifted = [n for expr in exprs for n in walk(expr) if isinstance(n, Op) and n.op == ">>" and n.type.code == "int"]
+    found = {var.name: var for node in shifted for var in variables(node.args[0])}
+    yield from (name for name, var in found.items() if name not in amounts and var.type.code == "int")
 
 
 def _range(var: Var, assumptions: Sequence[Expr]) -> range:
@@ -71,6 +88,10 @@ def _range(var: Var, assumptions: Sequence[Expr]) -> range:
             bound = claim.args[1]
             if isinstance(bound, Const):
                 high = min(high, int(bound.value) - (claim.op == "<"))
+        if isinstance(claim, Op) and claim.op in ("<", "<=") and claim.args[1] == var:
+            bound = claim.args[0]
+            if isinstance(bound, Const):
+                low = max(low, int(bound.value) + (claim.op == "<"))
     return range(low, high + 1)
 
 
@@ -80,6 +101,8 @@ class _Reader:
 
     amounts: dict[str, Array]
     rows: int
+    below: Mapping[str, bool] = field(default_factory=dict)
+    """Of some signed variables, whether they are below 0."""
     memo: dict[Expr, Bits] = field(default_factory=dict)
 
     def read(self, expr: Expr) -> Bits:
@@ -97,6 +120,16 @@ class _Reader:
     def same(self, mask: int) -> Array:
         return np.full(self.rows, mask, dtype=np.uint64)
 
+    def negative(self, value: Bits, bits: int) -> bool:
+        """Whether the highest bit is set, everywhere; raises `_Unread` where it depends on something."""
+        highest = np.uint64(1 << (bits - 1))
+        if any((mask & highest).any() for term, mask in value.items() if term != _ONE):
+            raise _Unread
+        set_ = (value.get(_ONE, self.same(0)) & highest) != 0
+        if set_.any() and not set_.all():
+            raise _Unread
+        return bool(set_.any())
+
     def compute(self, expr: Expr) -> Bits:
         type_ = expr.type
         if not type_.is_int:
@@ -106,7 +139,12 @@ class _Reader:
         if known is not None:
             return _sum([(_ONE, known.astype(np.uint64) & np.uint64(full))])
         if isinstance(expr, Var):
-            return {frozenset(((expr.name, bytes(8 * self.rows)),)): self.same(full)}
+            own = frozenset(((expr.name, bytes(8 * self.rows)),))
+            below = self.below.get(expr.name)
+            if below is None:
+                return {own: self.same(full)}
+            rest: Bits = {own: self.same(full >> 1)}
+            return _plus(rest, {_ONE: self.same(full)}) if below else rest
         if not isinstance(expr, Op):
             raise _Unread
         if expr.op == "cast":
@@ -119,9 +157,13 @@ class _Reader:
             assert amount is not None
             amount = np.clip(amount.astype(object), -type_.bits, type_.bits).astype(np.int64)
             amount = amount if expr.op == "<<" else -amount
-            if type_.code == "int" and (amount < 0).any():
-                raise _Unread  # the sign is shifted in
-            return _shifted(self.read(expr.args[0]), amount, type_.bits)
+            value = self.read(expr.args[0])
+            if type_.code == "int" and (amount < 0).any() and self.negative(value, type_.bits):
+                if (amount > 0).any():
+                    raise _Unread  # ones are shifted in from one side
+                ones: Bits = {_ONE: self.same(full)}
+                return _plus(_shifted(_plus(value, ones), amount, type_.bits), ones)
+            return _shifted(value, amount, type_.bits)
         args = [self.read(arg) for arg in expr.args]
         if expr.op == "^":
             return _plus(args[0], args[1])

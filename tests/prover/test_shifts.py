@@ -11,7 +11,7 @@ from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, F64, I8, U8, U32, U64, Type
+from rfactor.ir.types import BOOL, F64, I8, I64, U8, U32, U64, Type
 from rfactor.prover.shifts import equal_under_shifts
 
 NAMES = ("x", "y", "n", "m")
@@ -42,7 +42,7 @@ def test_what_is_equal_for_every_amount_is_shown(left: str, right: str, type_: T
     low = tuple(parse_expr(f"0 <= {name}", dict.fromkeys(NAMES, type_), BOOL) for name in ("n", "m"))
     assumptions = bounds(type_, most) + (low if type_ != I8 else ())
     found = equal_under_shifts((read(left, type_),), (read(right, type_),), assumptions)
-    assert found is (None if type_ == I8 else True)  # the amounts of i8 may be negative: the sign is shifted in
+    assert found is (None if type_ == I8 else True)  # the amounts of i8 may be negative, and are too many
 
 
 @pytest.mark.parametrize(
@@ -65,36 +65,47 @@ def test_amounts_that_are_made_of_floats_are_not_read() -> None:
     assert equal_under_shifts((shifted,), (shifted,), ()) is None
 
 
-def test_shifts_of_signed_values_to_the_right_are_not_read() -> None:
-    assert equal_under_shifts((read("x >> n", I8),), (read("x >> n >> 0", I8),), ()) is None
+def test_the_sign_is_shifted_in() -> None:
+    low = tuple(parse_expr(f"0 <= {name}", dict.fromkeys(NAMES, I64), BOOL) for name in ("n", "m"))
+    one = read("x >> n >> m", I64)
+    for right, equal in (
+        ("x >> min(n + m, 64)", True), ("~(~x >> n + m)", True), ("x >> (n | m)", False), ("x ^ y >> n + m", False),
+    ):  # fmt: skip
+        assert equal_under_shifts((one,), (read(right, I64),), bounds(I64, 64) + low) is equal
+    assert equal_under_shifts((read("x >> n", I8),), (read("x >> n >> 0", I8),), ()) is None  # where n is below 0
 
 
 @st.composite
-def shifted(draw: st.DrawFn, depth: int = 3) -> Expr:
+def shifted(draw: st.DrawFn, type_: Type = U8, depth: int = 3) -> Expr:
     kind = draw(st.integers(0, 7))
     if depth == 0 or kind == 0:
-        return Var(U8, draw(st.sampled_from("xy"))) if draw(st.booleans()) else Const(U8, draw(st.integers(0, 255)))
-    inner = draw(shifted(depth - 1))
+        return (
+            Var(type_, draw(st.sampled_from("xy"))) if draw(st.booleans()) else Const(type_, draw(st.integers(0, 127)))
+        )
+    inner = draw(shifted(type_, depth - 1))
     if kind == 1:
         return apply("~", inner)
     if kind <= 4:
-        amount: Expr = Var(U8, draw(st.sampled_from("nm")))
-        amount = draw(st.sampled_from([amount, Const(U8, 3), apply("+", Var(U8, "n"), Var(U8, "m"))]))
+        amount: Expr = Var(type_, draw(st.sampled_from("nm")))
+        amount = draw(st.sampled_from([amount, Const(type_, 3), apply("+", Var(type_, "n"), Var(type_, "m"))]))
         return apply(draw(st.sampled_from(["<<", ">>"])), inner, amount)
-    return apply(draw(st.sampled_from(["&", "|", "^"])), inner, draw(shifted(depth - 1)))
+    return apply(draw(st.sampled_from(["&", "|", "^"])), inner, draw(shifted(type_, depth - 1)))
 
 
 @settings(max_examples=150, deadline=None)
-@given(shifted(), shifted(), st.booleans())
-def test_the_answer_is_that_of_all_values(one: Expr, other: Expr, twisted: bool) -> None:
+@given(st.sampled_from([U8, I8]).flatmap(lambda t: st.tuples(shifted(t), shifted(t))), st.booleans())
+def test_the_answer_is_that_of_all_values(sides: tuple[Expr, Expr], twisted: bool) -> None:
     """The oracle evaluates both sides everywhere."""
+    one, other = sides
     if twisted:  # what is likely to be equal
         other = apply("^", apply("^", other, one), other)
     most = 9
-    found = equal_under_shifts((one,), (other,), bounds(U8, most))
+    low = tuple(parse_expr(f"0 <= {name}", dict.fromkeys(NAMES, one.type), BOOL) for name in ("n", "m"))
+    found = equal_under_shifts((one,), (other,), bounds(one.type, most) + low)
     names = list(dict.fromkeys(v.name for e in (one, other) for v in variables(e)))
     ranges = [np.arange(256) if name in "xy" else np.arange(most + 1) for name in names]
-    env = {n: axis.ravel().astype(np.uint8) for n, axis in zip(names, np.meshgrid(*ranges), strict=True)}
+    word = np.uint8 if one.type == U8 else np.int8
+    env = {n: axis.ravel().astype(np.uint8).astype(word) for n, axis in zip(names, np.meshgrid(*ranges), strict=True)}
     equal = not np.any(evaluate(one, env, Meaning.WRAP) != evaluate(other, env, Meaning.WRAP))
     if found:
         assert equal

@@ -21,8 +21,8 @@ from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, con
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE
+from rfactor.matcher.refusal import degrees_of_freedom, made_up_words, mixed_bytes, overflowing_remainders, small_states
 from rfactor.matcher.refusal import made_up as made_up_for
-from rfactor.matcher.refusal import made_up_words, mixed_bytes, overflowing_remainders, small_states
 from rfactor.matcher.refusal.few_data import few_data, zigzags
 from rfactor.matcher.refusal.infinite_starts import MOST, MOST_ASKED, Start, infinite_starts, literal, merged_at
 from rfactor.matcher.refusal.instance import Refutation, told
@@ -87,6 +87,9 @@ def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_leng
         found = special(own, update, held)
         if found is not None:
             return found
+    found = degrees_of_freedom.refute(own, update, held, same_length)
+    if found is not None:
+        return found
     if own.meaning is Meaning.WRAP:
         own = replace(own, components=tuple(map(with_shifts, own.components)))
     e = tuple(Var(t, f"e {i}") for i, t in zip(range(len(own.types)), own.types, strict=True))
