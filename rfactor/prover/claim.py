@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rfactor.ir.evaluate import evaluate
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Expr, Var, conjunction, names, substitute_all, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -528,7 +529,8 @@ def _finite(left: Tuple, right: Tuple) -> tuple[Tuple, Tuple]:
 def prove_unit(op: Operator, e: Tuple) -> bool:
     """Whether op(e, e) = e where e has infinite parts: no NaN arises."""
     try:
-        return tuple(simplify(without_infinities(c)) for c in op(e, e)) == e
+        result = tuple(map(without_infinities, op(e, e)))
+        return result == e or (simplifies_exactly(result, op.meaning) and tuple(map(simplify, result)) == e)
     except Undefined:
         return False
 

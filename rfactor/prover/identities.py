@@ -15,6 +15,7 @@ from typing import Literal
 from rfactor.errors import TypeMismatch
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import evaluate
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, const, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -291,7 +292,7 @@ def _is_none(op: Operator, side: Side, e: Tuple, operands: Sequence[Tuple]) -> E
                 changed = apply("or", changed, apply("!=", one, other))
         divided = defined.conditions(result, everywhere=True)
         found = apply("or", found, conjunction(*divided, changed))
-    return simplify(found)
+    return simplify(found) if simplifies_exactly((found,), op.meaning) else found
 
 
 def _is_nan(op: Operator, side: Side, e: Tuple, operand: Tuple) -> bool:

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Value, Var, apply, replace, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify_real
@@ -51,6 +52,8 @@ def equal_by_signs(
         return False
     variables = sampling.used(exprs)
     if any(v.type.is_int for v in variables) and meaning is Meaning.WRAP:
+        return False
+    if not simplifies_exactly((*exprs, *assumptions), meaning):
         return False
     flags = [v for v in variables if v.type.is_bool]
     if len(flags) > _MOST_FLAGS:

@@ -212,6 +212,25 @@ def test_what_is_no_row_is_left_to_the_search(table: KnownTable, text: str, type
     assert known_answer(update(text, type_, semantics), table) is None
 
 
+@pytest.mark.parametrize("text", ["select((c or n == 7) and c, (x + a)//2, x)", "(x + a - n)//2 + (m - m)"])
+def test_data_that_the_form_does_not_read_are_in_no_way_of_a_refusal(
+    text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked_ = parse_update(text, parse_type("i32"), {"c": parse_type("bool")}, (), Meaning.WRAP)
+    answer = known_answer(asked_, lookup.shipped())
+    assert answer is not None
+    assert answer.verdict == "not_associative"
+    assert not caplog.records
+    assert answer.counterexample is not None
+    assert {name.rstrip("'12") for name in answer.counterexample} >= {v.name for v in asked_.data}
+
+
+@pytest.mark.parametrize("text", ["max(x - (a + a), b)", "max(x + select(c > 3, -(a + a), 1), b)", "x - (a + a)"])
+def test_no_factor_of_naturals_is_wrapped_around(table: KnownTable, text: str) -> None:
+    """-2 is none, nor is 4294967294 instead."""
+    assert known_answer(update(text, "u32", "math"), table) is None
+
+
 def test_a_flag_says_whether_a_condition_held(table: KnownTable) -> None:
     """Of two elements the later one at ties: there is no identity on the right, for a step that does nothing."""
     asked_of = update("select(c > 3, max(x0, a), x0), select(c > 3 and a >= x0, i, x1)")

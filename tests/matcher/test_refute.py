@@ -18,7 +18,7 @@ from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher import recognize
 from rfactor.matcher.check import check
-from rfactor.matcher.refusal import infinite_starts, made_up, mixed_bytes
+from rfactor.matcher.refusal import infinite_starts, made_up, made_up_words, mixed_bytes
 from rfactor.matcher.refusal import refute as refute_module
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import first_data, refute
@@ -342,3 +342,36 @@ def test_bytes_mixed_into_words_make_runs_alike_from_every_start(text: str) -> N
 def test_bytes_that_no_run_makes_up_for_are_left_alone(text: str) -> None:
     update = parse_update(text, U32, {"b": U8}, (), Meaning.WRAP)
     assert mixed_bytes.refute(update, update, {}) is None
+
+
+def test_words_are_not_shifted_farther_than_they_are_wide() -> None:
+    for text, type_ in (("(x << -3) ^ i64(b)", "i64"), ("x << 18446744073709551615 ^ u64(b)", "u64")):
+        assert mixed_bytes.read(parse_update(text, parse_type(type_), {"b": U8}, (), Meaning.WRAP)) is None
+
+
+def test_a_last_word_makes_up_for_an_earlier_one_in_signed_words_too() -> None:
+    """Words are turned as unsigned ones, whichever type the step has them in."""
+    for text in ("i32((u32(x*33) ^ u32(a)) ^ ((u32(x*33) ^ u32(a)) >> 7))*5", "i32(u32(a) << 9 | u32(a) >> 23) - x*7"):
+        update = parse_update(text, parse_type("i32"), {}, (), Meaning.WRAP)
+        (datum,) = update.data
+        inner = made_up_words._within(update.components[0], datum, update)
+        way = made_up_words._way(inner, datum, update)
+        assert way is not None
+        search = made_up_words._Search(update, datum, inner, way, {})
+        for x, (p, q, last) in itertools.product((0, -7, 123456, -(1 << 31)), ((0, 1, 0), (-1, 5, -9))):
+            made_up_for = search.made_up(x, p, q, last)
+            assert search.step(search.step(x, p), last) == search.step(search.step(x, q), made_up_for)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "start"),
+    [
+        ("max(x, a*16*16)", "i8", -math.inf),
+        ("min(x, a*16*16)", "u8", math.inf),
+        ("max(x, min(a, 127))", "i8", -math.inf),
+    ],
+)
+def test_infinite_starts_are_not_lost_to_literals_that_outgrow_their_type(text: str, type_: str, start: float) -> None:
+    update = parse_update(text, parse_type(type_), {}, (), Meaning.MATH)
+    first = first_data(update, update.accumulators)[0]
+    assert infinite_starts.left_open(update, tuple(first.items())) == {(Const(F64, start),)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
-from rfactor.ir.types import BOOL, F64, I32
+from rfactor.ir.types import BOOL, F64, I8, I32
 from rfactor.prover.signs import equal_by_signs
 
 NAMES = ("a", "b", "c", "d")
@@ -120,3 +120,18 @@ def test_a_yes_holds_everywhere(left: str, right: str, point: list[Fraction]) ->
             env = {name: float(value) for name, value in zip(NAMES, point, strict=True)}
             values = [evaluate_scalar(parse_expr(t, TYPES, F64), env, Meaning.WRAP) for t in (one, other)]
             assert abs(values[0] - values[1]) <= 1e-9 * (1 + abs(values[0]))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("min(a, 127)*b", "a*b"),
+        ("select(a > 127, 0, a)*b", "a*b"),
+        ("(a*16*16 + c)*b", "c*b"),
+        ("max(a - b, -128)*c", "(a - b)*c"),
+    ],
+)
+def test_ends_of_types_are_no_bounds_of_unbounded_integers(left: str, right: str) -> None:
+    types = dict.fromkeys(NAMES, I8)
+    one, other = ((parse_expr(text, types, I8),) for text in (left, right))
+    assert not equal_by_signs(one, other, Meaning.MATH, ())

@@ -102,9 +102,16 @@ def _is_datum(part: Expr, meaning: Meaning) -> bool:
         if isinstance(node, Const) and node.type.is_float and not math.isfinite(node.value):
             return False
         natural = meaning is Meaning.MATH and node.type.is_int and not node.type.is_signed
+        if natural and is_below_zero(node):
+            return False
         if natural and node.children and not (isinstance(node, Op) and (node.op in _NATURAL or _is_widened(node))):
             return False
     return True
+
+
+def is_below_zero(node: Expr) -> bool:
+    """Whether a node of a canonical form is a factor below 0 that an unsigned type wrapped around."""
+    return isinstance(node, Const) and not node.type.is_signed and node.value > node.type.max // 2
 
 
 def _is_widened(node: Op) -> bool:

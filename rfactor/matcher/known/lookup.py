@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from rfactor.errors import TableError
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Const, Op, Var, substitute_all, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import FALSE, TRUE, simplify
@@ -178,7 +179,7 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     answer = read(row.answer, update, shape.types, shape.values, row.id, shape.meaning)
     if answer is None or answer.identity_kind not in ("two-sided", "left"):
         return None
-    assumes = tuple([simplify(condition) for condition in answer.assumes])
+    assumes = tuple([e if not simplifies_exactly((e,), update.meaning) else simplify(e) for e in answer.assumes])
     if FALSE in assumes:
         return None
     answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE]))

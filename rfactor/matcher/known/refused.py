@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from rfactor.ir.canonical import canonical
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, const, names, substitute, variables, walk
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
@@ -142,6 +143,8 @@ def _carried(part: Expr, var: Var, update: Update) -> _Carried | None:
     """What a part of which other data are fixed is, where it is any datum for some value of this one."""
     if update.meaning is Meaning.MATH and any(node.type.is_int and not _is_plain(node) for node in walk(part)):
         return None  # the canonical form takes ends of types for bounds, and data for what is not below 0
+    if not simplifies_exactly((part,), update.meaning):
+        return None
     form = canonical(part)
     if form == var:
         return _Carried(var, 1, 0)
@@ -169,7 +172,9 @@ def _told(update: Update, answer: Answer, carried: Mapping[str, _Carried], fixed
     found = _Instance.of(answer)
     if found is None:
         return None
-    others = {name: value.value for name, value in fixed.items() if isinstance(value, Const)}
+    # What is not read in canonical form may be anything.
+    others: dict[str, Value] = {var.name: True if var.type.is_bool else 1 for var in update.data}
+    others |= {name: value.value for name, value in fixed.items() if isinstance(value, Const)}
     runs: list[list[dict[str, Value]]] = []
     for run in found.runs:
         steps: list[dict[str, Value]] = []

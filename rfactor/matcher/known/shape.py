@@ -16,7 +16,7 @@ from rfactor.ir.expr import OPERATIONS, Call, Const, Expr, Op, Var, rebuild, sub
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
-from rfactor.matcher.known.data import Parts, are_apart
+from rfactor.matcher.known.data import Parts, are_apart, is_below_zero
 from rfactor.matcher.known.nodes import Encoder
 
 _SUMS = ("+", "-", "*")
@@ -60,6 +60,8 @@ class Shape:
             return None
         names = _Names(update, meaning, nodes)
         forms = tuple([canonical(names.general(component)) for component in components])
+        if meaning is Meaning.MATH and any(is_below_zero(n) for form in forms for n in walk(form) if n.type.is_int):
+            return None
         encoder = Encoder(update.types)
         text = encoder.text(forms)
         values = {short: names.values[long] for long, short in encoder.renamed.items()}

@@ -11,6 +11,7 @@ import numpy as np
 
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import dtype_of, evaluate_all, spread
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
@@ -79,7 +80,7 @@ def merged_at(update: Update, e: Sequence[Var], start: Start, pair: tuple[Run, R
     alike: list[Expr] = []
     for parts in zip(*(followed(update, begin, run) for run in pair), strict=True):
         try:
-            one, other = (_plain(part) for part in parts)
+            one, other = (_plain(part, update.meaning) for part in parts)
         except Undefined:
             return None
         if one == other:
@@ -90,11 +91,12 @@ def merged_at(update: Update, e: Sequence[Var], start: Start, pair: tuple[Run, R
     return conjunction(*alike)
 
 
-def _plain(expr: Expr) -> Expr:
+def _plain(expr: Expr, meaning: Meaning) -> Expr:
     """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
-    folded = {n: simplify(n) for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)}
+    closed = [n for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)]
+    folded = {n: simplify(n) for n in closed if simplifies_exactly((n,), meaning)}
     expr = without_infinities(exchange(expr, folded))
-    return expr if has_infinity(expr) else canonical(tidy(expr))
+    return expr if has_infinity(expr) or not simplifies_exactly((expr,), meaning) else canonical(tidy(expr))
 
 
 _Step = int | tuple[int, ...]
@@ -257,9 +259,10 @@ class _Ways:
 
     def plain(self, expr: Expr) -> Expr:
         """Without infinities but at the top, and simplified where none is left. Raises `Undefined`."""
-        form = _plain(exchange(without_infinities(expr), self.conditions))
+        meaning = self.runs.update.meaning
+        form = _plain(exchange(without_infinities(expr), self.conditions), meaning)
         known = exchange(form, self.conditions)  # as a condition is written in its normal form
-        return form if known == form else _plain(known)
+        return form if known == form else _plain(known, meaning)
 
 
 def _placed(part: Expr | None, type_: Type) -> sampling.Array:

@@ -209,8 +209,8 @@ class _Search:
         value, state = self.at(self.inner, self.step(x, p), last), self.step(x, q)
         wraps = self.update.meaning is Meaning.WRAP
         for turn in self.way:
-            value = turn.undone(value, 0 if turn.op in ("neg", "~") else self.at(turn.other, state, 0))
             value = turn.type.wrap(value) if wraps else value
+            value = turn.undone(value, 0 if turn.op in ("neg", "~") else self.at(turn.other, state, 0))
         return self.datum.type.wrap(value) if wraps else value
 
     def instance(

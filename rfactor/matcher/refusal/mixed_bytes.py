@@ -184,7 +184,7 @@ def _affine(expr: Expr, x: Var, modulus: int) -> tuple[int, int] | None:
     if expr.op == "*" and 0 in (parts[0][0], parts[1][0]):
         (one, rest), (_, factor) = parts if parts[1][0] == 0 else parts[::-1]
         return one * factor % modulus, rest * factor % modulus
-    if expr.op == "<<" and parts[1][0] == 0 and 1 << parts[1][1] < modulus:
+    if expr.op == "<<" and parts[1][0] == 0 and parts[1][1] < x.type.bits:
         return (parts[0][0] << parts[1][1]) % modulus, (parts[0][1] << parts[1][1]) % modulus
     return None
 

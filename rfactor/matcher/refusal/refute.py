@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
+from rfactor.ir.exactness import simplifies_exactly
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
@@ -518,14 +519,18 @@ class _Search:
         found: list[Expr] = []
         for datum in run if self.quotients else ():
             values = {f"x{i}": part for i, part in enumerate(start)} | dict(datum)
-            found += [tidy(substitute(condition, values)) for condition in self.quotients]
+            found += [self.tidied(substitute(condition, values)) for condition in self.quotients]
             start = step(self.update, start, datum)
         return found
 
     def divides_by_zero(self, run: Run, number: int, row: int) -> bool:
         """Whether a run does so at a sampled e."""
         values = {v.name: const(v.type, self.at(v, row)) for v in self.e}
-        return FALSE in [tidy(substitute(condition, values)) for condition in self.divided(run, number)]
+        return FALSE in [self.tidied(substitute(condition, values)) for condition in self.divided(run, number)]
+
+    def tidied(self, condition: Expr) -> Expr:
+        """The condition, simplified where it stays the same."""
+        return tidy(condition) if simplifies_exactly((condition,), self.update.meaning) else condition
 
     def at(self, expr: Expr, row: int) -> Value:
         """The value of an expression in e at a sampled e."""
