@@ -55,13 +55,14 @@ def bordered(api: Any, i: Any, j: Any) -> Any:
     return api.BoundaryConditions.repeat_edge(api.Buffer(np.arange(8, dtype=np.int32)))[i - 2] + j
 
 
-def split(api: Any, f: Any, i: Any) -> None:
+def a_tail(api: Any, f: Any, i: Any) -> None:
     f.split(i, api.Var("o"), api.Var("n"), 4, api.TailStrategy.GuardWithIf)
+    f.partition(api.Var("o"), api.Partition.Always)
 
 
 PARTITIONED = {
     "borders": (lambda api, f, i: f.always_partition([i]), bordered),
-    "a tail": (lambda api, f, i: (split(api, f, i), f.partition(api.Var("o"), api.Partition.Always)), None),
+    "a tail": (a_tail, None),
     "vectors": (lambda api, f, i: f.vectorize(i, 8).partition(i, api.Partition.Always), None),
     "no more": (lambda api, f, i: f.always_partition_all().never_partition_all(), None),
     "no other": (lambda api, f, i: f.always_partition_all().never_partition([api.Var("j")]), bordered),
