@@ -11,7 +11,7 @@ import numpy as np
 
 from rfactor.ir.canonical import canonical
 from rfactor.ir.evaluate import dtype_of, evaluate_all, spread
-from rfactor.ir.exactness import simplifies_exactly
+from rfactor.ir.exactness import simplified_exactly, simplifies_exactly
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.meaning import Meaning
@@ -96,7 +96,7 @@ def _plain(expr: Expr, meaning: Meaning) -> Expr:
     closed = [n for n in walk(expr) if n.type.is_bool and not names(n) and not has_infinity(n)]
     folded = {n: simplify(n) for n in closed if simplifies_exactly((n,), meaning)}
     expr = without_infinities(exchange(expr, folded))
-    return expr if has_infinity(expr) or not simplifies_exactly((expr,), meaning) else canonical(tidy(expr))
+    return expr if has_infinity(expr) else simplified_exactly(lambda e: canonical(tidy(e)), expr, meaning)
 
 
 _Step = int | tuple[int, ...]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rfactor.ir.evaluate import as_array, evaluate, evaluate_all, spread, to_value
-from rfactor.ir.exactness import simplifies_exactly
+from rfactor.ir.exactness import simplified_exactly
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, conjunction, const, disjunction, names, substitute, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
@@ -530,7 +530,7 @@ class _Search:
 
     def tidied(self, condition: Expr) -> Expr:
         """The condition, simplified where it stays the same."""
-        return tidy(condition) if simplifies_exactly((condition,), self.update.meaning) else condition
+        return simplified_exactly(tidy, condition, self.update.meaning)
 
     def at(self, expr: Expr, row: int) -> Value:
         """The value of an expression in e at a sampled e."""
