@@ -108,18 +108,20 @@ class Expr:
         if not self.children:
             return True
         pairs: list[tuple[Expr, Expr]] = [(self, other)]
-        while pairs:
-            a, b = pairs.pop()
+        seen = {(id(self), id(other))}  # once each: parts may be shared, and then there are many more ways to them
+        for a, b in pairs:
             for one, two in zip(a.children, b.children, strict=True):
                 if one is two:
                     continue
                 if one._hash != two._hash or type(one) is not type(two) or one._label() != two._label():
                     return False
-                if one.children:
+                if one.children and (id(one), id(two)) not in seen:
+                    seen.add((id(one), id(two)))
                     pairs.append((one, two))
-        if isinstance(self, Op | Call):
-            # Equal operands may be the same: then the next comparison with either is short.
-            _set(other, "args", self.args)
+        for a, b in pairs:
+            if isinstance(a, Op | Call):
+                # Equal operands may be the same: then the next comparison with either is short.
+                _set(b, "args", a.args)
         return True
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Op, Var, apply, cast, const, leaves, replace, select, substitute, variables
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, leaves, replace, select, substitute, variables
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, I8, I32, U8, parse_type
 
@@ -104,3 +104,20 @@ def test_expressions_may_be_deeper_than_pythons_stack():
     for i in range(5000):
         least = apply("min", least, Var(I32, f"a{i}"))
     assert leaves(simplify(least)) == 5001
+
+
+def test_what_is_shared_is_compared_once_though_it_was_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are 2^200 ways to the variable."""
+
+    def doubled(value: Expr) -> Expr:
+        for _ in range(200):
+            value = Op(I32, "+", (value, value))
+        return value
+
+    one = doubled(Var(I32, "x"))
+    monkeypatch.setattr("rfactor.ir.expr._OPS", {})
+    other, different = doubled(Var(I32, "x")), doubled(Var(I32, "y"))
+    assert one is not other
+    assert one == other
+    assert one.children[0] is other.children[0]
+    assert one != different
