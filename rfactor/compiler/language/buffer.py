@@ -14,7 +14,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
@@ -25,7 +25,6 @@ from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
-from rfactor.ir.types import I32
 
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
@@ -37,15 +36,15 @@ def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
 
 
 def coordinate(what: str, value: Expr) -> Expr:
-    """One coordinate, as i32: integers that i32 holds are converted."""
+    """One coordinate, as i32: conditions and integers that i32 holds are converted."""
     type_ = value.node.type
-    if type_ == I32:
-        return value
-    if type_.is_int and (type_.bits < 32 or isinstance(value.node, ir.Const)):
-        return Expr(ir.cast(I32, value.node), value.uses)
-    raise TypeMismatch(
-        f"Implicit cast from {Type(type_)} to int: {what} is indexed by {value}; indices are i32, write i32({value})"
-    )
+    index = None if type_.is_float else as_i32(value)
+    if index is None:
+        raise TypeMismatch(
+            f"Implicit cast from {Type(type_)} to int: {what} is indexed by {value}; "
+            f"indices are i32, write i32({value})"
+        )
+    return index
 
 
 class Buffer(Named, Region):

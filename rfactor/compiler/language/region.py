@@ -171,9 +171,16 @@ class Region:
         return found[::-1]
 
     def element(self, value: Any) -> bool | int | float:
-        """A number as an element. Raises `TypeMismatch` where the type does not hold it."""
+        """A number as an element: of booleans whether it is not 0, of integers a NumPy float without its fraction.
+
+        Raises `TypeMismatch` where the type does not hold it.
+        """
         type_ = type_of_dtype(self.array.dtype).ir
         number = value.item() if hasattr(value, "item") else value
+        if type_.is_bool and isinstance(number, int | float):
+            number = bool(number)
+        if type_.is_int and isinstance(value, np.float16 | np.float32) and np.isfinite(value):
+            number = int(value)
         if not isinstance(number, bool | int | float):
             raise TypeMismatch(f"{self.name()} holds {type_}, {value!r} is no number")
         return literal(number, type_).value
