@@ -18,7 +18,7 @@ from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, join
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.language.region import BufferDimension, Region
+from rfactor.compiler.language.region import BufferDimension, Region, misfit
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.compiler.schedule.directives import SILENT
@@ -314,11 +314,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def set(self, array: Buffer | NDArray[Any]) -> None:
         """Give the array. Raises `BufferError` for another type or number of dimensions."""
         buffer = array if isinstance(array, Buffer) else Buffer(np.asarray(array))
-        if buffer.type() != self.type() or buffer.dimensions() != self.dimensions():
-            raise BufferError(
-                f"{self.name()} takes {self.type()} arrays of {self.dimensions()} dimensions, "
-                f"not {buffer.type()} of {buffer.dimensions()}"
-            )
+        type_, dimensions, given, rank = self.type(), self.dimensions(), buffer.type(), buffer.dimensions()
+        if given != type_ or rank != dimensions:
+            raise BufferError(misfit(f"Input buffer {self.name()}", type_, dimensions, given, rank))
         self._buffer = buffer
 
     def is_set(self) -> bool:
@@ -332,7 +330,10 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def get(self) -> Buffer:
         """The array. Raises `BufferError` if none was given."""
         if self._buffer is None:
-            raise BufferError(f"the image {self.name()} has no array: call {self.name()}.set(…) before realize")
+            name = self.name()
+            raise BufferError(
+                f"Error: Buffer argument {name} is nullptr: it has no array, call {name}.set(…) before realize"
+            )
         return self._buffer
 
     def __getitem__(self, index: Any) -> Expr:

@@ -18,6 +18,16 @@ from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch
 
 
+def misfit(what: str, type: object, dimensions: int, given: object, rank: int) -> str:
+    """What Halide says of an array of type `given` and `rank` dimensions where `what` takes another type or rank."""
+    if given != type:
+        return f"Error: {what} has type {type} but type of the buffer passed in is {given}"
+    return (
+        f"Error: {what} requires a buffer of exactly {dimensions} dimensions, "
+        f"but the buffer passed in has {rank} dimensions"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BufferDimension:
     """One dimension of a buffer that is there."""
