@@ -142,7 +142,7 @@ class Prepared:
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
         first = type(arrays[0]) if arrays else None
         if first is Buffer:
-            if not all([type(one) is Buffer and not (one.asks or any(one.mins)) for one in arrays]):
+            if not all(type(one) is Buffer and not (one.asks or any(one.mins)) for one in arrays):
                 return False
             arrays = [*map(_ARRAY, arrays)]
         elif first is not np.ndarray:
