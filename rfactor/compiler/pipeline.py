@@ -130,7 +130,8 @@ class Prepared:
     """What is needed of every function and image, once something has asked for it."""
 
     def repeated(self, given: tuple[Any, ...]) -> bool:
-        """Compute into the arrays `given` if nothing has changed, and they and the images are those of the last call.
+        """Compute into the arrays or `Buffer`s `given` if nothing has changed, and they and the images are those of the
+        last call.
 
         This is what a small call takes its time for: little code, in one piece.
         """
@@ -140,7 +141,12 @@ class Prepared:
         if last.executable.wake is not None:
             last.executable.wake()
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
-        if not arrays or type(arrays[0]) is not np.ndarray:
+        first = type(arrays[0]) if arrays else None
+        if first is Buffer:
+            if not all(type(one) is Buffer and not (one.asks or any(one.mins)) for one in arrays):
+                return False
+            arrays = [*map(_ARRAY, arrays)]
+        elif first is not np.ndarray:
             return False
         images: Any = self.buffers
         if images is None:
