@@ -418,7 +418,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         loops: ReductionDomain | None = None
         if domain is not None:
             references.update(domain.all_uses())
-            del references[domain.name()]
+            references.pop(domain.name(), None)  # what is undefined everywhere names it no more
             loops = domain.domain()
         elif any(isinstance(one, RDom | RVar) for one in references.values()):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")
