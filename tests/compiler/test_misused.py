@@ -130,6 +130,12 @@ def test_what_only_looks_like_a_number_is_no_expression(value: Any) -> None:
         hl.Buffer(np.zeros(3, np.int32)).fill(value)
 
 
+def test_a_member_of_an_enumeration_is_no_tuple() -> None:
+    f = hl.Func()
+    with pytest.raises(TypeMismatch, match="is no expression"):
+        f[x] = hl.MemoryType.Stack
+
+
 def test_numbers_wider_than_f64_keep_their_fraction() -> None:
     assert str((hl.f64(x) + np.longdouble(1.5)).type()) == "float64"
     f = hl.Func()

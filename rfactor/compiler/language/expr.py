@@ -242,8 +242,9 @@ def is_sequence(value: object) -> bool:
         return True
     if isinstance(value, Expr | str | bytes | dict) or is_number(value) or getattr(value, "shape", None) == ():
         return False
-    kind = type(value)
-    return hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not hasattr(value, "components")
+    # Not by `hasattr`: a class of an enumeration has both, of its members.
+    own = {name for kind in type(value).__mro__ for name in vars(kind)}
+    return own >= {"__len__", "__getitem__"} and not hasattr(value, "components")
 
 
 def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
