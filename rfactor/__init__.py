@@ -123,7 +123,10 @@ _NOT_YET = frozenset(
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is not None:
-        value = globals()[name] = getattr(import_module(home), name)
+        value = getattr(import_module(home), name)
+        if home.startswith(_LANGUAGE) and not isinstance(value, type):
+            value = import_module(_LANGUAGE + "public").public(value)
+        globals()[name] = value
         return value
     if name in _MODULES:
         module = globals()[name] = import_module(_MODULES[name])

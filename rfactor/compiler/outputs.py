@@ -11,6 +11,7 @@ from rfactor.compiler.deep import deep
 from rfactor.compiler.language.arguments import Argument, OutputFileType
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import Frozen, frozen
+from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.target import Target, machine
 from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import arguments as expected
@@ -74,6 +75,11 @@ class Made:
             raise TypeMismatch(f"the name of a function in C is text, not {fn_name!r}")
         self._frozen = frozen(outputs)
         warn(self._frozen, outputs)
+        boxes = (*self._frozen.images, *(image for output in outputs for image in output.output_images))
+        self._sparse = frozenset(
+            image.stride_name() for image in boxes if isinstance(image, OutputImageParam) and not image.is_dense()
+        )
+        """Arrays whose dimension 0 has another stride than 1, or any."""
         self._given = [Argument(one) for one in given]
         self.name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
         if not _WORD.fullmatch(self.name):
@@ -96,9 +102,9 @@ class Made:
         return make(self)
 
     def lowered(self) -> LoweredPipeline:
-        """The nest that code is generated from, for dense arrays."""
+        """The nest that code is generated from: dimension 0 is dense where nothing else was promised."""
         if self._lowered is None:
-            self._lowered = lower(self._frozen.algorithm, self._frozen.schedule)
+            self._lowered = lower(self._frozen.algorithm, self._frozen.schedule, self._sparse)
         return self._lowered
 
     def statement(self) -> str:
@@ -147,7 +153,7 @@ class Made:
         """The pipeline in C, every loop one iteration after the other."""
         from rfactor.compiler.codegen.c.source import source
 
-        stages = passes(self._frozen.algorithm, self._frozen.schedule)
+        stages = passes(self._frozen.algorithm, self._frozen.schedule, self._sparse)
         return source(self._entry(), next(body for name, body in stages if name == "tidy"))
 
     def library(self) -> bytes:
@@ -171,7 +177,7 @@ class Made:
             for image in frozen.images
             if isinstance(image, Buffer) and image.name() not in listed
         }
-        wanted = expected(frozen.algorithm, frozenset())
+        wanted = expected(frozen.algorithm, self._sparse)
         results = [a for a in wanted if isinstance(a, BufferArgument) and a.output]
         inputs = {a.name: a for a in wanted if a.name not in constants and a not in results}
         boxes = dict(_boxes(frozen))

@@ -278,6 +278,11 @@ class Call(Expr):
 
 def const(type: Type, value: Value) -> Const:
     """A literal of `type`; floats are rounded to the type, integers must fit (`TypeMismatch`)."""
+    if type.is_float:
+        try:
+            float(value)
+        except OverflowError:
+            raise TypeMismatch(f"an integer of {int(value).bit_length()} bits is beyond all of {type}") from None
     if type.is_float and type.bits < 64 and math.isfinite(value):
         import numpy as np
 

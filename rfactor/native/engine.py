@@ -234,7 +234,10 @@ def _narrow(text: str) -> str:
 
 def _check_f16(text: str, target: Target) -> None:
     if not target.converts_f16 and re.search(r"\bhalf\b", text):
-        raise Error(f"f16 needs a processor that converts it to f32 and back (F16C), and {target.cpu} does not")
+        raise Error(
+            f"f16 needs a processor that converts it to f32 and back, and {target.cpu} does not: on x86, the feature "
+            "f16c of the target says that it does"
+        )
 
 
 def _optimized(text: str, target: Target, machine: Any) -> Any:

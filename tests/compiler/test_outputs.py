@@ -154,6 +154,41 @@ def test_the_program_of_the_documentation_runs(tmp_path: Path, monkeypatch: pyte
     assert built(tmp_path, checked, "scaled.o") == ["4 100", ""]
 
 
+@needs_cc
+@pytest.mark.parametrize("kind", ["object", "c_source"])
+def test_dimension_0_has_the_stride_that_was_promised_or_any(tmp_path: Path, kind: str) -> None:
+    image, c = hl.ImageParam(hl.UInt(8), 3, "image"), hl.Var("c")
+    image.dim(0).set_stride(3)
+    image.dim(2).set_stride(1).set_bounds(0, 3)
+    f = hl.Func("f")
+    f[x, y, c] = 255 - image[x, y, c]
+    f.output_buffer().dim(0).set_stride(hl.Expr())
+    f.vectorize(x, 4)
+    target = {hl.OutputFileType.c_header: str(tmp_path / "f.h")}
+    linked = str(tmp_path / ("f.o" if kind == "object" else "f.c"))
+    f.compile_to({**target, hl.OutputFileType[kind]: linked}, [image], "f")
+    main = """
+    #include "f.h"
+    #include <stdio.h>
+    int main(void) {
+        uint8_t in[5 * 2 * 3], out[5 * 2 * 3];
+        for (int i = 0; i < 30; i++) in[i] = (uint8_t)i;
+        rfactor_dimension from[] = {{0, 5, 3}, {0, 2, 15}, {0, 3, 1}}, to[] = {{0, 5, -2}, {0, 2, 15}, {0, 3, 5}};
+        rfactor_buffer image = {in, from, 3, rfactor_uint8}, result = {out + 8, to, 3, rfactor_uint8};
+        to[2].extent = 1; to[1].stride = 10;
+        puts(f_error(f(&image, &result)));
+        for (int y = 0; y < 2; y++) for (int x = 0; x < 5; x++) printf("%d ", out[8 - 2*x + 10*y]);
+        from[0].stride = 1;
+        puts(f_error(f(&image, &result)));
+        return 0;
+    }"""
+    lines = built(tmp_path, main, linked)
+    assert lines[0] == "done"
+    assert lines[1].startswith(" ".join(str(255 - 15 * y_ - 3 * x_) for y_ in range(2) for x_ in range(5)))
+    assert "in dimension 0, where" in lines[1]
+    assert "was promised" in lines[1]
+
+
 SCALARS = {
     "uint8": (hl.UInt(8), "uint8_t", "250"),
     "int8": (hl.Int(8), "int8_t", "-100"),

@@ -230,3 +230,12 @@ def test_a_slice_without_a_defined_element_is_merged_by_no_operator_without_a_ri
     g.update().split(r.x, ro, ri, 8)
     with pytest.raises(ScheduleError, match=r"undefined in part: a slice may have no defined element"):
         g.update().rfactor(ro, u)
+
+
+def test_an_update_that_is_undefined_everywhere_does_nothing() -> None:
+    r, data = hl.RDom([(0, 3)], "r"), hl.Buffer(DATA)
+    for value in (hl.undef(INT) + r.x, hl.select(data[hl.clamp(r.x, hl.undef(INT), 6)] != 0, 3, 4)):
+        f = hl.Func()
+        f[()] = 7
+        f[()] = f[()] | value
+        assert np.asarray(f.realize()) == 7

@@ -22,7 +22,7 @@ _SHARED = f"""\
 typedef struct rfactor_dimension {{
     int32_t min;    /* the least coordinate */
     int32_t extent; /* the number of coordinates */
-    int64_t stride; /* from one to the next, in elements; 1 in dimension 0 */
+    int64_t stride; /* from one to the next, in elements */
 }} rfactor_dimension;
 
 /* An array of the caller's. The element at (x, y) is
@@ -111,5 +111,6 @@ def _told(argument: BufferArgument | ScalarArgument, titles: Mapping[str, str]) 
     if isinstance(argument, BufferArgument):
         kind = "output" if argument.output else "input"
         title = titles.get(argument.name, argument.name)
-        return f"{kind} {title}: rfactor_{_NAMES[argument.type]}, {argument.dimensions} dimensions"
+        step = ", of stride 1 in dimension 0" if argument.dimensions and argument.dense else ""
+        return f"{kind} {title}: rfactor_{_NAMES[argument.type]}, {argument.dimensions} dimensions{step}"
     return f"scalar {argument.name}"

@@ -8,6 +8,7 @@ from typing import Any
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param, Range
 from rfactor.compiler.numbered import Numbered
@@ -71,6 +72,7 @@ class ArgInfoKind(Numbered):
     Buffer = 2
 
 
+@public
 @dataclass(slots=True)
 class ArgInfo:
     """One thing that a function is given or gives, with the type of each component."""
@@ -82,6 +84,7 @@ class ArgInfo:
     dimensions: int = 0
 
 
+@public
 class ArgumentEstimates:
     """What was said of an argument: undefined expressions where nothing was."""
 
@@ -111,6 +114,7 @@ def estimates_of(given: Param | OutputImageParam) -> ArgumentEstimates:
     return made
 
 
+@public
 class Argument:
     """One argument of a compiled function, made from an `ImageParam`, a `Param` or a `Buffer`. `Argument()` is none."""
 

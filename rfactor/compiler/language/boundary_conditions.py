@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rfactor.compiler.language.buffer import image_of
+from rfactor.compiler.language.buffer import Buffer, ImageParam, image_of
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.functions import clamp, max, min, select
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Range, Var, end_pairs
 from rfactor.errors import AlgorithmError
@@ -20,17 +21,20 @@ from rfactor.errors import AlgorithmError
 Pair = tuple[Expr, Expr]
 
 
-def repeat_edge(f: Any, bounds: Sequence[Any] | None = None) -> Func:
+@public
+def repeat_edge(f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None = None) -> Func:
     """The nearest value within the bounds."""
     return _moved("repeat_edge", f, bounds, lambda at, low, extent: at)
 
 
-def repeat_image(f: Any, bounds: Sequence[Any] | None = None) -> Func:
+@public
+def repeat_image(f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None = None) -> Func:
     """Copies of the image next to each other."""
     return _moved("repeat_image", f, bounds, lambda at, low, extent: (at - low) % extent + low)
 
 
-def mirror_image(f: Any, bounds: Sequence[Any] | None = None) -> Func:
+@public
+def mirror_image(f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None = None) -> Func:
     """Copies of the image next to each other, every other one mirrored; values at edges occur twice."""
 
     def mirrored(at: Expr, low: Expr, extent: Expr) -> Expr:
@@ -40,7 +44,8 @@ def mirror_image(f: Any, bounds: Sequence[Any] | None = None) -> Func:
     return _moved("mirror_image", f, bounds, mirrored)
 
 
-def mirror_interior(f: Any, bounds: Sequence[Any] | None = None) -> Func:
+@public
+def mirror_interior(f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None = None) -> Func:
     """Copies of the image, every other one mirrored, that overlap in one value."""
 
     def mirrored(at: Expr, low: Expr, extent: Expr) -> Expr:
@@ -51,7 +56,8 @@ def mirror_interior(f: Any, bounds: Sequence[Any] | None = None) -> Func:
     return _moved("mirror_interior", f, bounds, mirrored)
 
 
-def constant_exterior(f: Any, exterior: ExprLike, bounds: Sequence[Any] | None = None) -> Func:
+@public
+def constant_exterior(f: Func | Buffer | ImageParam, exterior: ExprLike, bounds: Sequence[Any] | None = None) -> Func:
     """One value (of tuples, a tuple) everywhere outside of the bounds."""
     variables, pairs = _shape(f, bounds)
     inside = [(at >= low) & (at < low + extent) for at, (low, extent) in _bounded(variables, pairs)]
@@ -69,7 +75,9 @@ def constant_exterior(f: Any, exterior: ExprLike, bounds: Sequence[Any] | None =
     return result
 
 
-def _moved(what: str, f: Any, bounds: Sequence[Any] | None, place: Callable[[Expr, Expr, Expr], Expr]) -> Func:
+def _moved(
+    what: str, f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None, place: Callable[[Expr, Expr, Expr], Expr]
+) -> Func:
     """`f` read at the place of each point, held within the bounds."""
     variables, pairs = _shape(f, bounds)
     at: dict[Var, Expr] = {variable: variable for variable in variables}
@@ -80,7 +88,7 @@ def _moved(what: str, f: Any, bounds: Sequence[Any] | None, place: Callable[[Exp
     return result
 
 
-def _shape(f: Any, bounds: Sequence[Any] | None) -> tuple[list[Var], Sequence[Pair | None]]:
+def _shape(f: Func | Buffer | ImageParam, bounds: Sequence[Any] | None) -> tuple[list[Var], Sequence[Pair | None]]:
     """The variables of the result, and the bounds of its first dimensions; None of one without."""
     if bounds is None:
         if not image_of(f):

@@ -18,6 +18,7 @@ from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, join
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.region import BufferDimension, Region, misfit
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
@@ -47,6 +48,7 @@ def coordinate(what: str, value: Expr) -> Expr:
     return index
 
 
+@public
 class Buffer(Named, Region):
     """An array with a place in the plane.
 
@@ -87,7 +89,7 @@ class Buffer(Named, Region):
     def make_bounds_query(cls, type: Type, sizes: Sequence[int], name: str = "") -> Buffer:
         """A box without memory of its own, to be asked what is read for it, or to become what is needed of it: see
         `Callable`. All its elements are one, which is 0."""
-        made = cls(_no_memory(type, [int(size) for size in sizes]), name)
+        made = cls(_no_memory(type, _extents(type, sizes)), name)
         made.asks = True
         return made
 
@@ -271,15 +273,23 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
     )
 
 
+def _extents(type: Type, sizes: Sequence[Any]) -> list[int]:
+    """Sizes as numbers. Raises `TypeMismatch`, `BufferError` where no array has them."""
+    extents = [integer(size, f"a size of a Buffer of {type}") for size in sizes]
+    if extents and min(extents) < 0:
+        raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
+    if prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= 1 << 63 or len(extents) > 64:
+        raise BufferError(f"Buffer of {type} with sizes {extents}: there is no such memory")
+    return extents
+
+
 def _no_memory(type: Type, sizes: Sequence[int]) -> NDArray[Any]:
     array: NDArray[Any] = np.broadcast_to(np.zeros((), dtype_of(type.ir)), tuple(reversed(sizes)))
     return array
 
 
 def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
-    extents = [int(size) for size in sizes]
-    if extents and min(extents) < 0:
-        raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
+    extents = _extents(type, sizes)
     if isinstance(order, range):
         return np.zeros(extents[::-1], dtype_of(type.ir))
     stored = np.zeros([extents[d] for d in reversed(order)], dtype_of(type.ir))
@@ -287,10 +297,11 @@ def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[An
     return stored.transpose([axes[d] for d in reversed(range(len(extents)))])
 
 
+@public
 class ImageParam(Named, OutputImageParam, Wrapped):
     """An input array given at run time: `ImageParam(UInt(8), 2)`, then `set(array)`."""
 
-    def __init__(self, type: Type | None = None, dimensions: int = 0, name: str | None = None) -> None:
+    def __init__(self, type: Type | None = None, dimensions: SupportsIndex = 0, name: str | None = None) -> None:
         """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
         if not isinstance(dimensions, SupportsIndex):
             raise TypeMismatch(f"ImageParam takes a type, a number of dimensions and a name, not {dimensions!r} second")
@@ -335,6 +346,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
                 f"Error: Buffer argument {name} is nullptr: it has no array, call {name}.set(…) before realize"
             )
         return self._buffer
+
+    __iter__ = None
+    """There is no end to its elements: its array is given at run time."""
 
     def __getitem__(self, index: Any) -> Expr:
         at = coordinates(self.name(), self.dimensions(), index)

@@ -10,12 +10,14 @@ import numpy as np
 from rfactor.compiler.language.arguments import Argument, ArgumentKind
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.compiled import Compiled
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import dtype_of
 from rfactor.compiler.runtime.arguments import Placed
 from rfactor.errors import AlgorithmError, BufferError
 
 
+@public
 class Callable:
     """A pipeline as a function of its arguments and then its outputs, in order or by name. It computes in place."""
 

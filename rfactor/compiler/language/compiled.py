@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.target import Target, is_host
 from rfactor.compiler.language.target_features import TargetOS
-from rfactor.errors import TargetError
+from rfactor.errors import TargetError, TypeMismatch
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.callable import Callable
@@ -28,6 +29,7 @@ def _pipeline() -> ModuleType:
     return pipeline
 
 
+@public
 class Compiled:
     """Something with outputs. A `target` is the machine that this runs on where none is named.
 
@@ -44,7 +46,7 @@ class Compiled:
 
     # Running
 
-    def realize(self, *given: Any, sizes: Any = None, dst: Any = None, target: Target | None = None) -> Any:
+    def realize(self, *given: Any, sizes: Any = None, dst: Any = None, target: Any = None) -> Any:
         """Compute it: over sizes (dimension 0 first) into new `Buffer`s, or into the arrays given.
 
         `f.realize([w, h])`, `f.realize(array)`, `f.realize((a, b))` for two components. Returns a `Buffer`, a tuple of
@@ -257,6 +259,8 @@ class Compiled:
 _OF_WINDOWS = {".o": ".obj", ".a": ".lib"}
 
 
-def _check_here(target: Target | None) -> None:
+def _check_here(target: Any) -> None:
+    if target is not None and not isinstance(target, Target):
+        raise TypeMismatch(f"a target is a Target, as in Target('host'), not {target!r}")
     if target is not None and target != Target() and not is_host(target):
         raise TargetError(f"{target} is not this machine: realize runs here; compile_to_object compiles for others")

@@ -8,12 +8,14 @@ from typing import Any
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, as_expr, converted
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.told import untold
 from rfactor.compiler.language.variables import Param, Var, end_pairs
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir import expr as ir
 
 
+@public
 class Derivative:
     """Adjoints by what they are of: `d[f]`, `d[buffer]`, `d[image]`, `d[param]`; `d[f, i]` after update `i` of `f`.
 

@@ -218,21 +218,33 @@ def text_of(value: object) -> str | None:
     return found
 
 
+def number_of(value: Any) -> bool | int | float | None:
+    """A Python or NumPy number (bool included), also in an array without dimensions, as Python's; None for the rest.
+
+    One wider than f64 is rounded to that.
+    """
+    if isinstance(value, bool | int | float):
+        return value
+    if getattr(value, "shape", None) != () or not hasattr(value, "item"):
+        return None
+    held: Any = value.item() if getattr(getattr(value, "dtype", None), "kind", "f") in "biuf" else None
+    return held if isinstance(held, bool | int | float) else float(held) if hasattr(held, "__float__") else None
+
+
 def is_number(value: object) -> bool:
     """Whether it is a Python or NumPy number (bool included)."""
-    if isinstance(value, bool | int | float):
-        return True
-    return getattr(value, "shape", None) == () and hasattr(value, "item")
+    return number_of(value) is not None
 
 
 def is_sequence(value: object) -> bool:
     """Whether it stands for a tuple of values: a tuple, a list, or an object of a class of the user's with elements."""
     if isinstance(value, tuple | list):
         return True
-    if isinstance(value, Expr | str | bytes | dict) or is_number(value):
+    if isinstance(value, Expr | str | bytes | dict) or is_number(value) or getattr(value, "shape", None) == ():
         return False
-    kind = type(value)
-    return hasattr(kind, "__len__") and hasattr(kind, "__getitem__") and not hasattr(value, "components")
+    # Not by `hasattr`: a class of an enumeration has both, of its members.
+    own = {name for kind in type(value).__mro__ for name in vars(kind)}
+    return own >= {"__len__", "__getitem__"} and not hasattr(value, "components")
 
 
 def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
@@ -242,8 +254,8 @@ def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
     """
     if isinstance(value, Expr):
         return value
-    if is_number(value):
-        number = value.item() if hasattr(value, "item") else value
+    number = number_of(value)
+    if number is not None:
         if type is None and isinstance(number, float):
             _warn_of_rounding(number)
         return Expr(literal(number, type))
@@ -265,6 +277,20 @@ def _warn_of_rounding(number: float) -> None:
     )
 
 
+def known_on_entry(expr: Expr, what: str) -> None:
+    """Raise `AlgorithmError`, saying what the expression is for, where it reads values or varies while loops run."""
+    inputs: set[str] = set()
+    for name, used in expr.uses.items():
+        inputs |= used.box() if hasattr(used, "box") else {name}
+    for node in ir.walk(expr.node):
+        reads = isinstance(node, ir.Call) and node.kind != "intrinsic"
+        if reads or (isinstance(node, ir.Var) and node.name not in inputs):
+            raise AlgorithmError(
+                f"{what} is known before anything is computed, unlike {Expr(node, expr.uses)} in {expr}: it is made of "
+                "numbers, parameters and the boxes of images"
+            )
+
+
 def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
     """A number as a constant of `type` (by default i32, f32 or bool). Raises `TypeMismatch` if it does not fit."""
     if type is None:
@@ -280,10 +306,10 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
 
 def _peer(type: T.Type, number: Any) -> T.Type | None:
     """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
-    number = number.item() if is_number(number) and hasattr(number, "item") else number
-    if not is_number(number) or isinstance(number, float):
+    plain = number_of(number)
+    if plain is None or isinstance(plain, float):
         return None
-    if _is_i32(int(number)) or not T.I64.min <= int(number) <= T.I64.max:
+    if _is_i32(int(plain)) or not T.I64.min <= int(plain) <= T.I64.max:
         return type
     return None
 

@@ -19,6 +19,7 @@ from rfactor.compiler.language.implicit import count, expanded, is_placeholder
 from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from rfactor.compiler.auto.directive import AutoSchedules
 
 
+@public
 class FuncRef(Expr):
     """`f[x, y]`: the value of a function at a point, or a component of it by `[i]`."""
 
@@ -128,6 +130,7 @@ class FuncRef(Expr):
         return f"<halide.FuncRef {self}>"
 
 
+@public
 class FuncTupleElementRef(Expr):
     """`f[x, y][i]`: a component of the value of a function at a point."""
 
@@ -218,6 +221,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 _PLACEHOLDER = Var("_")
 
 
+@public
 class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
     """A function from points to values: defined once by pure variables, then updated any number of times."""
 
@@ -290,7 +294,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         return self.args()
 
     @also_named(fs="f")
-    def clone_in(self, f: Any) -> Func:
+    def clone_in(self, f: Func | Sequence[Func]) -> Func:
         """A function of its own with the definitions that this one has now, which `f`, one or several, call instead."""
         return clone(self, consumer_names(self, f))
 
@@ -414,7 +418,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         loops: ReductionDomain | None = None
         if domain is not None:
             references.update(domain.all_uses())
-            del references[domain.name()]
+            references.pop(domain.name(), None)  # what is undefined everywhere names it no more
             loops = domain.domain()
         elif any(isinstance(one, RDom | RVar) for one in references.values()):
             raise AlgorithmError(f"{what} of {self.name()} uses a reduction variable: only updates do")

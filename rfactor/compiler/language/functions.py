@@ -13,9 +13,9 @@ from rfactor.compiler.language.expr import (
     ExprLike,
     as_expr,
     converted,
-    is_number,
     is_sequence,
     joined,
+    number_of,
     promoted,
     together,
     typed_binary,
@@ -232,8 +232,9 @@ def reinterpret(type: Type, value: ExprLike) -> Expr:
 
 def _short(type: T.Type, value: ExprLike) -> Expr:
     """A cast to a float type: a number is rounded once."""
-    if is_number(value):
-        return Expr(ir.const(type, float(value)))
+    number = number_of(value)
+    if number is not None:
+        return Expr(ir.const(type, float(ir.const(type, number).value)))
     return cast(Type(type), value)
 
 
@@ -274,8 +275,9 @@ def u32(value: ExprLike) -> Expr:
 
 def u64(value: ExprLike) -> Expr:
     """`value` as a 64-bit unsigned integer."""
-    if is_number(value) and T.I64.max < value <= T.U64.max:
-        return Expr(ir.Const(T.U64, builtins.int(value)))
+    number = number_of(value)
+    if isinstance(number, builtins.int) and T.I64.max < number <= T.U64.max:
+        return Expr(ir.Const(T.U64, number))
     return cast(Type(T.U64), value)
 
 

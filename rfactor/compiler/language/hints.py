@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.language.public import public
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import ScheduleError, TypeMismatch
 
 if TYPE_CHECKING:
+    from rfactor.compiler.language.buffer import Buffer, ImageParam
     from rfactor.compiler.language.func import Func
 
 
@@ -51,6 +53,7 @@ class LoopAlignStrategy(Numbered):
     Auto = 3
 
 
+@public
 class EvictionKey:
     """A mark of results that are kept: nothing is kept here."""
 
@@ -67,13 +70,14 @@ def kind_of_memory(given: Any) -> MemoryType:
     return given
 
 
+@public
 class Hints:
     """Directives without effect, on the loops of one stage."""
 
     @also_named(func="image", **{"from": "from_"})
     def prefetch(
         self,
-        image: Any,
+        image: Func | Buffer | ImageParam,
         at: Any,
         from_: Any,
         offset: Any = 1,
@@ -140,6 +144,7 @@ class Hints:
         raise NotImplementedError
 
 
+@public
 class FunctionHints:
     """Directives without effect, on a whole function."""
 

@@ -5,14 +5,16 @@ A promise (`im.dim(0).set_min(0)`) is checked on entry of the pipeline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, known_on_entry
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.types import Type
+from rfactor.compiler.language.variables import end_pairs
 from rfactor.errors import AlgorithmError, BufferError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Requirement
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from rfactor.compiler.language.parameter import Parameter
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One dimension of an array that is given later: bounds are expressions."""
@@ -76,10 +79,13 @@ class Dimension:
         return self
 
 
+@public
 class OutputImageParam(Changing):
     """The box of an array: of an `ImageParam`, or of an output (`f.output_buffer()`)."""
 
     _shape: tuple[str, Type, int, str, str, Any] | None
+    _any_stride = False
+    """Whether the stride of dimension 0 was left open, by `Expr()`."""
     _later = False
     """Whether it is of an output of a tuple, the first of which has the same box."""
 
@@ -161,6 +167,8 @@ class OutputImageParam(Changing):
     def promise(self, what: str, d: int, value: ExprLike) -> None:
         """Promise that an end of the box is `value`; an undefined `Expr()` takes a promise back.
 
+        Taken back, the stride of dimension 0 may be any in compiled files too.
+
         Raises `TypeMismatch`, `AlgorithmError`.
         """
         held = as_expr(value)
@@ -169,14 +177,20 @@ class OutputImageParam(Changing):
                 f"Can't constrain the {what} of an output buffer beyond the first of {self.name()}. They are "
                 "implicitly constrained to have the same min and extent as the first output buffer: constrain that"
             )
+        if (what, d) == ("stride", 0):
+            self._any_stride = not held.defined()
         if not held.defined():
             self.promises = {end: kept for end, kept in self.promises.items() if end != (what, d)}
             return
         if not held.node.type.is_int:
             raise TypeMismatch(f"the {what} of {self.name()} is an integer, not {held} of {held.node.type}")
-        if any(isinstance(node, ir.Call) and node.kind != "intrinsic" for node in ir.walk(held.node)):
-            raise AlgorithmError(f"the {what} of {self.name()} is known before anything is computed, unlike {held}")
+        known_on_entry(held, f"the {what} of {self.name()}")
         self.promises = {**self.promises, (what, d): converted(I32, held)}
+
+    def is_dense(self) -> bool:
+        """Whether the stride of dimension 0 is 1: it is, where it was neither promised otherwise nor left open."""
+        stride = self.promises.get(("stride", 0))
+        return stride.node == ir.Const(I32, 1) if stride is not None else not self._any_stride
 
     def requirements(self) -> tuple[Requirement, ...]:
         """What is checked on entry."""
@@ -195,9 +209,9 @@ class OutputImageParam(Changing):
         """Say what `min` or `extent` of dimension `d` will be like."""
         self.estimates = {**self.estimates, (what, d): as_expr(value)}
 
-    def set_estimates(self, estimates: Any) -> Self:
+    def set_estimates(self, estimates: Sequence[Any]) -> Self:
         """Say what the box will be like: a (min, extent) or `Range` each dimension. Raises `AlgorithmError`."""
-        given = [(one.min, one.extent) if hasattr(one, "extent") else tuple(one) for one in estimates]
+        given = end_pairs(f"set_estimates of {self.name()}", estimates)
         if len(given) != self.dimensions():
             raise AlgorithmError(f"set_estimates of {self.name()}: one (min, extent) a dimension is needed")
         for d, (low, extent) in enumerate(given):

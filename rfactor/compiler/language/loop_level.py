@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rfactor.compiler.language.placement import loop_level
+from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.schedule import directives
 from rfactor.compiler.schedule.directives import INLINED, ROOT, UNDEFINED
 from rfactor.errors import ScheduleError
 
 
+@public
 class LoopLevel:
     """A loop of a function, `LoopLevel(f, x)`; the root of the pipeline; or nowhere, that is inline.
 
@@ -18,7 +20,7 @@ class LoopLevel:
 
     def __init__(self, func: Any = None, var: Any = None, stage_index: int = -1) -> None:
         """`stage_index` says whose loop is meant, for a reader: the loop around all uses is taken."""
-        self._stage_index = int(stage_index)
+        self._stage_index = integer(stage_index, "stage_index")
         self.level: directives.LoopLevel = UNDEFINED if func is None else loop_level(func, var, "LoopLevel")
 
     @classmethod

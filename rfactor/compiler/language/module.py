@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import OutputFileType
 from rfactor.compiler.language.keywords import also_named
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.target import Target, machine
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import AlgorithmError
@@ -33,6 +34,7 @@ class NameMangling(Numbered):
     CPlusPlus = 2
 
 
+@public
 class Module:
     """A name, a target, and what was compiled: a function of one's own (`f.compile_to_module`), other modules."""
 

@@ -10,9 +10,11 @@ import weakref
 from collections.abc import Iterator
 from itertools import count
 
+from rfactor.compiler.language.public import public
 from rfactor.errors import AlgorithmError
 
 
+@public
 class Named:
     """Something that expressions refer to by name."""
 

@@ -12,11 +12,13 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
 from rfactor.compiler.language.hints import MemoryType
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.errors import AlgorithmError, TypeMismatch
 
 
+@public
 class Parameter:
     """The inside of a `Param`, an `ImageParam` or an `OutputImageParam`: what is set here is set there.
 

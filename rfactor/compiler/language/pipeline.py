@@ -9,10 +9,12 @@ from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import ExprLike
 from rfactor.compiler.language.freeze import Outputs, frozen
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.shorthands import requirement
 from rfactor.errors import AlgorithmError
 
 
+@public
 class Pipeline(Compiled):
     """The functions given, computed in one call: `Pipeline([f, g]).realize([w, h])` returns one `Buffer` for each."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self
 
@@ -10,7 +10,9 @@ from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
+from rfactor.compiler.language.variables import end_pairs
 from rfactor.compiler.schedule.directives import (
     INLINED,
     PLAIN,
@@ -27,6 +29,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
 
+@public
 class Placement(FunctionHints, Directives):
     """The part of a `Func` that says where and how it is computed and kept."""
 
@@ -157,9 +160,9 @@ class Placement(FunctionHints, Directives):
             self.estimates = {**self.estimates, name: count}
         return self
 
-    def set_estimates(self, estimates: Any) -> Self:
+    def set_estimates(self, estimates: Sequence[Any]) -> Self:
         """`set_estimate` of every dimension: a (min, extent) each."""
-        given = [(one.min, one.extent) if hasattr(one, "extent") else tuple(one) for one in estimates]
+        given = end_pairs(f"set_estimates of {self._owner().name()}", estimates)
         variables = self._owner().function.variables
         if len(given) != len(variables):
             raise ScheduleError(f"set_estimates of {self._owner().name()}: one (min, extent) a dimension is needed")

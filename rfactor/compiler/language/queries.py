@@ -7,6 +7,7 @@ from typing import Any
 
 from rfactor.compiler.language.expr import Expr
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.stage import StageState
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import RVar, Var
@@ -17,6 +18,7 @@ from rfactor.ir.expr import names
 from rfactor.ir.types import Type as IrType
 
 
+@public
 class Queries:
     """Of a function as it is now. What needs a definition raises `AlgorithmError` if there is none."""
 

@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.expr import literal
+from rfactor.compiler.language.expr import literal, number_of
+from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch
 
@@ -28,6 +29,7 @@ def misfit(what: str, type: object, dimensions: int, given: object, rank: int) -
     )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class BufferDimension:
     """One dimension of a buffer that is there."""
@@ -53,6 +55,7 @@ class BufferDimension:
         return self._stride
 
 
+@public
 class Region:
     """An array and the least coordinate of each of its dimensions."""
 
@@ -94,7 +97,7 @@ class Region:
         return BufferDimension(self._mins[d], array.shape[-1 - d], array.strides[-1 - d] // array.itemsize)
 
     def _dimension(self, dimension: Any) -> int:
-        d = int(dimension)
+        d = integer(dimension, f"a dimension of {self.name()}")
         if not 0 <= d < len(self._mins):
             raise BufferError(f"{self.name()} has {len(self._mins)} dimensions, hence no dimension {d}")
         return d
@@ -162,7 +165,18 @@ class Region:
     def _counted(self, what: str, given: tuple[Any, ...]) -> tuple[int, ...]:
         if len(given) != len(self._mins):
             raise BufferError(f"{what} of {self.name()} takes {len(self._mins)} numbers, {len(given)} were given")
-        return tuple(int(one) for one in given)
+        return self._integers(given)
+
+    def _integers(self, given: Iterable[Any]) -> tuple[int, ...]:
+        return tuple(integer(one, f"a coordinate of {self.name()}") for one in given)
+
+    def _listed(self, what: str, given: Any, count: int | None = None) -> tuple[Any, ...]:
+        """What has elements, as a tuple. Raises `TypeMismatch`."""
+        listed = tuple(given) if isinstance(given, Iterable) else ()
+        if not isinstance(given, Iterable) or count not in (None, len(listed)):
+            wanted = "a list" if count is None else f"{count} numbers each"
+            raise TypeMismatch(f"{what} of {self.name()} takes a dimension and numbers, or {wanted}, not {given!r}")
+        return listed
 
     # -- elements ----------------------------------------------------------------------------------------------------
 
@@ -170,7 +184,7 @@ class Region:
         """The index in the array of an element. Raises `BufferError`, `OutOfBounds`."""
         if len(given) != len(self._mins):
             raise BufferError(f"{self.name()} has {len(self._mins)} dimensions, {len(given)} indices were given")
-        found = tuple(int(one) - low for one, low in zip(given, self._mins, strict=True))
+        found = tuple(at - low for at, low in zip(self._integers(given), self._mins, strict=True))
         for d, at in _numbered(found):
             if not 0 <= at[0] < self.array.shape[-1 - d]:
                 dimension = self.dim(d)
@@ -186,12 +200,12 @@ class Region:
         Raises `TypeMismatch` where the type does not hold it.
         """
         type_ = type_of_dtype(self.array.dtype).ir
-        number = value.item() if hasattr(value, "item") else value
+        number = number_of(value)
         if type_.is_bool and isinstance(number, int | float):
             number = bool(number)
         if type_.is_int and isinstance(value, np.float16 | np.float32) and np.isfinite(value):
             number = int(value)
-        if not isinstance(number, bool | int | float):
+        if number is None:
             raise TypeMismatch(f"{self.name()} holds {type_}, {value!r} is no number")
         return literal(number, type_).value
 
@@ -231,17 +245,17 @@ class Region:
     def set_min(self, *given: Any, mins: Any = None) -> None:
         """Place the array: its first element is at `mins`. Fewer than there are dimensions move the first ones."""
         if mins is not None or (len(given) == 1 and isinstance(given[0], Sequence)):
-            given = tuple(given[0] if mins is None else mins)
+            given = self._listed("set_min", given[0] if mins is None else mins)
         if len(given) > len(self._mins):
             raise BufferError(f"set_min of {self.name()} takes {len(self._mins)} coordinates, {len(given)} were given")
-        self._mins = tuple(int(low) for low in given) + self._mins[len(given) :]
+        self._mins = self._integers(given) + self._mins[len(given) :]
 
     def translate(self, dimension: Any = None, dx: Any = None, *, delta: Any = None) -> None:
         """`translate(d, distance)`, or `translate([distance, …])` for the first dimensions: move all coordinates."""
         if dx is not None:
-            moves = [0] * self._dimension(dimension) + [int(dx)]
+            moves = [0] * self._dimension(dimension) + [*self._integers([dx])]
         else:
-            moves = [int(one) for one in (dimension if delta is None else delta)]
+            moves = [*self._integers(self._listed("translate", dimension if delta is None else delta))]
         if len(moves) > len(self._mins):
             raise BufferError(f"translate of {self.name()}, which has {len(self._mins)} dimensions, by {moves}")
         moves += [0] * (len(self._mins) - len(moves))
@@ -250,10 +264,11 @@ class Region:
     def crop(self, dimension: Any = None, min: Any = None, extent: Any = None, *, rect: Any = None) -> None:
         """`crop(d, min, extent)`, or `crop([(min, extent), …])`: keep a part. Raises `OutOfBounds` beyond the ends."""
         if min is None:
-            for d, ((low, size),) in _numbered(tuple(dimension if rect is None else rect)):
+            for d, (pair,) in _numbered(self._listed("crop", dimension if rect is None else rect)):
+                low, size = self._listed("crop", pair, 2)
                 self.crop(d, low, size)
             return
-        d, low, extent = self._dimension(dimension), int(min), int(extent)
+        d, (low, extent) = self._dimension(dimension), self._integers((min, extent))
         held = self.dim(d)
         if extent < 0 or low < held.min() or low + extent > held.max() + 1:
             raise OutOfBounds(
@@ -271,7 +286,7 @@ class Region:
         """Keep the elements at `pos` of a dimension (its least by default), which goes away."""
         d = self._dimension(dimension)
         held = self.dim(d)
-        at = held.min() if pos is None else int(pos)
+        at = held.min() if pos is None else self._integers([pos])[0]
         if not held.min() <= at <= held.max():
             raise OutOfBounds(
                 f"slice of {self.name()} at {at} in dimension {d}, where it holds {held.min()} to {held.max()}"
@@ -281,11 +296,11 @@ class Region:
 
     def embed(self, dimension: int, pos: int = 0) -> None:
         """Add a dimension of extent 1 before `dimension`, at coordinate `pos`: the inverse of `slice`."""
-        d = int(dimension)
+        d = integer(dimension, f"a dimension of {self.name()}")
         if not 0 <= d <= len(self._mins):
             raise BufferError(f"embed of {self.name()}, which has {len(self._mins)} dimensions, in dimension {d}")
         self._array = np.expand_dims(self.array, len(self._mins) - d)
-        self._mins = (*self._mins[:d], int(pos), *self._mins[d:])
+        self._mins = (*self._mins[:d], *self._integers([pos]), *self._mins[d:])
 
     def add_dimension(self) -> None:
         """Add an outermost dimension of extent 1."""
@@ -299,7 +314,7 @@ class Region:
             order = list(range(count))
             order[a], order[b] = b, a
         else:
-            order = [int(d) for d in (d1 if order is None else order)]
+            order = [*self._integers(self._listed("transpose", d1 if order is None else order))]
         if sorted(order) != list(range(count)):
             raise BufferError(f"transpose of {self.name()} takes each of its {count} dimensions once, not {order}")
         old = [order.index(d) for d in range(count)]

@@ -17,6 +17,7 @@ from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.keywords import also_named, spread
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.schedule import loops
@@ -83,6 +84,7 @@ _OF_TILE = (
 """What `tile` calls its arguments, in their order."""
 
 
+@public
 class Directives(Hints):
     """What `Func` and `Stage` have in common: directives on the loops of one stage. Each returns its own object."""
 
@@ -304,6 +306,8 @@ class Directives(Hints):
             given = tuple(given[i : i + dimensions] for i in range(0, len(given), dimensions))
         olds, *outers, inners, factors = given
         names = outers[0] if outers else olds
+        if not all(isinstance(listed, list | tuple) for listed in (olds, names, inners, factors)):
+            raise ScheduleError(f"{self._where()}: tile takes lists of loops, outer loops, inner loops and factors")
         if not len(olds) == len(names) == len(inners) == len(factors):
             raise ScheduleError(f"{self._where()}: tile takes as many outer and inner loops and factors as loops")
         for old, outer, inner, factor in zip(olds, names, inners, factors, strict=True):
@@ -417,6 +421,7 @@ def startup(func: Func, value: Any, directive: str) -> IrExpr:
     return expr.node
 
 
+@public
 class Stage(Directives):
     """The schedule of one update: `f.update(0)`."""
 

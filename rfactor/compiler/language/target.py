@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from rfactor.compiler.language.devices import DeviceAPI, feature_of
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.target_features import TargetArch, TargetFeature, TargetOS, TargetProcessorTune
 from rfactor.compiler.language.types import Type
 from rfactor.errors import TargetError, TypeMismatch
@@ -75,6 +76,7 @@ _ARM_32_TRIPLES = {
 _WASM_TRIPLES = {TargetOS.wasmrt: "unknown-unknown"}
 
 
+@public
 class Target:
     """A machine to compile for: architecture, bits, operating system, features. `Target()` is not known yet."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, is_sequence
+from rfactor.compiler.language.public import public
 
 
+@public
 class Tuple:
     """A fixed number of expressions."""
 
@@ -33,7 +35,10 @@ class Tuple:
         return len(self._parts)
 
     def __getitem__(self, index: int) -> Expr:
-        return self._parts[index]
+        try:
+            return self._parts[index]
+        except IndexError:
+            raise IndexError(f"a Tuple of {len(self._parts)} expressions has no [{index}]") from None
 
     def __iter__(self) -> Iterator[Expr]:
         return iter(self._parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from rfactor.compiler.language.public import public
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import NoElementType, TypeMismatch
 from rfactor.ir import types as ir
@@ -40,6 +41,7 @@ _Named = Literal["bfloat16", "char64", "handle64", "handle0"]
 _BITS: dict[_Named, int] = {"bfloat16": 16, "char64": 64, "handle64": 64, "handle0": 0}
 
 
+@public
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
     """A type: `Int(32)`, or `Type(TypeCode.Int, 32, 1)`.
@@ -57,6 +59,8 @@ class Type:
             object.__setattr__(self, "_element", "handle0")
             object.__setattr__(self, "_lanes", 0)
         else:
+            if not isinstance(code, IrType | TypeCode):
+                raise TypeMismatch(f"Type takes a TypeCode first, as in Type(TypeCode.Int, 32, 1), not {code!r}")
             self._become(_element(code, bits) if isinstance(code, TypeCode) else code, lanes)
 
     def _become(self, element: IrType | _Named, lanes: int) -> Type:

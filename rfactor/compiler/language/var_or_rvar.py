@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.errors import TypeMismatch
 
 
+@public
 class VarOrRVar:
     """The name of a loop, and whether it is one of a reduction."""
 

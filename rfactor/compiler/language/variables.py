@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, is_number
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, is_number, known_on_entry
 from rfactor.compiler.language.names import Named, checked
+from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import algorithm as ir_algorithm
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 _AXES = ("x", "y", "z", "w")
 
 
+@public
 class Var(Expr):
     """A pure variable: one dimension of a function. Two of one name are the same variable."""
 
     __slots__ = ()
     _count = 0
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: Any = None) -> None:
         if name is None:
             name = f"v{Var._count}"
             Var._count += 1
@@ -53,7 +55,7 @@ class Var(Expr):
     @staticmethod
     def implicit(index: int) -> Var:
         """The implicit variable `_0`, `_1`, …: one of the dimensions that `_` stands for."""
-        return Var(f"_{int(index)}")
+        return Var("_" + str(integer(index, "index")))
 
     @staticmethod
     def outermost() -> Var:
@@ -73,6 +75,7 @@ class Var(Expr):
         return int(self.name()[1:]) if self.is_implicit() and not self.is_placeholder() else -1
 
 
+@public
 class RVar(Expr):
     """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
 
@@ -124,6 +127,7 @@ class RVar(Expr):
         return self._range
 
 
+@public
 class RDom(Named, Expr):
     """A reduction domain: loops over the box of (min, extent) pairs, the last outermost. `where` leaves points out.
 
@@ -258,6 +262,7 @@ def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
     return pairs
 
 
+@public
 class Range:
     """A range of coordinates: from `min` on, `extent` of them. `Range(min, extent)`, or the two in a tuple."""
 
@@ -337,6 +342,7 @@ def read_before(what: str, expr: Expr) -> Expr:
     return Expr(ir.transform(expr.node, named), uses)
 
 
+@public
 class Param(Changing, Named, Expr):
     """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
 
@@ -406,8 +412,7 @@ class Param(Changing, Named, Expr):
 
     def _promise(self, end: str, value: ExprLike) -> None:
         held = as_expr(value)
-        if any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(held.node)):
-            raise AlgorithmError(f"the {end} of {self._name} is known before anything is computed, unlike {held}")
+        known_on_entry(held, f"the {end} of {self._name}")
         self.promises = {**self.promises, end: converted(self.node.type, held)}
 
     def requirements(self) -> tuple[Requirement, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.public import public
 from rfactor.compiler.language.variables import Var
 from rfactor.compiler.schedule.directives import StageSchedule
 from rfactor.errors import ScheduleError
@@ -27,6 +28,7 @@ Wrappers = Mapping[str, "Func"]
 """Who is called instead, by the consumer's name; under no name by all the others."""
 
 
+@public
 class Wrapped:
     """A function or an image that others may be called in place of."""
 
@@ -48,7 +50,7 @@ class Wrapped:
         return self.name()
 
     @also_named(fs="f")
-    def in_(self, f: Any = None) -> Func:
+    def in_(self, f: Func | Sequence[Func] | None = None) -> Func:
         """A function with the same values that `f`, one or several, call instead; without any, that all do.
 
         It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one. Raises `ScheduleError`.
