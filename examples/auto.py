@@ -1,8 +1,12 @@
 """The schedule of a reduction, found: which directives pay on this machine, as text to keep and to edit."""
 
+import argparse
+
 import numpy as np
 
 import rfactor as hl
+
+argparse.ArgumentParser(description=__doc__).parse_args()
 
 image = np.random.default_rng(0).integers(0, 256, (2000, 3000), dtype=np.uint8)
 pixels = hl.Buffer(image)

@@ -1,5 +1,6 @@
 """A bilateral filter by a grid: values are gathered in cells of place and brightness, blurred there, and read back."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def mix(a: Any, b: Any, share: Any) -> Any:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     random = np.random.default_rng(0)
     image = np.clip(np.indices((96, 128))[1] // 64 + random.normal(0, 0.05, (96, 128)), 0, 1).astype(np.float32)
     filtered, sizes = build(image)

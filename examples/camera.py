@@ -1,5 +1,6 @@
 """The raw pixels of a camera to a picture: hot pixels, deinterleaving, demosaicking, colours, a curve, sharpening."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ def quarter(a: Any, b: Any, c: Any) -> Any:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     random = np.random.default_rng(0)
     raw = random.integers(300, 340, (88, 120)).astype(np.uint16)
     raw[40, 60] = 1023

@@ -1,8 +1,12 @@
 """The product of a list of complex numbers, in chunks in parallel and sixteen neighbours at once."""
 
+import argparse
+
 import numpy as np
 
 import rfactor as hl
+
+argparse.ArgumentParser(description=__doc__).parse_args()
 
 n = 1_000_003  # neither the chunk nor the number of lanes divides it
 re, im = np.random.default_rng(0).integers(-9, 10, (2, n), dtype=np.int32)

@@ -1,5 +1,6 @@
 """Histogram equalisation: a histogram, factored into strips of rows; its running sum; and a look-up for every pixel."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ def build(image: NDArray[Any], scheduled: bool = True) -> tuple[Any, list[int]]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     image = np.random.default_rng(0).integers(90, 130, (480, 640), dtype=np.uint8)
     equalized, sizes = build(image)
     result = np.asarray(equalized.realize(sizes))

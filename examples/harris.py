@@ -1,5 +1,6 @@
 """Harris corners: products of the derivatives of the luminance, summed over 3 by 3, and the response of the corner."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ def box(f: Any, name: str) -> Any:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     image = np.zeros((3, 64, 64), np.float32)
     image[:, 20:44, 20:44] = 1
     response, sizes = build(image)

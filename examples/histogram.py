@@ -1,8 +1,12 @@
 """A histogram: the update scatters, so strips of rows count apart and the merge adds their counts."""
 
+import argparse
+
 import numpy as np
 
 import rfactor as hl
+
+argparse.ArgumentParser(description=__doc__).parse_args()
 
 image = np.random.default_rng(0).integers(0, 256, (480, 640), dtype=np.uint8)
 pixels = hl.Buffer(image)  # dimension 0 is the innermost: pixels[x, y]

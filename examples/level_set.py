@@ -1,5 +1,6 @@
 """One step of a level-set segmentation: the contour moves where the pixels are nearer to the mean of the other side."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def build(image: NDArray[Any], level: NDArray[Any], scheduled: bool = True) -> t
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     rows, columns = np.indices((96, 96), np.float32)
     image = np.where(np.hypot(rows - 48, columns - 60) < 25, 200, 40).astype(np.uint8)
     level = (30 - np.hypot(rows - 48, columns - 48)).astype(np.float32)

@@ -1,5 +1,6 @@
 """A local Laplacian filter: pyramids of the image remapped about levels of brightness, chosen between per pixel."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,7 @@ def larger(f: Any, x: Any, y: Any, *more: Any) -> Any:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     random = np.random.default_rng(0)
     image = (np.indices((3, 64, 96))[2] // 48 * 30000 + random.integers(10000, 12000, (3, 64, 96))).astype(np.uint16)
     filtered, sizes = build(image)

@@ -1,5 +1,6 @@
 """A matrix product, in blocks that stay in registers."""
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def build(a: NDArray[Any], b: NDArray[Any], scheduled: bool = True) -> tuple[Any
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     random = np.random.default_rng(0)
     a, b = (random.integers(-9, 9, (64, 64), dtype=np.int32) for _ in range(2))
     product, sizes = build(a, b)

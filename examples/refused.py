@@ -1,8 +1,12 @@
 """What is not associative is refused, with the reason and a counterexample."""
 
+import argparse
+
 import numpy as np
 
 import rfactor as hl
+
+argparse.ArgumentParser(description=__doc__).parse_args()
 
 samples = hl.Buffer(np.arange(100, dtype=np.int32))
 average, r, u = hl.Func("average"), hl.RDom([(0, 10), (0, 10)]), hl.Var("u")

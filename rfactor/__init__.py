@@ -57,6 +57,7 @@ _HOME = {
     ),
     **dict.fromkeys(("DeviceAPI", "target_feature_for_device_api"), _LANGUAGE + "devices"),
     "Parameter": _LANGUAGE + "parameter",
+    **dict.fromkeys(("InputBuffer", "InputScalar", "OutputBuffer", "OutputScalar"), _LANGUAGE + "ports"),
     **dict.fromkeys(("Derivative", "propagate_adjoints"), _LANGUAGE + "derivative"),
     "VarOrRVar": _LANGUAGE + "var_or_rvar",
     **dict.fromkeys(
@@ -113,8 +114,7 @@ _NOT_YET = frozenset(
     _get_python_generator_names active_generator_context alias
     AutoschedulerParams AutoSchedulerResults create_callable_from_generator
     deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
-    InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline
-    user_context_value
+    load_plugin main serialize_pipeline user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Names of Halide's Python bindings that have no meaning here: see docs/language.md."""

@@ -17,6 +17,7 @@ from rfactor.compiler.language.changes import LATEST
 from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.warned import warn
@@ -129,7 +130,8 @@ class Prepared:
     """What is needed of every function and image, once something has asked for it."""
 
     def repeated(self, given: tuple[Any, ...]) -> bool:
-        """Compute into the arrays `given` if nothing has changed, and they and the images are those of the last call.
+        """Compute into the arrays or `Buffer`s `given` if nothing has changed, and they and the images are those of the
+        last call.
 
         This is what a small call takes its time for: little code, in one piece.
         """
@@ -139,7 +141,12 @@ class Prepared:
         if last.executable.wake is not None:
             last.executable.wake()
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
-        if not arrays or type(arrays[0]) is not np.ndarray:
+        first = type(arrays[0]) if arrays else None
+        if first is Buffer:
+            if not all(type(one) is Buffer and not (one.asks or any(one.mins)) for one in arrays):
+                return False
+            arrays = [*map(_ARRAY, arrays)]
+        elif first is not np.ndarray:
             return False
         images: Any = self.buffers
         if images is None:
@@ -489,24 +496,23 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
     if all(_is_size(one) for one in given):
         sizes = [int(size) for size in given]
         for function in functions.values():
-            if len(sizes) != len(function.variables) or any(size < 0 for size in sizes):
-                raise BufferError(f"{wanted}: realize takes {len(function.variables)} sizes of 0 or more, not {sizes}")
+            rank = len(function.variables)
+            if len(sizes) != rank:
+                raise BufferError(
+                    f"Error: Func {function.name} is defined with {rank} dimensions, but realize() is requesting a "
+                    f"realization with {len(sizes)} dimensions. {wanted}: realize takes {rank} sizes, not {sizes}"
+                )
+            if any(size < 0 for size in sizes):
+                raise BufferError(f"{wanted}: realize takes {rank} sizes of 0 or more, not {sizes}")
         return [Buffer(Type(o.function.types[o.component]), sizes) for o in prepared.outputs], True
     buffers = [one if isinstance(one, Buffer) else Buffer(_array(one, wanted)) for one in given]
     if len(buffers) != len(prepared.outputs):
         raise BufferError(f"{wanted}: realize takes {len(prepared.outputs)} arrays, {len(buffers)} were given")
     for i, (output, buffer) in zip(count(), zip(prepared.outputs, buffers, strict=True), strict=False):
         function, type_ = output.function, Type(output.function.types[output.component])
-        if buffer.type() != type_:
-            raise BufferError(
-                f"Error: Output buffer {_called(output)} has type {type_} "
-                f"but type of the buffer passed in is {buffer.type()}"
-            )
-        if buffer.dimensions() != len(function.variables):
-            raise BufferError(
-                f"component {output.component} of {function.name} is {type_} of {len(function.variables)} dimensions; "
-                f"the array given is {buffer.type()} of {buffer.dimensions()}"
-            )
+        dimensions, given_type, rank = len(function.variables), buffer.type(), buffer.dimensions()
+        if given_type != type_ or rank != dimensions:
+            raise BufferError(misfit(f"Output buffer {_called(output)}", type_, dimensions, given_type, rank))
         first = buffers[i - output.component]
         if _box(buffer) != _box(first):
             raise BufferError(f"the arrays given for {function.name} have different boxes: {first}, {buffer}")

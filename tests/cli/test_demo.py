@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import runpy
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,10 +74,23 @@ def test_the_photograph_that_ships_is_there():
     assert pixels.size > 10**6
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(path, capsys):
+EXAMPLES = pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+
+
+@EXAMPLES
+def test_examples_run(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [path.name])
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
+
+
+@EXAMPLES
+def test_examples_say_what_they_are(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [path.name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert ended.value.code == 0
+    assert ast.get_docstring(ast.parse(path.read_text())).split()[-1] in capsys.readouterr().out
 
 
 def test_the_program_of_the_readme_gives_the_serial_bits():

@@ -114,6 +114,18 @@ def _features() -> None:
     hl.Target(hl.TargetOS.Linux, hl.TargetArch.X86, 64, ["avx2"])
 
 
+def _gradient(size: Any) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.realize(size)
+
+
+def _unset() -> None:
+    f = hl.Func("f")
+    f[x] = hl.ImageParam(hl.Int(32), 1, "im")[x]
+    f.realize([3])
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "says"),
     [
@@ -131,6 +143,22 @@ def _features() -> None:
         (_components, hl.HalideError, r"f\S* returns a Tuple"),
         (_scheduled, hl.HalideError, "Stage::unscheduled called on an update definition with a schedule"),
         (_features, TypeError, "incompatible constructor arguments"),
+        (
+            lambda: _gradient([3]),
+            hl.HalideError,
+            r"2 dimensions, but realize\(\) is requesting a realization with 1 dim",
+        ),
+        (
+            lambda: _gradient(hl.Buffer(hl.Int(32), [2])),
+            hl.HalideError,
+            "requires a buffer of exactly 2 dimensions, but",
+        ),
+        (_unset, hl.HalideError, r"Error: Buffer argument im\S* is nullptr"),
+        (
+            lambda: hl.Target("x86-64-linux-no"),
+            hl.HalideError,
+            "Did not understand Halide target x86-64-linux-no: 'no'",
+        ),
     ],
 )
 def test_errors_say_what_halide_says(wrong: Any, kind: Any, says: str) -> None:

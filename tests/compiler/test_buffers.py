@@ -63,6 +63,29 @@ def test_every_type_goes_in_and_out_without_a_copy(dtype: str) -> None:
     assert np.asarray(f.realize([3, 2])).dtype == array.dtype
 
 
+@pytest.mark.parametrize(
+    ("type", "value", "element"),
+    [
+        (hl.Bool(), 300, True), (hl.Bool(), 0.0, False), (hl.Bool(), np.float32(0.5), True),
+        (hl.UInt(8), np.float32(2.5), 2), (hl.Int(32), np.float16(-2.5), -2), (hl.Float(32), np.float32(2.5), 2.5),
+    ],
+)  # fmt: skip
+def test_an_element_takes_numbers_of_numpy_and_a_boolean_whether_it_is_zero(
+    type: Any, value: Any, element: Any
+) -> None:
+    b = hl.Buffer(type, [2])
+    b[1] = value
+    assert b[1] == element
+    b.fill(value)
+    assert b[0] == element
+
+
+@pytest.mark.parametrize("value", [2.5, np.float64(2.5), np.float32(300), np.float32("nan"), np.float32("inf"), None])
+def test_an_integer_does_not_take_a_fraction_or_what_it_does_not_hold(value: Any) -> None:
+    with pytest.raises(TypeMismatch):
+        hl.Buffer(hl.UInt(8), [2])[0] = value
+
+
 def test_elements_are_read_and_written_at_coordinates() -> None:
     b = hl.Buffer(ARRAY.copy())
     b.set_min(10, 20)
@@ -294,8 +317,9 @@ def test_the_box_of_an_image_is_an_expression() -> None:
         (lambda im: im.dim(0).set_min(1.5), TypeMismatch, "is an integer"),
         (lambda im: im.dim(0).set_min(im[0, 0]), hl.Error, "known before anything is computed"),
         (lambda im: im.set(np.zeros((2, 2), np.int8)), BufferError,
-    "takes uint8 arrays of 2 dimensions, not int8 of 2"),
-        (lambda im: im.set(np.zeros(2, np.uint8)), BufferError, "not uint8 of 1"),
+         "Input buffer im.* has type uint8 but type of the buffer passed in is int8"),
+        (lambda im: im.set(np.zeros(2, np.uint8)), BufferError,
+         "requires a buffer of exactly 2 dimensions, but the buffer passed in has 1 dimensions"),
         (lambda im: im[hl.Var("x")], TypeMismatch, "has 2 dimensions, 1 indices"),
         (lambda im: im.store_in(1), TypeMismatch, "store_in takes a MemoryType"),
         (lambda im: im.store_in(hl.MemoryType.GPUShared), NotImplementedError, "of devices"),

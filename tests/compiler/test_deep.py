@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,6 +52,15 @@ def test_a_long_pipeline_is_compiled(shallow: None, monkeypatch: pytest.MonkeyPa
     assert used
     assert sys.getrecursionlimit() == limit
     assert threading.stack_size() == 0
+
+
+def test_a_long_pipeline_is_shown(shallow: None, tmp_path: Path) -> None:
+    f = chain(10)
+    assert f.lowered().count("produce") == 10
+    for written in (f.compile_to_lowered_stmt, f.compile_to_conceptual_stmt):
+        file = tmp_path / written.__name__
+        written(str(file), [])
+        assert file.read_text().count("produce") == 10
 
 
 def test_what_goes_wrong_there_is_raised_here(shallow: None) -> None:

@@ -1,4 +1,5 @@
-"""Minima and maxima of coordinates: arms that differ by constants are one, and equal extremes look equal."""
+"""Minima and maxima of coordinates: of arms that are never less or never more than another one stays, and equal
+extremes look equal."""
 
 from __future__ import annotations
 
@@ -44,6 +45,25 @@ def test_arms_are_compared_moved_and_computed_where_they_are() -> None:
     assert affine.constant_value(affine.subtract(said, affine.maximum(moved(A, 4), B))) == 0
 
 
+def test_of_an_extent_and_its_multiple_of_lanes_the_lesser_is_seen() -> None:
+    up = affine.scale(affine.divide_up(A, 8), 8)
+    assert affine.minimum(up, A) == affine.minimum(A, up) == A
+    assert affine.maximum(moved(up, -1), moved(A, -1)) == moved(up, -1)
+    twice = affine.scale(affine.divide_up(moved(up, 2), 16), 16)  # of a consumer's rounded extent
+    assert affine.minimum(twice, moved(A, 2)) == moved(A, 2)
+    assert affine.maximum(affine.divide_up(A, 8), affine.divide(A, 8)) == affine.divide_up(A, 8)
+    halves = affine.add(affine.divide(A, 2), affine.divide(B, 2))  # less than (A + B)//2 by one at most
+    assert affine.maximum(moved(halves, 1), affine.divide(affine.add(A, B), 2)) == moved(halves, 1)
+
+
+def test_of_what_may_be_either_both_stay() -> None:
+    down, up = affine.scale(affine.divide(A, 8), 8), affine.scale(affine.divide_up(A, 8), 8)
+    for one, other in ((moved(up, -1), A), (moved(down, 7), moved(A, 1)), (up, B), (up, affine.scale(A, 2))):
+        for extreme in (affine.minimum(one, other), affine.maximum(one, other)):
+            assert isinstance(extreme, Op)
+            assert extreme.op in ("min", "max")
+
+
 def test_merged_extremes_have_the_values_of_what_was_merged() -> None:
     rng = random.Random(0)
 
@@ -51,6 +71,9 @@ def test_merged_extremes_have_the_values_of_what_was_merged() -> None:
         """A random extreme, merged and as it was said."""
         if depth == 0:
             atom: Expr = rng.choice((A, B, C, affine.integer(rng.randint(-4, 4))))
+            if rng.random() < 0.4:
+                count = rng.choice((2, 3, 4))
+                atom = affine.scale(affine.divide(moved(atom, rng.randint(-4, 4)), count), rng.choice((1, count)))
             by = rng.randint(-3, 3)
             return moved(atom, by), moved(atom, by)
         (a, plain_a), (b, plain_b) = drawn(depth - 1), drawn(rng.randrange(depth))

@@ -145,6 +145,46 @@ def test_domains_say_what_they_take() -> None:
         hl.RDom([(0, 3)], "r").where(x)
 
 
+@pytest.mark.parametrize(
+    ("end", "number"),
+    [(4.0, 4), (np.float64(4), 4), (hl.f64(3.0), 3), (hl.i64(5), 5), (hl.u8(2), 2), (True, 1), (hl.Expr(1) == 1, 1)],
+)
+def test_ends_of_domains_are_numbers_that_i32_holds(end: Any, number: int) -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, end)])
+    f[()] += r.x + 1
+    assert f.realize()[()] == number * (number + 1) // 2
+    beyond = hl.BoundaryConditions.repeat_edge(hl.Buffer(np.arange(6, dtype=np.int32)), [(0, end)])
+    assert beyond.realize([7])[6] == number - 1
+
+
+@pytest.mark.parametrize(
+    "end", [2.5, float("nan"), float("inf"), 2**31, 2**40, 4e9, hl.i64(2**33), hl.Param(hl.UInt(32)), hl.f32(x)]
+)
+def test_what_i32_may_not_hold_is_no_end_of_a_domain(end: Any) -> None:
+    for ends in ((0, end), (end, 3)):
+        with pytest.raises(TypeMismatch, match="integers that int32 holds"):
+            hl.RDom([ends])
+
+
+def test_a_condition_is_an_index_of_0_and_1() -> None:
+    image = hl.Buffer(np.array([7, 2, 9, 4, 5], np.int32))
+    f, r = hl.Func("f"), hl.RDom([(0, 5)])
+    f[x] = 0
+    f[image[r] > 4] += image[r]
+    assert list(f.realize([2])) == [6, 21]
+    f.update().rfactor(r.x, y).compute_root().vectorize(x, 2)
+    assert list(f.realize([2])) == [6, 21]
+    g = hl.Func("g")
+    g[x] = image[x > 1]
+    assert list(g.realize([3])) == [7, 7, 2]
+
+
+@pytest.mark.parametrize("index", [hl.i64(2**33), 2**32, hl.u64(2**63), 2.0])
+def test_what_i32_does_not_hold_is_no_index(index: Any) -> None:
+    with pytest.raises(TypeMismatch, match="Implicit cast from"):
+        hl.ImageParam(hl.Int(32), 1)[index]
+
+
 def test_a_selected_tuple_is_a_tuple() -> None:
     both = hl.select(x > 0, (x, y), (0, 1))
     assert [format(part) for part in both] == ["select(x > 0, x, 0)", "select(x > 0, y, 1)"]

@@ -23,7 +23,7 @@ REFUSED = frozenset(
     """
     active_generator_context alias AutoSchedulerResults AutoschedulerParams create_callable_from_generator
     deserialize_parameters deserialize_pipeline ExternFuncArgument Generator generator GeneratorContext GeneratorParam
-    InputBuffer InputScalar load_plugin main OutputBuffer OutputScalar serialize_pipeline user_context_value
+    load_plugin main serialize_pipeline user_context_value
     """.split()  # noqa: SIM905 - a list this long is read as text
 )
 """Generators, autoschedulers, extern stages, serialization."""
@@ -127,6 +127,25 @@ def test_every_overload_is_taken() -> None:
             pytest.fail(f"{name}({form}): {error}")
         count += 1
     assert count > 500
+
+
+def test_inputs_and_outputs_are_used_without_a_generator() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    a, s, o = hl.InputBuffer(hl.Int(32), 2), hl.InputScalar(hl.Int(32)), hl.OutputBuffer(hl.Int(32), 2)
+    o[x, y] = a[x, y] * s
+    out = np.zeros((2, 3), np.int32)
+    o.compile_to_callable([a, s])(np.full((2, 3), 5, np.int32), 3, out)
+    assert (out == 15).all()
+    total = hl.OutputScalar(hl.Int(32))
+    r = hl.RDom(a)
+    total[()] += a[r.x, r.y]
+    a.set(out)
+    assert total.realize()[()] == 90
+    assert isinstance(a, hl.ImageParam)
+    assert isinstance(s, hl.Param)
+    assert isinstance(total, hl.OutputBuffer)
+    with pytest.raises(hl.HalideError, match="constrained to only hold values of type float32"):
+        hl.OutputBuffer(hl.Float(32), 1)[x] = x
 
 
 def test_what_can_be_asked_of_objects() -> None:

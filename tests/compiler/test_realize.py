@@ -166,9 +166,9 @@ def test_a_wrong_array_is_an_error_that_says_what_is_expected() -> None:
     f[x] = x
     with pytest.raises(BufferError, match="Output buffer f has type int32 but type of the buffer passed in is float64"):
         f.realize(np.zeros(3))
-    with pytest.raises(BufferError, match="realize takes 1 sizes of 0 or more"):
+    with pytest.raises(BufferError, match="realize takes 1 sizes, not"):
         f.realize([2, 3])
-    with pytest.raises(BufferError, match="takes int32 arrays of 1 dimensions, not uint8 of 2"):
+    with pytest.raises(BufferError, match="a has type int32 but type of the buffer passed in is uint8"):
         hl.ImageParam(hl.Int(32), 1, "a").set(np.zeros((2, 2), np.uint8))
 
 

@@ -116,6 +116,39 @@ def test_the_third_call_is_short_and_gives_the_same() -> None:
         f.realize(one)
 
 
+def test_buffers_take_the_short_way_as_arrays_do() -> None:
+    data, f = np.arange(12, dtype=np.int32).reshape(3, 4), hl.Func("f")
+    f[x, y] = (hl.Buffer(data)[x, y] + 1, hl.f32(x))
+    one, two = np.zeros((3, 4), np.int32), np.zeros((3, 4), np.float32)
+    given = hl.Buffer(one), hl.Buffer(two)
+    assert repeats(f, given)
+    assert repeats(f, *given)
+    assert repeats(f, one, two)  # the same arrays, however they are given
+    data += 5
+    assert f.realize(given) is None
+    assert np.array_equal(one, data + 1)
+    assert not f.prepared.repeated((given[0], two))
+    assert not f.prepared.repeated((given[1], given[0]))
+    assert not f.prepared.repeated((hl.Buffer(), given[1]))
+
+
+def test_buffers_that_lie_elsewhere_or_ask_do_not() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    out = hl.Buffer(hl.Int(32), [4])
+    assert repeats(f, out)
+    out.set_min([2])
+    assert not f.prepared.repeated((out,))
+    f.realize(out)
+    assert np.asarray(out).tolist() == [2, 3, 4, 5]
+    out.set_min([0])
+    assert repeats(f, out)
+    asking = hl.Buffer.make_bounds_query(hl.Int(32), [4])
+    assert not f.prepared.repeated((asking,))
+    f.realize(asking)
+    assert not f.prepared.repeated((asking,))
+
+
 def test_arrays_of_several_calls_in_turn() -> None:
     f = hl.Func("f")
     p = hl.Param(hl.Int(32), 1)

@@ -14,18 +14,17 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.language.region import BufferDimension, Region
+from rfactor.compiler.language.region import BufferDimension, Region, misfit
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
-from rfactor.ir.types import I32
 
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
@@ -37,15 +36,15 @@ def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
 
 
 def coordinate(what: str, value: Expr) -> Expr:
-    """One coordinate, as i32: integers that i32 holds are converted."""
+    """One coordinate, as i32: conditions and integers that i32 holds are converted."""
     type_ = value.node.type
-    if type_ == I32:
-        return value
-    if type_.is_int and (type_.bits < 32 or isinstance(value.node, ir.Const)):
-        return Expr(ir.cast(I32, value.node), value.uses)
-    raise TypeMismatch(
-        f"Implicit cast from {Type(type_)} to int: {what} is indexed by {value}; indices are i32, write i32({value})"
-    )
+    index = None if type_.is_float else as_i32(value)
+    if index is None:
+        raise TypeMismatch(
+            f"Implicit cast from {Type(type_)} to int: {what} is indexed by {value}; "
+            f"indices are i32, write i32({value})"
+        )
+    return index
 
 
 class Buffer(Named, Region):
@@ -315,11 +314,9 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def set(self, array: Buffer | NDArray[Any]) -> None:
         """Give the array. Raises `BufferError` for another type or number of dimensions."""
         buffer = array if isinstance(array, Buffer) else Buffer(np.asarray(array))
-        if buffer.type() != self.type() or buffer.dimensions() != self.dimensions():
-            raise BufferError(
-                f"{self.name()} takes {self.type()} arrays of {self.dimensions()} dimensions, "
-                f"not {buffer.type()} of {buffer.dimensions()}"
-            )
+        type_, dimensions, given, rank = self.type(), self.dimensions(), buffer.type(), buffer.dimensions()
+        if given != type_ or rank != dimensions:
+            raise BufferError(misfit(f"Input buffer {self.name()}", type_, dimensions, given, rank))
         self._buffer = buffer
 
     def is_set(self) -> bool:
@@ -333,7 +330,10 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def get(self) -> Buffer:
         """The array. Raises `BufferError` if none was given."""
         if self._buffer is None:
-            raise BufferError(f"the image {self.name()} has no array: call {self.name()}.set(…) before realize")
+            name = self.name()
+            raise BufferError(
+                f"Error: Buffer argument {name} is nullptr: it has no array, call {name}.set(…) before realize"
+            )
         return self._buffer
 
     def __getitem__(self, index: Any) -> Expr:

@@ -10,6 +10,7 @@ import numpy as np
 from rfactor.compiler.language.arguments import Argument, ArgumentKind
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.compiled import Compiled
+from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import dtype_of
 from rfactor.compiler.runtime.arguments import Placed
 from rfactor.errors import AlgorithmError, BufferError
@@ -51,12 +52,12 @@ class Callable:
         for name, dtype, dimensions in self._images:
             value = values[name]
             asks = asks or (type(value) is Buffer and value.asks)
-            places[name] = _placed(name, value, dtype, dimensions)
+            places[name] = _placed("Input", name, value, dtype, dimensions)
         placed: list[Placed] = []
         for output in self._prepared.outputs:
             value = values[output.name]
             asks = asks or (type(value) is Buffer and value.asks)
-            place = _placed(output.name, value, output.dtype, len(output.box))
+            place = _placed("Output", output.name, value, output.dtype, len(output.box))
             if output.component and (place.array.shape != placed[-1].array.shape or place.mins != placed[-1].mins):
                 raise BufferError(f"the arrays given for {output.function.name} have different boxes")
             placed.append(place)
@@ -95,7 +96,7 @@ class Callable:
         answer(self._prepared, held, given)
 
 
-def _placed(name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
+def _placed(kind: str, name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
     if type(value) is np.ndarray:
         place = Placed(value, (0,) * value.ndim)
     elif isinstance(value, Buffer):
@@ -103,8 +104,5 @@ def _placed(name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Pla
     else:
         raise BufferError(f"{name} must be an array of {dtype}: {value!r} is not an instance of Buffer")
     if place.array.dtype != dtype or place.array.ndim != dimensions:
-        raise BufferError(
-            f"{name} must be an array of {dtype} of {dimensions} dimensions, "
-            f"not one of {place.array.dtype} of {place.array.ndim}"
-        )
+        raise BufferError(misfit(f"{kind} buffer {name}", dtype, dimensions, place.array.dtype, place.array.ndim))
     return place

@@ -97,10 +97,11 @@ class Compiled:
 
     def lowered(self) -> str:
         """The lowered nest as text."""
+        from rfactor.compiler.deep import deep
         from rfactor.compiler.pipeline import lowered
         from rfactor.ir.nest_printer import show_pipeline
 
-        return show_pipeline(lowered(self.results()))
+        return deep(show_pipeline)(lowered(self.results()))
 
     def print_loop_nest(self) -> None:
         """Write the loops to the standard error, with a range where it is constant."""

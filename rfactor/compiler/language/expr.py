@@ -333,6 +333,19 @@ def converted(type: T.Type, value: Expr) -> Expr:
     return Expr(ir.cast(type, node), value.uses)
 
 
+def as_i32(value: Expr) -> Expr | None:
+    """`value` as i32 where i32 holds it: a constant by its number, what varies by its type. None where it may not."""
+    node = value.node
+    if node.type == T.I32:
+        return value
+    if isinstance(node, ir.Const):
+        whole = not node.type.is_float or float(node.value).is_integer()
+        return Expr(ir.const(T.I32, int(node.value)), value.uses) if whole and _is_i32(int(node.value)) else None
+    if node.type.is_bool or (node.type.is_int and node.type.bits < T.I32.bits):
+        return converted(T.I32, value)
+    return None
+
+
 def _holds(type: T.Type, constant: ir.Const) -> bool:
     """Whether a constant is a value of `type` too."""
     if type.is_float or type == constant.type:

@@ -18,6 +18,16 @@ from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch
 
 
+def misfit(what: str, type: object, dimensions: int, given: object, rank: int) -> str:
+    """What Halide says of an array of type `given` and `rank` dimensions where `what` takes another type or rank."""
+    if given != type:
+        return f"Error: {what} has type {type} but type of the buffer passed in is {given}"
+    return (
+        f"Error: {what} requires a buffer of exactly {dimensions} dimensions, "
+        f"but the buffer passed in has {rank} dimensions"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BufferDimension:
     """One dimension of a buffer that is there."""
@@ -171,9 +181,16 @@ class Region:
         return found[::-1]
 
     def element(self, value: Any) -> bool | int | float:
-        """A number as an element. Raises `TypeMismatch` where the type does not hold it."""
+        """A number as an element: of booleans whether it is not 0, of integers a NumPy float without its fraction.
+
+        Raises `TypeMismatch` where the type does not hold it.
+        """
         type_ = type_of_dtype(self.array.dtype).ir
         number = value.item() if hasattr(value, "item") else value
+        if type_.is_bool and isinstance(number, int | float):
+            number = bool(number)
+        if type_.is_int and isinstance(value, np.float16 | np.float32) and np.isfinite(value):
+            number = int(value)
         if not isinstance(number, bool | int | float):
             raise TypeMismatch(f"{self.name()} holds {type_}, {value!r} is no number")
         return literal(number, type_).value

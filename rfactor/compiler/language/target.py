@@ -129,12 +129,12 @@ class Target:
             elif word in _TUNE_WORDS:
                 self.processor_tune = _TUNE_WORDS[word]
             else:
-                raise TargetError(f"{text!r} is no target: {word!r} is unknown. {_SAYS}")
+                raise TargetError(f"Error: Did not understand Halide target {text}: {word!r} is unknown. {_SAYS}")
         if named and len(named) < 3:
             missing = " and ".join(sorted({"arch", "bits", "os"} - named))
-            raise TargetError(f"{text!r} is no target: it lacks {missing}. {_SAYS}")
+            raise TargetError(f"Error: Did not understand Halide target {text}: it lacks {missing}. {_SAYS}")
         if not named and self.arch == TargetArch.ArchUnknown:
-            raise TargetError(f"{text!r} is no target. {_SAYS}")
+            raise TargetError(f"Error: Did not understand Halide target {text}. {_SAYS}")
 
     @staticmethod
     def validate_target_string(name: str) -> bool:

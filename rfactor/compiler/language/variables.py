@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, is_number
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
@@ -288,16 +288,19 @@ def end_pairs(what: str, given: Any) -> tuple[tuple[Expr, Expr], ...]:
 
 
 def _end(what: str, value: ExprLike) -> Expr:
-    end = as_expr(value)
-    type_ = end.node.type
-    if not type_.is_int or (type_.bits > 32 and not isinstance(end.node, ir.Const)):
-        raise TypeMismatch(f"the bounds of {what} are integers of at most 32 bits, not {type_} (in {end})")
+    given = as_expr(value)
+    end = as_i32(given)
+    if end is None:
+        type_ = Type(given.node.type)
+        raise TypeMismatch(
+            f"the bounds of {what} are integers that int32 holds, not {given} of type {type_}: i32(…) is"
+        )
     if any(isinstance(node, Call) and node.kind == "func" for node in walk(end.node)):
         raise AlgorithmError(
             f"the bound {end} of {what} depends on a call to a Func: bounds are of numbers, parameters and what images "
             "hold at points of such"
         )
-    return converted(I32, read_before(what, end))
+    return read_before(what, end)
 
 
 class Reading(Named):

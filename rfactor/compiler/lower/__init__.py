@@ -2,7 +2,7 @@
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
 `checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
-`vectorize` → `tidy` → `zeros` → `records` → `keep` → `hoist`.
+`vectorize` → `tidy` → `zeros` → `records` → `no_record` → `keep` → `hoist`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.interval import Scope
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.nest import Nest, build
+from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
@@ -71,7 +72,7 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
-    yield "final", prefixes(hoist(keep(records(zeros(tidy(body))))))
+    yield "final", prefixes(hoist(keep(without_record(records(zeros(tidy(body)))))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:

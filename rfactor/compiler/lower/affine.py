@@ -237,7 +237,8 @@ def maximum(a: Expr, b: Expr) -> Expr:
 
 
 def _extreme(op: str, a: Expr, b: Expr) -> Expr:
-    """Of arms that differ by constants one stays, as it was: max(max(a, b), a + 1) = max(a + 1, b)."""
+    """Of arms that differ by constants one stays, as it was: max(max(a, b), a + 1) = max(a + 1, b). So of two where one
+    is never less than the other: max((x + 7)//8*8, x) = (x + 7)//8*8."""
     better = min if op == "min" else max
     best: dict[frozenset[tuple[Expr, int]], tuple[int, Terms, int]] = {}
     for terms, constant in (*_arms(op, a), *_arms(op, b)):
@@ -246,11 +247,53 @@ def _extreme(op: str, a: Expr, b: Expr) -> Expr:
         key = frozenset(moved)
         best[key] = better(best.get(key, arm), arm, key=lambda each: each[0])
     result: Expr | None = None
-    for _, terms, constant in best.values():
+    for terms, constant in _undominated(op, [(terms, constant) for _, terms, constant in best.values()]):
         arm_ = from_affine(terms, constant, a.type)
         result = arm_ if result is None else Op(a.type, op, (result, arm_))
     assert result is not None
     return result
+
+
+def _undominated(op: str, arms: list[tuple[Terms, int]]) -> list[tuple[Terms, int]]:
+    """`arms` without those that another is never beyond."""
+    if not any(_count(term) for terms, _ in arms for term, _ in terms):
+        return arms
+    kept: list[tuple[Terms, int]] = []
+    for arm in arms:
+        if any(_never_less(*((arm, other) if op == "min" else (other, arm))) for other in kept):
+            continue
+        kept = [other for other in kept if not _never_less(*((other, arm) if op == "min" else (arm, other)))]
+        kept.append(arm)
+    return kept
+
+
+def _never_less(a: tuple[Terms, int], b: tuple[Terms, int]) -> bool:
+    """Whether the sum `a` is at least `b` whatever their terms are, as n*(d//n) = d - d % n, where 0 <= d % n < n."""
+    difference = dict(a[0])
+    for term, factor in b[0]:
+        difference[term] = difference.get(term, 0) - factor
+    least, scale = a[1] - b[1], 1  # `scale` times the difference, which is an integer
+    while True:
+        divided = next((term for term, factor in difference.items() if factor and _count(term)), None)
+        if divided is None:
+            return least > -scale and not any(difference.values())
+        assert isinstance(divided, Op)
+        count, factor = _count(divided), difference.pop(divided)
+        if factor % count:
+            least, scale, factor = least * count, scale * count, factor * count
+            difference = {term: own * count for term, own in difference.items()}
+        times = factor // count
+        terms, constant = affine(divided.args[0])
+        for term, own in terms:
+            difference[term] = difference.get(term, 0) + times * own
+        least += times * constant - max(times, 0) * (count - 1)
+
+
+def _count(term: Expr) -> int:
+    """What a quotient is divided by, where that is a constant above 0; 0 where it is not, or `term` no quotient."""
+    if not (isinstance(term, Op) and term.op == "//"):
+        return 0
+    return max(constant_value(term.args[1]) or 0, 0)
 
 
 def _from_zero(terms: Terms) -> tuple[Terms, int]:

@@ -1,0 +1,132 @@
+"""Iterations without a new record are passed over some at a time, where nothing else changes in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.lower import passes
+from rfactor.ir.nest_printer import show_nest
+
+LANES = 8
+
+
+def extremum(a: Any, width: int, height: int, change: str = "<", form: str = "extremum", along: bool = False) -> Any:
+    """The position of the least or greatest element, lanes of a line at once; `along` a sum."""
+    f, r = hl.Func("f"), hl.RDom([(0, width), (0, height)])
+    least = change in ("<", "<=")
+    start, zero = a.type().max() if least else a.type().min(), hl.cast(a.type(), 0)
+    f[()] = (start, hl.i32(-1), hl.i32(-1), hl.i32(-1), *((zero,) if along else ()))
+    best, here = f[()][0], a[r.x, r.y]
+    new = {"<": best > here, "<=": here <= best, ">": here > best, ">=": best <= here}[change]
+    value = hl.select(new, here, best) if form == "select" else hl.min(best, here) if least else hl.max(here, best)
+    coordinates = [(c, f[()][i + 1]) for i, c in enumerate((r.x, r.y, r.x - r.y))]
+    at = [hl.select(~new, old, c) if form == "kept" else hl.select(new, c, old) for c, old in coordinates]
+    f[()] = (value, *at, *((f[()][4] + here,) if along else ()))
+    return f, r
+
+
+def in_lanes(f: Any, r: Any) -> Any:
+    xo, xi, v = hl.RVar("xo"), hl.RVar("xi"), hl.Var("v")
+    f.update(0).split(r.x, xo, xi, LANES)
+    line = f.update(0).rfactor([(xi, v)])
+    line.compute_root().vectorize(v)
+    line.update(0).vectorize(v)
+    return f
+
+
+def blocks(f: Any) -> int:
+    """How many loops of `f` pass over several iterations."""
+    frozen = freeze(f)
+    *_, (_, nest) = passes(frozen.algorithm, frozen.schedule)
+    return show_nest(nest).count(".several in (")
+
+
+def pictures(width: int, height: int, dtype: Any) -> Any:
+    rng = np.random.default_rng(3)
+    low, high = (0, 256) if dtype == np.uint8 else (-5, 6)
+    random = rng.integers(low, high, (height, width)).astype(dtype)
+    ordered = np.sort(random.ravel()).reshape(random.shape)
+    last = np.full_like(random, 4)
+    last[-1, -1] = 3
+    ends = [np.full_like(random, limit(np.iinfo(dtype))) for limit in (lambda i: i.min, lambda i: i.max)]
+    rows = [np.full_like(random, 4) for _ in range(4)]
+    for i, row in enumerate(rows):  # a record in each place of four, a better one after it
+        row[i % height, :] = 3
+        row[-1, i % width] = 2
+    return random, ordered, ordered[::-1, ::-1], last, 7 - last, *ends, *rows, *(7 - row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "change", "form", "type_"),
+    [
+        (8, 8, "<", "extremum", hl.UInt(8)),
+        (8, 11, ">", "select", hl.UInt(8)),
+        (75, 3, "<", "kept", hl.UInt(8)),
+        (72, 2, ">", "extremum", hl.Int(16)),
+        (8, 13, "<", "select", hl.Int(16)),
+    ],
+)
+def test_the_answer_is_the_serial_one(width: int, height: int, change: str, form: str, type_: Any) -> None:
+    a = hl.ImageParam(type_, 2)
+    found, expected = in_lanes(*extremum(a, width, height, change, form)), extremum(a, width, height, change, form)[0]
+    assert blocks(found) >= 1
+    for picture in pictures(width, height, np.uint8 if type_ == hl.UInt(8) else np.int16):
+        a.set(picture)
+        assert [v[()] for v in found.realize()] == [v[()] for v in expected.realize()]
+
+
+def test_a_number_of_iterations_that_is_known_when_it_runs() -> None:
+    a, n = hl.ImageParam(hl.UInt(8), 2), hl.Param(hl.Int(32), "n")
+    f, r = extremum(a, LANES, n)
+    g, _ = extremum(a, LANES, n)
+    in_lanes(f, r)
+    assert blocks(f) == 1
+    for height in (-3, *range(10), 17):
+        n.set(height)
+        a.set(pictures(LANES, max(height, 1), np.uint8)[0])
+        assert [v[()] for v in f.realize()] == [v[()] for v in g.realize()]
+
+
+@pytest.mark.parametrize("change", ["<=", ">="])
+def test_equal_elements_that_are_records_are_not_rare(change: str) -> None:
+    a = hl.ImageParam(hl.UInt(8), 2)
+    assert blocks(in_lanes(*extremum(a, 8, 16, change))) == 0
+
+
+def test_floats_are_asked_one_by_one() -> None:
+    """A NaN among them is no record, and hides one."""
+    a = hl.ImageParam(hl.Float(32), 2)
+    f = in_lanes(*extremum(a, 8, 16, form="select"))
+    assert blocks(f) == 0
+
+
+def test_what_else_changes_is_not_passed_over() -> None:
+    a = hl.ImageParam(hl.Int(32), 2)
+    f, r = extremum(a, 8, 16, along=True)
+    g, _ = extremum(a, 8, 16, along=True)
+    assert blocks(in_lanes(f, r)) == 0
+    a.set(pictures(8, 16, np.int32)[0])
+    assert [v[()] for v in f.realize()] == [v[()] for v in g.realize()]
+
+
+def test_few_iterations_stay_as_they_are() -> None:
+    a = hl.ImageParam(hl.UInt(8), 2)
+    assert blocks(in_lanes(*extremum(a, 8, 7))) == 0
+    assert blocks(in_lanes(*extremum(a, 8, 8))) == 1
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_lies_apart_is_read_once(dense: bool) -> None:
+    a, f, r, v = hl.ImageParam(hl.UInt(8), 2), hl.Func("f"), hl.RDom([(0, 16)]), hl.Var("v")
+    f[v] = (hl.u8(255), hl.i32(-1), hl.i32(-1))
+    best, here = f[v][0], a[v, r.x] if dense else a[r.x, v]
+    new = here < best
+    f[v] = (hl.min(best, here), hl.select(new, r.x, f[v][1]), hl.select(new, r.x * 2, f[v][2]))
+    f.compute_root().vectorize(v, 16)
+    f.update(0).reorder(r.x, v).vectorize(v, 16)
+    assert blocks(f) == dense
