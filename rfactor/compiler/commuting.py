@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rfactor.compiler.extraction import extract, self_calls
+from rfactor.compiler.extraction import recognized, self_calls
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
 from rfactor.ir.effects import Print
@@ -35,16 +35,21 @@ def why_not(function: Function, definition: Definition, recognize: Callable[[Upd
     if writes_the_same(function, definition):
         return None
     try:
-        extracted = extract(function, definition, tuple(range(len(function.types))), Meaning.WRAP)
+        components = tuple(range(len(function.types)))
+        extracted, answer = recognized(function, definition, components, Meaning.WRAP, recognize)
     except FactorError as error:
         return str(error)
     written = show_tuple(extracted.update.components)
-    answer = recognize(extracted.update)
     if answer.verdict not in ("associative", "lifted") or answer.assumes:
+        said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
         reason = f": {answer.reason}" if answer.reason else ""
-        return f"the update {written} was not proved to be associative{reason}"
+        return f"the update {written} {said}{reason}"
     if not answer.commutative:
-        return f"the operator of the update {written} was not proved to commute (claim commutative)"
+        said = "does not commute" if answer.commutative is False else "was not proved to commute"
+        return (
+            f"the operator of the update {written} {said} (claim commutative), though it is associative: rfactor of "
+            "the outermost loop keeps the order"
+        )
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from rfactor.errors import FactorError
@@ -22,6 +22,7 @@ from rfactor.ir.several import Several
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
 
 _OPAQUE = {"//": "quotient", "%": "remainder", "/": "ratio", "<<": "shifted", ">>": "shifted"}
 """Operations on data that nothing is gained by seeing through, and what to call their values."""
@@ -41,15 +42,38 @@ class Extracted:
         return ", ".join(f"{name} = {self.meanings[name]}" for name in shown if name in self.meanings)
 
 
-def extract(function: Function, definition: Definition, components: tuple[int, ...], meaning: Meaning) -> Extracted:
+def recognized(
+    function: Function,
+    definition: Definition,
+    components: tuple[int, ...],
+    meaning: Meaning,
+    recognize: Callable[[Update], Answer],
+) -> tuple[Extracted, Answer]:
+    """The update, and what is found behind it: with quotients and the like of data by names, or else in sight, where
+    what they may be matters, as in `select(a % 8 < 8, x + a, x*x)`. Raises as `extract` does."""
+    extracted = extract(function, definition, components, meaning)
+    answer = recognize(extracted.update)
+    hidden = any(isinstance(expr, Op) and expr.type.is_int for expr in extracted.meanings.values())
+    if answer.verdict in ("associative", "lifted") or not hidden:
+        return extracted, answer
+    seen = extract(function, definition, components, meaning, in_sight=True)
+    other = recognize(seen.update)
+    return (seen, other) if other.verdict in ("associative", "lifted") else (extracted, answer)
+
+
+def extract(
+    function: Function, definition: Definition, components: tuple[int, ...], meaning: Meaning, in_sight: bool = False
+) -> Extracted:
     """The update that `definition` makes of the given `components`, which become `x0`, `x1`, … in their order.
 
-    A name is a constant of the loop unless a reduction variable occurs in what it stands for. Raises `FactorError`
-    where the definition is not of the form `f(p) = expression of f(p) and data` (condition 0).
+    A name is a constant of the loop unless a reduction variable occurs in what it stands for. Quotients, remainders and
+    shifts of data have names of their own unless they are to stay `in_sight`, or count how far an accumulator with a
+    sign is shifted to the left. Raises `FactorError` where the definition is not of the form
+    `f(p) = expression of f(p) and data` (condition 0).
     """
     check_form(function, definition)
     domain = definition.domain or ReductionDomain(())
-    extraction = _Extraction(function.name, {c: i for i, c in enumerate(components)})
+    extraction = _Extraction(function.name, {c: i for i, c in enumerate(components)}, in_sight)
     values = tuple(extraction.visit(definition.values[c]) for c in components)
     moving = {rv.name for rv in domain.variables}
     meanings = {name: expr for expr, name in extraction.named.items()}
@@ -106,8 +130,8 @@ def check_form(function: Function, definition: Definition) -> None:
 class _Extraction:
     """One traversal: the names given so far."""
 
-    def __init__(self, function: str, accumulators: Mapping[int, int]) -> None:
-        self.function, self.accumulators = function, accumulators
+    def __init__(self, function: str, accumulators: Mapping[int, int], in_sight: bool) -> None:
+        self.function, self.accumulators, self.in_sight = function, accumulators, in_sight
         self.named: dict[Expr, str] = {}
         self.taken: set[str] = set()
         self.memo: dict[Expr, Expr] = {}
@@ -123,7 +147,8 @@ class _Extraction:
             return expr
         if isinstance(expr, Call) and expr.kind == "func" and expr.name == self.function:
             return Var(expr.type, f"x{self.accumulators[expr.index]}")
-        opaque = isinstance(expr, Call) or (isinstance(expr, Op) and expr.op in _OPAQUE)
+        named = isinstance(expr, Op) and expr.op in _OPAQUE and not (self.in_sight and expr.type.is_int)
+        opaque = isinstance(expr, Call) or named
         if isinstance(expr, Var) or (opaque and not self.computes(expr)):
             return Var(expr.type, self.name(expr))
         if isinstance(expr, Print):
@@ -135,7 +160,17 @@ class _Extraction:
                 f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "
                 f"{expr.name} of data is fine"
             )
+        if isinstance(expr, Op) and expr.op == "<<" and expr.type.is_signed and not self.in_sight:
+            value, count = expr.args
+            return rebuild(expr, (self.visit(value), self.counted(count)))
         return rebuild(expr, tuple(map(self.visit, expr.children)))
+
+    def counted(self, count: Expr) -> Expr:
+        """A count of bits, of which it counts whether it may be negative."""
+        self.in_sight, outside, self.memo = True, self.memo, {}
+        seen = self.visit(count)
+        self.in_sight, self.memo = False, outside
+        return seen
 
     def computes(self, expr: Expr) -> bool:
         """Whether `expr` is a function of the accumulators."""

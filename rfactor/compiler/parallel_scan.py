@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rfactor.compiler.extraction import extract, self_calls
+from rfactor.compiler.extraction import recognized, self_calls
 from rfactor.compiler.schedule.directives import Scan
 from rfactor.errors import FactorError, ScheduleError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
@@ -35,11 +35,10 @@ def scan_of(
     running = _running_value(function, definition, rvar, place)
     components = tuple(range(len(function.types)))
     try:
-        extracted = extract(*running, components, Meaning.WRAP)
+        extracted, answer = recognized(*running, components, Meaning.WRAP, recognize)
     except FactorError as error:
         raise ScheduleError(f"parallel_scan({rvar}): {error}") from error
     written = f"{show_tuple(extracted.update.components)} (x for {function.name} one step before)"
-    answer = recognize(extracted.update)
     if answer.verdict not in ("associative", "lifted") or answer.assumes:
         said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
         reason = f": {answer.reason}" if answer.reason else ""

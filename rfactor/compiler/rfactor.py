@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from rfactor.compiler.extraction import Extracted, extract, self_calls
+from rfactor.compiler.extraction import Extracted, recognized, self_calls
 from rfactor.compiler.restore_order import Ordered, order_restored, serial_order, ties
 from rfactor.compiler.slices import occupied
 from rfactor.compiler.state import FALSE, TRUE, Column, Factoring, State, intermediate, merge
@@ -98,11 +98,9 @@ def _factor(
     check_pairs(function, definition, pairs)
     seen = seen_component(function, definition)
     kept = tuple(c for c in range(len(function.types)) if c != seen)
-    extracted = extract(function, definition, kept, Meaning.WRAP)
-    answer = recognize(extracted.update)
+    extracted, answer = recognized(function, definition, kept, Meaning.WRAP, recognize)
     if semantics is not Meaning.WRAP and answer.verdict not in ("associative", "lifted"):
-        extracted = replace(extracted, update=replace(extracted.update, meaning=semantics))
-        answer = recognize(extracted.update)
+        extracted, answer = recognized(function, definition, kept, semantics, recognize)
     check_answer(answer, extracted)
     asked = Factoring(function, definition, pairs, name)
     plan = _plan(asked, answer, extracted, kept, seen, ranges)

@@ -50,3 +50,27 @@ def test_what_cannot_be_lifted_is_refused() -> None:
     f, r = update(lambda f, a: f * f + a)
     with pytest.raises(FactorError, match=r"rfactor of f\.update\(0\) over r\.y: .* is not associative"):
         f.update(0).rfactor(r.y, u)
+
+
+def test_what_remainders_of_data_may_be_is_seen() -> None:
+    a = hl.Buffer(np.arange(-20, 22, dtype=np.int32).reshape(6, 7))
+    steps: list[Callable[[Any, Any], Any]] = [
+        lambda f, d: hl.select(d % 8 < 8, f + d, f * f),
+        lambda f, d: f << (d % 3 + 1),
+    ]
+    for step in steps:
+        f, r = hl.Func("f"), hl.RDom([(0, 7), (0, 6)], "r")
+        f[()] = 12345
+        f[()] = step(f[()], a[r.x, r.y])
+        before = expected(f, [])
+        f.update(0).rfactor(r.y, u).compute_root()
+        assert same(before[0], computed(f, [])[0])
+
+
+def test_remainders_of_data_that_may_be_anything_prove_nothing() -> None:
+    a = hl.Buffer(np.arange(42, dtype=np.int32).reshape(6, 7))
+    f, r = hl.Func("f"), hl.RDom([(0, 7), (0, 6)], "r")
+    f[()] = 12345
+    f[()] = hl.select(a[r.x, r.y] % 8 < 7, f[()] + 1, f[()] * f[()])
+    with pytest.raises(FactorError, match="was not proved to be associative"):
+        f.update(0).rfactor(r.y, u)

@@ -132,12 +132,76 @@ def test_blocks_are_reduced_in_lanes_then_scanned_then_run_at_once() -> None:
         """)
 
 
-def test_an_operator_that_does_not_commute_is_reduced_in_order() -> None:
-    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
+def test_an_operator_that_does_not_commute_is_joined_in_order_in_tiles() -> None:
+    a, f, r = hl.ImageParam(hl.Int(64), 1, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
     f[x] = a[0]
     f[r.x] = f[r.x - 1] * 3 + a[r.x]
+    f.update(0).parallel_scan(r.x, 4)
+    assert loop_nest([f]) == dedent("""\
+        produce f.scan0:
+          parallel r.x.block in [0, 23]:
+            f.scan0(...) = ...
+          parallel r.x.block in [0, 23]:
+            f.scan0(...) = ...
+          parallel r.x.block in [0, 23]:
+            produce f.scan0.whole:
+              vectorized f.scan0.whole.lane in [0, 1]:
+                f.scan0.whole(...) = ...
+            consume f.scan0.whole:
+              produce f.scan0.whole.0:
+                f.scan0.whole.0(...) = ...
+              consume f.scan0.whole.0:
+                f.scan0(...) = ...
+          for r.x.end in [1, 23]:
+            f.scan0(...) = ...
+        consume f.scan0:
+          produce f:
+            for x:
+              f(...) = ...
+            for r.x.end in [1, 24]:
+              f(...) = ...
+            parallel r.x.block in [0, 24]:
+              for r.x.step in [0, 1]:
+                produce f.scan0.run:
+                  vectorized f.scan0.run.lane in [0, 1]:
+                    f.scan0.run(...) = ...
+                consume f.scan0.run:
+                  produce f.scan0.run.0:
+                    vectorized f.scan0.run.lane in [0, 1]:
+                      f.scan0.run.0(...) = ...
+                    f.scan0.run.0(...) = ...
+                  consume f.scan0.run.0:
+                    vectorized r.x.lane in [0, 1]:
+                      f(...) = ...
+            f(...) = ...
+        """)
+
+
+def test_what_does_not_lie_side_by_side_is_computed_point_by_point() -> None:
+    a, f, r = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x, y] = 1
+    f[x, r.x] = f[x, r.x - 1] * 3 + a[x, r.x]
     f.update(0).parallel_scan(r.x, 64)
     assert "lane" not in loop_nest([f])
+
+
+@pytest.mark.parametrize("name", sorted(STEPS))
+@pytest.mark.parametrize("type_", [U8, I64])
+def test_tiles_and_what_fills_none_have_the_serial_bits(name: str, type_: Any) -> None:
+    step, components = STEPS[name]
+    a, k, count = numbers(Random(1), type_, 300), hl.cast(Type(type_), 3), hl.Param(hl.Int(32), "count")
+    f, r = hl.Func("f"), hl.RDom([(2, count)], "r")
+    f[x] = a[x] if components == 1 else (a[x], k)
+    f[r.x] = step(f[r.x - 1], a[r.x], k)
+    sizes = [-3, 0, 1, 31, 33, 64, 191, 297]
+    before = []
+    for size in sizes:
+        count.set(size)
+        before.append(expected(f, [300]))
+    f.update(0).parallel_scan(r.x, 32)
+    for size, serial in zip(sizes, before, strict=True):
+        count.set(size)
+        assert all(same(p, q) for p, q in zip(serial, computed(f, [300]), strict=True)), size
 
 
 def test_a_later_update_keeps_its_number_and_a_consumer_sees_all() -> None:

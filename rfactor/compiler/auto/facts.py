@@ -9,7 +9,7 @@ from typing import Any
 
 from rfactor.compiler.auto.machine import Machine
 from rfactor.compiler.auto.work import Work, step_ns, work
-from rfactor.compiler.extraction import extract
+from rfactor.compiler.extraction import recognized
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.restore_order import ties
 from rfactor.compiler.rfactor import Recognize, check_answer, seen_component
@@ -113,8 +113,7 @@ def facts(
     if loops:
         seen = seen_component(function, definition)
         kept = tuple(c for c in range(len(function.types)) if c != seen)
-        extracted = extract(function, definition, kept, Meaning.WRAP)
-        answer = recognize(extracted.update)
+        extracted, answer = recognized(function, definition, kept, Meaning.WRAP, recognize)
         check_answer(answer, extracted)
         lifted = answer.verdict == "lifted"
         if answer.lift is not None and lifted:

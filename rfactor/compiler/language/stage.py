@@ -227,7 +227,7 @@ class Directives(Hints):
                 "atomic(override_associativity_test=True) allows that"
             )
         reason = self._commutes()
-        return f"{reason}; leave the loop serial, or try rfactor" if reason is not None else None
+        return f"{reason}; leave the loop serial" if reason is not None else None
 
     def atomic(self, override_associativity_test: bool = False) -> Self:
         """Let iterations that update the same points run at once, each update as one: for loops over reduction

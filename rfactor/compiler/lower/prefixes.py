@@ -26,12 +26,17 @@ from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute, walk
 from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, LanePrefix, Let, Load, Produce, Ramp, Stmt, Store
 from rfactor.ir.loopnest import block as sequence
-from rfactor.ir.types import I32, I64
+from rfactor.ir.types import I32, I64, Type
 
 _BITS, _MOST = 512, 16
 """Of a vector, and its most lanes: in a register of bytes further lanes are no steps apart."""
 _JOINED = frozenset({"+", "min", "max", "&", "|", "^"})
 """Operations that vectors do as fast as numbers."""
+
+
+def joins(op: str, type_: Type) -> bool:
+    """Whether running values of `op` are computed so."""
+    return type_.is_int and not type_.is_bool and op in _JOINED
 
 
 def prefixes(stmt: Stmt) -> Stmt:
@@ -62,11 +67,11 @@ def _several(loop: For, store: Store) -> Stmt | None:
     """`loop` in vectors and what is left; None where it is no such loop."""
     type_ = store.value.type
     own = tuple(own_loads(store))
-    if not type_.is_int or type_.is_bool or type_.lanes > 1 or store.predicate != ALWAYS or len(own) != 1:
+    if type_.lanes > 1 or store.predicate != ALWAYS or len(own) != 1:
         return None
     change = in_place(store)
     step = affine.affine(affine.subtract(store.index, own[0].index))
-    if change is None or change.joins not in _JOINED or step != ((), 1) or own[0].predicate != ALWAYS:
+    if change is None or not joins(change.joins, type_) or step != ((), 1) or own[0].predicate != ALWAYS:
         return None
     lanes = min(_MOST, _BITS // type_.bits)
     count = affine.constant_value(loop.extent)

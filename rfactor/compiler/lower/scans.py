@@ -9,15 +9,23 @@
     f(1 + c*64 + i) = f(c*64 + i) + h(1 + c*64 + i) for i in [0, 63) for c where c*64 + i < n - 1
 
 The last line runs the update itself, block 0 from the value that was there before. Where the operator commutes, blocks
-are reduced in lanes.
+are reduced in lanes. Otherwise, and in place of the last line, tiles are taken together where that is less work
+(`scan_tiles`); what fills no tile is left to the update, after the blocks:
+
+    f.scan1(b) = f.scan1(b) + whole(b*8 + j) for j in [1, 8)                    tiles of 8: h(1 + b*64 + j*8), …
+    f(1 + t*8 + l) = f(t*8) + run(l, t) for l in [0, 8) for t in [0, (n - 1) // 8)
+    f(1 + i) = f(i) + h(1 + i) for i in [(n - 1) // 8 * 8, n - 1)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from math import gcd
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.prefixes import joins
+from rfactor.compiler.lower.scan_tiles import Tiling, in_lanes, joined, lanes_of, pays, prefixes, whole
 from rfactor.compiler.parallel_scan import along, moved
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
@@ -26,17 +34,20 @@ from rfactor.compiler.schedule.directives import (
     Dimension,
     FunctionSchedule,
     Fuse,
+    LoopLevel,
     Scan,
     Schedule,
     StageSchedule,
 )
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Expr, Var, apply, substitute
+from rfactor.ir.expr import Expr, Op, Var, apply, conjunction, substitute
 from rfactor.ir.types import I32
 
 _LANE_BITS = 2048
 """Of the values that a block is reduced in at a time: a few vectors."""
+_WIDE = 4
+"""Tiles that are reduced in order together."""
 
 
 def scans(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule]:
@@ -49,10 +60,9 @@ def scans(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
             scan = own.stages[number].scan
             if scan is not None:
                 _alone(function.name, schedule)
-                blocks, function, own = _rewritten(function, number, own, scan)
-                functions.append(blocks)
-                level = own.compute if own.compute.kind == "at" else ROOT
-                schedules[blocks.name] = FunctionSchedule(_block_loops(blocks), level, level, _lanes(blocks, scan))
+                made, function, own = _rewritten(function, number, own, scan)
+                functions += (one for one, _ in made)
+                schedules |= {one.name: its for one, its in made}
         functions.append(function)
         schedules[function.name] = own
     return replace(algorithm, functions=tuple(functions)), replace(schedule, functions=schedules)
@@ -72,15 +82,31 @@ class _Parts:
 
     scan: Scan
     loop: ReductionVariable
+    name: str
+    """Of the function of the blocks."""
     lanes: int
+    """In which blocks of an operator that commutes are reduced."""
+    tile: int
+    """How many neighbours are computed in a vector; 1: one after the other."""
     place: int
     """The dimension along which it steps."""
     definition: Definition
+    function: Function
 
     @property
     def full(self) -> Expr:
         """The number of full blocks."""
         return affine.divide(self.loop.extent, self.scan.block)
+
+    @property
+    def wide(self) -> int:
+        """How many neighbours are reduced at a time in order; 1 where lanes are, or there are no vectors."""
+        return gcd(self.scan.block // 2, _WIDE * self.tile) if self.tile > 1 and self.lanes == 1 else 1
+
+    @property
+    def tiles(self) -> Expr:
+        """The number of full tiles."""
+        return affine.divide(affine.maximum(self.loop.extent, affine.integer(0)), self.tile)
 
     def at(self, block: Expr, inside: Expr) -> Expr:
         """The coordinate of an iteration of a block."""
@@ -95,25 +121,47 @@ class _Parts:
         """What the update makes there."""
         return tuple(substitute(value, {self.loop.name: coordinate}) for value in self.definition.values)
 
+    def data(self, coordinate: Expr) -> tuple[Expr, ...]:
+        """The state of one iteration."""
+        return tuple(substitute(value, {self.loop.name: coordinate}) for value in self.scan.data)
+
 
 def _rewritten(
     function: Function, number: int, own: FunctionSchedule, scan: Scan
-) -> tuple[Function, Function, FunctionSchedule]:
-    """The function of the blocks, and the function and its schedule with update `number` in two."""
+) -> tuple[list[tuple[Function, FunctionSchedule]], Function, FunctionSchedule]:
+    """The functions of the blocks, scheduled, and the function and its schedule with update `number` in several."""
     definition, stage = moved(function.stages[number], scan.variable), own.stages[number]
     assert definition.domain is not None
     _untouched(function, number, stage, scan)
     loop = next(rv for rv in definition.domain.variables if rv.name == scan.variable)
-    parts = _Parts(scan, loop, _lane_count(scan), along(function, definition, scan.variable), definition)
-    blocks = _blocks(function, number, parts)
-    ends, inner = _ends(function, blocks, parts), _inner(parts)
+    place = along(function, definition, scan.variable)
+    name, tile = f"{function.name}.scan{number - 1}", _tile_size(definition, stage, scan, place)
+    parts = _Parts(scan, loop, name, _lane_count(scan), tile, place, definition, function)
+    made: list[tuple[Function, FunctionSchedule]] = []
+    if parts.wide > 1:
+        level = LoopLevel("at", name, f"{loop.name}.step")
+        for step, one in zip(count(), whole(_tiling(parts, f"{name}.whole"), parts.wide), strict=False):
+            made.append((one, in_lanes(one, parts.wide >> step, level)))
+    blocks = _blocks(parts)
+    level = own.compute if own.compute.kind == "at" else ROOT
+    made.append((blocks, FunctionSchedule(_block_loops(blocks, parts), level, level, _lanes(blocks, parts))))
+    within = [Dimension(f"{loop.name}.step", reduction=True), Dimension(f"{loop.name}.block", "parallel", True)]
+    updates = [_ends(blocks, parts)]
+    if tile > 1:
+        level = LoopLevel("at", function.name, f"{loop.name}.step")
+        runs = prefixes(_tiling(parts, f"{name}.run"), tile)
+        made += ((one, in_lanes(one, tile, level)) for one in runs)
+        within.insert(0, Dimension(f"{loop.name}.lane", "vectorized", True))
+        updates += (_tiles(parts, runs[-1]), _rest(parts))
+    else:
+        updates.append(_inner(parts))
     update = number - 1
-    changed = replace(function, updates=(*function.updates[:update], ends, inner, *function.updates[number:]))
-    within = Dimension(f"{loop.name}.step", reduction=True), Dimension(f"{loop.name}.block", "parallel", True)
+    changed = replace(function, updates=(*function.updates[:update], *updates, *function.updates[number:]))
     dimensions = tuple(new for d in stage.dimensions for new in (within if d.name == loop.name else (d,)))
     # Blocks write points of their own, and read others: nothing of them is an update of a point, made as one.
-    made = default_stage(changed, ends), replace(stage, dimensions=dimensions, scan=None, atomic=False)
-    return blocks, changed, replace(own, stages=(*own.stages[:number], *made, *own.stages[number + 1 :]))
+    stages = [default_stage(changed, one) for one in updates]
+    stages[1] = replace(stage, dimensions=dimensions, scan=None, atomic=False)
+    return made, changed, replace(own, stages=(*own.stages[:number], *stages, *own.stages[number + 1 :]))
 
 
 def _untouched(function: Function, number: int, stage: StageSchedule, scan: Scan) -> None:
@@ -130,36 +178,37 @@ def _untouched(function: Function, number: int, stage: StageSchedule, scan: Scan
         raise ScheduleError(f"{where}: the loop is {kinds[scan.variable]} already; a scan runs its blocks at once")
 
 
-def _others(parts: _Parts) -> tuple[Expr, ...]:
+def _others(parts: _Parts) -> tuple[Var, ...]:
     """The variables in the function's point besides the one that steps."""
     found = (a for d, a in enumerate(parts.definition.arguments) if d != parts.place and isinstance(a, Var))
     return tuple(found)
 
 
-def _blocks(function: Function, number: int, parts: _Parts) -> Function:
+def _tiling(parts: _Parts, name: str) -> Tiling:
+    """The data of the scan in tiles."""
+
+    def data(iteration: Expr) -> tuple[Expr, ...]:
+        return parts.data(affine.add(iteration, parts.loop.min))
+
+    return Tiling(name, parts.scan.types, parts.scan.operator, data, tuple(v.name for v in _others(parts)))
+
+
+def _blocks(parts: _Parts) -> Function:
     """The function of what blocks reduce to: a point for each block, and each lane where there are lanes."""
     scan, loop = parts.scan, parts.loop
     others = _others(parts)
     lane, block = Var(I32, f"{loop.name}.lane"), Var(I32, f"{loop.name}.block")
-    name = f"{function.name}.scan{number - 1}"
-    wide = parts.lanes > 1
-    own = (*((lane,) if wide else ()), *others, block)
-    variables = tuple(v.name for v in own if isinstance(v, Var))
-    inside: Expr = lane if wide else affine.integer(0)
-
-    def data(coordinate: Expr) -> tuple[Expr, ...]:
-        return tuple(substitute(value, {loop.name: coordinate}) for value in scan.data)
-
-    pure = Definition(own, data(parts.at(block, inside)))
-    shell = Function(name, variables, scan.types, pure)
+    laned = parts.lanes > 1
+    own = (*((lane,) if laned else ()), *others, block)
     first = affine.integer(0)
+    inside: Expr = lane if laned else first
+
+    pure = Definition(own, parts.data(parts.at(block, inside)))
+    shell = Function(parts.name, tuple(v.name for v in own), scan.types, pure)
 
     def value(at: Expr, lane_: Expr) -> tuple[Expr, ...]:
-        point = (*((lane_,) if wide else ()), *others, at)
+        point = (*((lane_,) if laned else ()), *others, at)
         return tuple(shell.at(point, c) for c in range(len(scan.types)))
-
-    def joined(x: tuple[Expr, ...], y: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return _applied(scan.operator, x, y)
 
     def over(name_: str, low: int, end: Expr) -> tuple[Expr, ReductionDomain]:
         variable = ReductionVariable(
@@ -167,37 +216,46 @@ def _blocks(function: Function, number: int, parts: _Parts) -> Function:
         )
         return variable.var, ReductionDomain((variable,))
 
-    step, steps = over("step", 1, affine.integer(scan.block // parts.lanes))
-    along_block = affine.add(affine.scale(step, parts.lanes), inside)
-    updates = [Definition(own, joined(value(block, inside), data(parts.at(block, along_block))), steps)]
-    start = (*((first,) if wide else ()), *others)
-    if wide:
+    def with_more(more: tuple[Expr, ...], domain: ReductionDomain) -> Definition:
+        return Definition(own, joined(scan.operator, value(block, inside), more), domain)
+
+    updates: list[Definition] = []
+    if parts.wide > 1:
+        step, steps = over("first", 1, affine.integer(parts.wide))
+        updates.append(with_more(parts.data(parts.at(block, step)), steps))
+        step, steps = over("step", 1, affine.integer(scan.block // parts.wide))
+        tile = affine.add(affine.scale(block, scan.block // parts.wide), step)
+        run = whole(_tiling(parts, f"{parts.name}.whole"), parts.wide)[-1]
+        more = tuple(run.at((first, *others, tile), c) for c in range(len(scan.types)))
+        updates.append(with_more(more, steps))
+    else:
+        step, steps = over("step", 1, affine.integer(scan.block // parts.lanes))
+        along_block = affine.add(affine.scale(step, parts.lanes), inside)
+        updates.append(with_more(parts.data(parts.at(block, along_block)), steps))
+    start = (*((first,) if laned else ()), *others)
+    if laned:
         other, lanes = over("other", 1, affine.integer(parts.lanes))
-        updates.append(Definition((*start, block), joined(value(block, first), value(block, other)), lanes))
+        both = joined(scan.operator, value(block, first), value(block, other))
+        updates.append(Definition((*start, block), both, lanes))
     end, ends = over("end", 1, parts.full)
     before = affine.subtract(end, affine.integer(1))
-    updates.append(Definition((*start, end), joined(value(before, first), value(end, first)), ends))
+    updates.append(Definition((*start, end), joined(scan.operator, value(before, first), value(end, first)), ends))
     return replace(shell, updates=tuple(updates))
 
 
-def _applied(operator: tuple[Expr, ...], x: tuple[Expr, ...], y: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    values = {f"{side}{i}": value for side, of in (("x", x), ("y", y)) for i, value in enumerate(of)}
-    return tuple(substitute(expr, values) for expr in operator)
-
-
-def _ends(function: Function, blocks: Function, parts: _Parts) -> Definition:
+def _ends(blocks: Function, parts: _Parts) -> Definition:
     """The update that writes the last point of every full block."""
     one = affine.integer(1)
     block = ReductionVariable(f"{parts.loop.name}.end", one, parts.full)
     wide = (affine.integer(0),) if parts.lanes > 1 else ()
     reduced = (*wide, *_others(parts), affine.subtract(block.var, one))
     old = parts.point(affine.subtract(parts.loop.min, one))
-    x = tuple(function.at(old, c) for c in range(len(function.types)))
+    x = tuple(parts.function.at(old, c) for c in range(len(parts.function.types)))
     y = tuple(blocks.at(reduced, c) for c in range(len(blocks.types)))
     assert parts.definition.domain is not None
     rest = tuple(rv for rv in parts.definition.domain.variables if rv.name != parts.loop.name)
     last = parts.at(block.var, affine.integer(-1))
-    return Definition(parts.point(last), _applied(parts.scan.apply, x, y), ReductionDomain((block, *rest)))
+    return Definition(parts.point(last), joined(parts.scan.apply, x, y), ReductionDomain((block, *rest)))
 
 
 def _inner(parts: _Parts) -> Definition:
@@ -214,22 +272,70 @@ def _inner(parts: _Parts) -> Definition:
     return Definition(parts.point(at), parts.values(at), ReductionDomain(variables, inside))
 
 
-def _lanes(blocks: Function, scan: Scan) -> tuple[Bound, ...]:
+def _tiles(parts: _Parts, runs: Function) -> Definition:
+    """The update over all points of full tiles but those: the value before a tile, and the runs from there."""
+    loop, count, size = parts.loop, parts.scan.block, parts.tile
+    lane = ReductionVariable(f"{loop.name}.lane", affine.integer(0), affine.integer(size))
+    step = ReductionVariable(f"{loop.name}.step", affine.integer(0), affine.integer(count // size))
+    block = ReductionVariable(f"{loop.name}.block", affine.integer(0), affine.divide_up(parts.tiles, count // size))
+    tile = affine.add(affine.scale(block.var, count // size), step.var)
+    start = affine.add(affine.scale(tile, size), loop.min)
+    before = parts.point(affine.subtract(start, affine.integer(1)))
+    x = tuple(parts.function.at(before, c) for c in range(len(parts.function.types)))
+    y = tuple(runs.at((lane.var, *_others(parts), tile), c) for c in range(len(runs.types)))
+    assert parts.definition.domain is not None
+    variables = tuple(
+        new
+        for rv in parts.definition.domain.variables
+        for new in ((lane, step, block) if rv.name == loop.name else (rv,))
+    )
+    within = affine.add(affine.scale(step.var, size), lane.var)
+    inside = conjunction(apply("<", tile, parts.tiles), apply("<", within, affine.integer(count - 1)))
+    point = parts.point(affine.add(start, lane.var))
+    return Definition(point, joined(parts.scan.apply, x, y), ReductionDomain(variables, inside))
+
+
+def _rest(parts: _Parts) -> Definition:
+    """The update over what fills no tile."""
+    done = affine.scale(parts.tiles, parts.tile)
+    left = affine.subtract(affine.maximum(parts.loop.extent, affine.integer(0)), done)
+    rest = ReductionVariable(f"{parts.loop.name}.rest", affine.integer(0), left)
+    at = affine.add(affine.add(rest.var, done), parts.loop.min)
+    assert parts.definition.domain is not None
+    variables = tuple(rest if rv.name == parts.loop.name else rv for rv in parts.definition.domain.variables)
+    return Definition(parts.point(at), parts.values(at), ReductionDomain(variables))
+
+
+def _tile_size(definition: Definition, stage: StageSchedule, scan: Scan, place: int) -> int:
+    """How many neighbours are computed in a vector; 1 where they do not lie side by side, other loops are vectors, the
+    loop is one that `prefixes` runs in vectors anyway, or it would not pay."""
+    lanes = gcd(scan.block // 2, lanes_of(scan.types))
+    if place or lanes < 2 or any(d.kind == "vectorized" for d in stage.dimensions) or _is_running(scan):
+        return 1
+    return lanes if pays(lanes, scan.operator, scan.apply, definition.values) else 1
+
+
+def _is_running(scan: Scan) -> bool:
+    """Whether the loop itself is run in vectors."""
+    value = scan.operator[0]
+    return len(scan.types) == 1 and isinstance(value, Op) and joins(value.op, value.type)
+
+
+def _lanes(blocks: Function, parts: _Parts) -> tuple[Bound, ...]:
     """All lanes are computed, whether there are blocks or not, so that they are vectors of a known size."""
-    lanes = _lane_count(scan)
-    return (Bound(blocks.variables[0], affine.integer(0), affine.integer(lanes)),) if lanes > 1 else ()
+    return (Bound(blocks.variables[0], affine.integer(0), affine.integer(parts.lanes)),) if parts.lanes > 1 else ()
 
 
 def _lane_count(scan: Scan) -> int:
     return gcd(scan.block, _LANE_BITS // max(t.bits for t in scan.types)) if scan.commutes else 1
 
 
-def _block_loops(blocks: Function) -> tuple[StageSchedule, ...]:
+def _block_loops(blocks: Function, parts: _Parts) -> tuple[StageSchedule, ...]:
     """Blocks run at once, their lanes as vectors; the scan over blocks is serial."""
     found: list[StageSchedule] = []
     for number, stage in zip(range(len(blocks.stages)), blocks.stages, strict=True):
         dimensions = default_stage(blocks, stage).dimensions
-        if number < 2:
+        if number < (3 if parts.wide > 1 else 2):
             lanes = [replace(d, kind="vectorized") for d in dimensions if d.name.endswith(".lane")]
             rest = [d for d in dimensions if not d.name.endswith(".lane")]
             dimensions = (*lanes, *(replace(d, kind="parallel") if d is rest[-1] else d for d in rest))

@@ -89,7 +89,7 @@ class _Layout:
     mins: tuple[Expr, ...]
     """i32, a dimension each."""
     strides: tuple[Expr, ...]
-    """i64, in elements."""
+    """i64, in elements; 0 where there is one coordinate."""
     folds: tuple[int | None, ...]
     """Where a dimension is folded: coordinates are taken modulo this, and the least one counts for nothing."""
 
@@ -244,7 +244,8 @@ class _Flattening:
             room = affine.integer(fold) if fold is not None else affine.maximum(self._room(stmt.bounds[d][1]), _ZERO)
             # In i64: what i32 holds may be rounded up to more.
             count = affine.scale(affine.divide_up(widen(room), layout.padding[d]), layout.padding[d])
-            strides[d] = stride
+            # Of one coordinate there is but one place.
+            strides[d] = Const(I64, 0) if count == Const(I64, 1) else stride
             size = affine.multiply(size, count)
             if len(strides) < len(layout.order):
                 stride = affine.multiply(stride, count)
