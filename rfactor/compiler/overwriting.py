@@ -2,9 +2,8 @@
 
 Such a run is made in an array of its own, which is copied over the image at the end: code may assume that arrays do not
 overlap, and may compute a point twice. It is made where that is what the loops do over the image itself, those over
-pure variables in any order and those over reduction variables in theirs: where each value of the image is read before
-its point is written, by what is computed before, by that point alone, or by one that an earlier iteration writes.
-Stages that copy the image, each point to itself, write nothing new.
+pure variables in any order and those over reduction variables in theirs: where no value of the image is read after its
+point is written (`written_before`). Stages that copy the image first, each point to itself, write nothing new.
 
     f(x) = a(x); f(r) = a(r + 1) - a(r)   ->   such; f(r) = a(r - 1) is none
 """
@@ -12,7 +11,6 @@ Stages that copy the image, each point to itself, write nothing new.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -20,15 +18,14 @@ import numpy as np
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.runtime.arguments import HasPlace, Placed, address, folded
 from rfactor.compiler.schedule.directives import ROOT, Schedule
-from rfactor.compiler.schedule.purity import race_free
-from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
+from rfactor.compiler.written_before import may_be_written_before
+from rfactor.ir.algorithm import Algorithm, Definition, Function
 from rfactor.ir.expr import Call, Expr, Var, walk
-from rfactor.ir.linear import linear
 from rfactor.ir.types import I32
 
 OVERWRITABLE = (
     "The array of an output may be that of an image, point for point, where each value of the image is read before its "
-    "point is written: by the definition of that point alone, by that of one before in the order of the loops over "
+    "point is written: by the definition of that point, by what comes before in the order of stages and of loops over "
     "reduction variables, or by what is computed at the root before; copies of the image to itself write nothing"
 )
 
@@ -50,34 +47,27 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
             elsewhere[name] = _elsewhere(producer.pure, _point(producer), reads, elsewhere) if pure else reads[name]
 
     def may_be(image: str) -> bool:
-        """Whether stages that leave the image as it is come first, then one that reads each point before it is written,
-        then none that reads it."""
-        stages = list(dropwhile(lambda stage: _leaves(stage, image), output.stages))
-        if not stages:
-            return True
-        first, *later = stages
-        late = _elsewhere(first, first.arguments, reads, elsewhere)
-        return _writes_once(output, first) and image not in late.union(*(_read(stage, reads) for stage in later))
+        """Whether no stage reads a point that it, or a stage before, has written; copies of the image write nothing."""
+        written: list[Definition] = []
+        for stage in output.stages:
+            if stage.keeps_all or (not written and _copies(stage, image)):
+                continue
+            written.append(stage)
+            for call, chosen in _calls(stage):
+                if call.kind == "func" and image in elsewhere.get(call.name, ()):
+                    return False
+                read = call.name == image if call.kind == "image" else image in reads.get(call.name, ())
+                if read and any(may_be_written_before(output, one, call.args, stage, chosen) for one in written):
+                    return False
+        return True
 
     return frozenset(image.name for image in algorithm.images if may_be(image.name))
 
 
-def _leaves(stage: Definition, image: str) -> bool:
-    """Whether a stage leaves what its array holds as it is, where that is the image's."""
-    if stage.keeps_all:
-        return True
+def _copies(stage: Definition, image: str) -> bool:
+    """Whether a stage writes what its array holds, where that is the image's."""
     (value,) = stage.values
     return isinstance(value, Call) and (value.kind, value.name, value.args) == ("image", image, stage.arguments)
-
-
-def _writes_once(function: Function, stage: Definition) -> bool:
-    """Whether no two iterations of a stage are known to write the same point: some do not meet at all, others differ in
-    a dimension in which a reduction variable stands alone."""
-    if stage.domain is None:
-        return True
-    alone = [linear(at)[0] for at in stage.arguments]
-    apart = all(any(terms.keys() == {one.var} for terms in alone) for one in stage.domain.variables)
-    return apart or len(race_free(function, stage)) == len(stage.domain.variables)
 
 
 def same_points(output: HasPlace, image: HasPlace) -> bool:
@@ -108,59 +98,36 @@ def apart(output: HasPlace) -> Placed:
 
 def _read(definition: Definition, reads: Mapping[str, set[str]]) -> set[str]:
     """The images that a stage reads while loops run, by way of the functions that it calls too."""
-    called = list(_calls(definition))
+    called = [call for call, _ in _calls(definition)]
     return {call.name for call in called if call.kind == "image"}.union(
         *(reads.get(call.name, set()) for call in called if call.kind == "func")
     )
 
 
 def _elsewhere(
-    definition: Definition,
-    point: tuple[Expr, ...],
-    reads: Mapping[str, set[str]],
-    elsewhere: Mapping[str, set[str]],
+    definition: Definition, point: tuple[Expr, ...], reads: Mapping[str, set[str]], elsewhere: Mapping[str, set[str]]
 ) -> set[str]:
-    """The images that a stage reads at other than the point that is computed, or one that is computed later."""
+    """The images that a pure definition reads at other than the point that is computed."""
     found: set[str] = set()
-    for call in _calls(definition):
-        same = call.args == point
-        if call.kind == "image" and not (same or _is_ahead(call.args, point, definition.domain)):
+    for call, _ in _calls(definition):
+        if call.kind == "func":
+            found |= (elsewhere if call.args == point else reads).get(call.name, set())
+        elif call.kind == "image" and call.args != point:
             found.add(call.name)
-        elif call.kind == "func":
-            found |= (elsewhere if same else reads).get(call.name, set())
     return found
 
 
-def _is_ahead(read: tuple[Expr, ...], written: tuple[Expr, ...], domain: ReductionDomain | None) -> bool:
-    """Whether a point that is read by an iteration is written, if at all, by that or a later one: where each reduction
-    variable stands alone in a dimension that is written, and the outermost in which the points differ is greater.
-
-    Coordinates leave i32 in no pipeline that runs, so that sums of them are those of integers.
-    """
-    if domain is None:
-        return False
-    loops: dict[Expr, int] = {variable.var: place for place, variable in enumerate(domain.variables)}
-    steps = [0] * len(loops)
-    for mine, its in zip(written, read, strict=True):
-        (terms, constant), (other, its_constant) = linear(mine), linear(its)
-        moving = [term for term in terms if term in loops]
-        if terms != other or (its_constant != constant and (len(moving) != 1 or terms != {moving[0]: 1})):
-            return False
-        if its_constant != constant:
-            steps[loops[moving[0]]] = int(its_constant - constant)
-    ahead = next((step for step in reversed(steps) if step), 0)
-    alone = [term for mine in written for term in linear(mine)[0] if term in loops]
-    return ahead >= 0 and len(alone) == len(set(alone)) == len(loops)
-
-
-def _calls(definition: Definition) -> Iterator[Call]:
-    exprs: list[Expr] = [*definition.arguments, *definition.values]
+def _calls(definition: Definition) -> Iterator[tuple[Call, bool]]:
+    """The calls of a stage, each with whether it is made only where the predicate of its domain holds."""
+    chosen: list[Expr] = [*definition.arguments, *definition.values]
     if definition.where is not None:
-        exprs.append(definition.where)
+        chosen.append(definition.where)
+    always: list[Expr] = []
     if definition.domain is not None:
-        exprs.append(definition.domain.predicate)
-        exprs += (end for variable in definition.domain.variables for end in (variable.min, variable.extent))
-    return (node for expr in exprs for node in walk(expr) if isinstance(node, Call))
+        always.append(definition.domain.predicate)
+        always += (end for variable in definition.domain.variables for end in (variable.min, variable.extent))
+    for exprs, within in ((chosen, True), (always, False)):
+        yield from ((node, within) for expr in exprs for node in walk(expr) if isinstance(node, Call))
 
 
 def _point(function: Function) -> tuple[Expr, ...]:

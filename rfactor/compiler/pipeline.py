@@ -128,6 +128,8 @@ class Prepared:
     """What ran last."""
     bounded: Bounded | None = None
     """What is needed of every function and image, once something has asked for it."""
+    overwritable: frozenset[str] | None = None
+    """The images that the output may be, once an array has been both."""
 
     def repeated(self, given: tuple[Any, ...]) -> bool:
         """Compute into the arrays or `Buffer`s `given` if nothing has changed, and they and the images are those of the
@@ -409,7 +411,9 @@ def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Seque
     shared = {name: image for (name, _), image in named if share_memory(placed[0].array, image.array)}
     if not all(same_points(placed[0], image) for image in shared.values()):
         return False
-    return shared.keys() <= overwritable(prepared.algorithm, prepared.schedule)
+    if prepared.overwritable is None:
+        prepared.overwritable = overwritable(prepared.algorithm, prepared.schedule)
+    return shared.keys() <= prepared.overwritable
 
 
 def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[HasPlace]:

@@ -229,6 +229,25 @@ def test_what_depends_on_its_own_values_is_refused(program: Callable[[Any], Any]
         hl.propagate_adjoints(squares(program(c)))
 
 
+def _constant(api: Any) -> list[Any]:
+    """Adjoints that are 0: of what is rounded, or compared."""
+    x, f, g, loss = api.Var("x"), api.Func("f"), api.Func("g"), api.Func("loss")
+    a, b = (api.Buffer(np.arange(4, dtype=np.float32)) for _ in range(2))
+    r = api.RDom([(0, 4)])
+    f[x] = a[x] * 2
+    g[x] = api.floor(f[x]) + api.select(b[x] > 1, 3.0, a[x] * 0)
+    loss[()] = api.f32(0)
+    loss[()] += g[r.x]
+    d = api.propagate_adjoints(loss)
+    assert not d[api.Buffer(np.zeros(4, np.float32))].defined()
+    return [np.asarray(d[one].realize([4])).tolist() for one in (a, b, f)]
+
+
+def test_what_the_result_does_not_change_with_has_a_derivative_of_zero() -> None:
+    assert _constant(hl) == [[0.0] * 4] * 3
+    assert _constant(pytest.importorskip("halide")) == [[0.0] * 4] * 3
+
+
 def test_what_has_no_derivative_is_refused() -> None:
     c, f, g, h = hl.Func("c"), hl.Func("f"), hl.Func("g"), hl.Func("h")
     r = hl.RDom([(0, 4)])

@@ -167,7 +167,7 @@ def test_a_function_tells_its_definitions() -> None:
     assert not f.defined()
     f[x] = x
     f[x] += r.x + r.y
-    f[x + 0] = 3
+    f[0] = 3
     assert (f.num_update_definitions(), f.has_update_definition(), f.outputs()) == (2, True, 1)
     assert [v.name() for v in f.args()] == ["x"]
     assert format(f.value()) == format(f.values()[0]) == "x"
@@ -364,7 +364,12 @@ def test_every_iteration_draws_its_own_number() -> None:
         ("f[x] = (x, x); f.type()", "ask for types"),
         ("f[x] = x; f[1.5] = 3", "indices are i32"),
         ("g[x, x] = 3; g.realize([2, 2])", "must be distinct; x is there twice"),
-        ("g[x] = y; g.realize([2])", "y is unknown there"),
+        ("g[x] = y", 'Undefined variable "y" in definition of Func "g"'),
+        ("g[x] = x; g[y] = y", 'Undefined variable "y" .* the variables of g that stand on its left-hand side'),
+        ("g[x, y] = x; g[x, 0] = y", 'Undefined variable "y" in definition of Func "g"'),
+        ("g[x] = x; g[x + 1] = 0", 'Undefined variable "x" in definition of Func "g"'),
+        ("f[x, y] = x; g[x] = f[x, _]", "implicit variables, but the left-hand-side does not contain the placeholder"),
+        ("f[x, y] = x; g[x] = 1; g[x] += f[x, _]", 'Undefined variable "_0" in definition of Func "g"'),
         ("g[x, y] = 1; g.realize([2])", "realize takes 2 sizes"),
         ("hl.sum(x + 1)", "is over one RDom; 0 were found"),
         ("r, s = hl.RDom([(0, 3)]), hl.RDom([(0, 3)]); hl.sum(r.x + s.x)", "2 were found: give it first"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,56 @@ UNGUARDED = {
     "all": (lambda api, f, i: f.always_partition_all(), "[ij]"),
     "of a case": (lambda api, f, i: f.specialize(f.output_buffer().width() > 20).always_partition([i]), "i"),
 }
+
+
+def tail(strategy: str, loop: str, reduction: bool = False) -> Callable[[Any, Any, Any], None]:
+    """A split of the pure loop over `i`, or of one over a reduction variable; one of its loops is to be partitioned."""
+
+    def schedule(api: Any, f: Any, i: Any) -> None:
+        o, n = (api.RVar("o"), api.RVar("n")) if reduction else (api.Var("o"), api.Var("n"))
+        stage, old = f, i
+        if reduction:
+            r = api.RDom([(0, 10)], "r")
+            f[i, api.Var("j")] += r.x
+            stage, old = f.update(), r.x
+        stage.split(old, o, n, 4, getattr(api.TailStrategy, strategy))
+        stage.partition({"o": o, "n": n, "j": api.Var("j")}[loop], api.Partition.Always)
+
+    return schedule
+
+
+_GUARDED = ["GuardWithIf", "Predicate", "PredicateStores", "RoundUpAndBlend", "ShiftInwardsAndBlend"]
+_TAILS: dict[tuple[Any, ...], bool] = {
+    **{(name, "o"): True for name in _GUARDED},
+    **{(name, "o"): False for name in ("Auto", "ShiftInwards", "RoundUp")},
+    ("GuardWithIf", "n"): False,
+    ("GuardWithIf", "j"): False,
+    ("Auto", "o", True): True,
+    ("Auto", "n", True): False,
+}
+"""Whether a loop is partitioned."""
+
+
+@pytest.mark.parametrize("given", _TAILS, ids=str)
+def test_tails_are_partitioned_where_they_are_guarded(given: tuple[Any, ...]) -> None:
+    for api in (hl, pytest.importorskip("halide")):
+        with nullcontext() if _TAILS[given] else pytest.raises(api.HalideError, match="no loop partitioning"):
+            always(api, tail(*given), lambda api, i, j: i * 3 + j)
+
+
+_CHOICES: dict[str, tuple[Callable[[Any, Any, Any], Any], bool]] = {
+    "by the loop": (lambda api, i, j: api.select(i < 3, api.likely(j), 5), True),
+    "by another": (lambda api, i, j: api.select(j < 3, api.likely(i), 5), False),
+    "of a remainder": (lambda api, i, j: i % 3 + api.abs(i - 2), False),
+}
+
+
+@pytest.mark.parametrize("name", _CHOICES)
+def test_choices_are_taken_out_of_the_loop_that_decides_them(name: str) -> None:
+    value, taken = _CHOICES[name]
+    for api in (hl, pytest.importorskip("halide")):
+        with nullcontext() if taken else pytest.raises(api.HalideError, match="no loop partitioning"):
+            always(api, lambda api, f, i: f.partition(i, api.Partition.Always), value)
 
 
 @pytest.mark.parametrize("name", PARTITIONED)

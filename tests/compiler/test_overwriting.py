@@ -133,7 +133,35 @@ def _added(f: Any, im: Any, x: Any, _: Any) -> None:
     f[x, 2] += im[x, 2]
 
 
-_COPIES = [_then(_at_itself), _then(_added), _then(_ahead), _then(_copied, _copied, _at_itself), _then(_one_row)]
+def _into_one(f: Any, im: Any, x: Any, r: Any) -> None:
+    f[1, 1] += im[r.x, r.y]
+
+
+def _into_one_row(f: Any, im: Any, x: Any, r: Any) -> None:
+    f[x, 0] += im[x, r.y]
+
+
+def _row_above(f: Any, im: Any, x: Any, _: Any) -> None:
+    f[x, 3] = im[x, 2] + im[x, 3]
+
+
+def _doubled(f: Any, im: Any, x: Any, r: Any) -> None:
+    f[r.x // 2 * 2, r.y] = im[r.x // 2 * 2 + 1, r.y]
+
+
+def _where(api: Any, im: Any) -> Any:
+    x, y, f, r = api.Var("x"), api.Var("y"), api.Func("f"), api.RDom([(0, 8), (0, 6)])
+    r.where(r.x > 2)
+    f[x, y] = im[x, y]
+    f[2, 0] += im[r.x, r.y]
+    return f
+
+
+_COPIES = [
+    _then(_into_one), _then(_into_one_row), _then(_doubled), _then(_row_above), _where,
+    _then(_into_one, lambda f, im, x, r: f.__setitem__((r.x + 1, 5), im[r.x, 4])),
+]  # fmt: skip
+_COPIES += [_then(_at_itself), _then(_added), _then(_ahead), _then(_copied, _copied, _at_itself), _then(_one_row)]
 _READ_BEFORE = [
     _point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together, _over_itself, _over_some,
     _moved_down, *_COPIES,
@@ -225,24 +253,29 @@ def _behind(f: Any, im: Any, _: Any, r: Any) -> None:
     f[r.x, r.y] = im[r.x - 1, r.y] + 1
 
 
-def _row_above(f: Any, im: Any, x: Any, _: Any) -> None:
-    f[x, 3] = im[x, 2] + im[x, 3]
-
-
 def _summed(f: Any, im: Any, _: Any, r: Any) -> None:
     f[r.x, 2] += im[r.x, r.y]
 
 
 def _slanted(f: Any, im: Any, _: Any, r: Any) -> None:
-    f[r.x, r.x + r.y - 1] = im[r.x, r.x + r.y]
+    f[r.x, r.x + r.y] = im[r.x, r.x + r.y - 1]
 
 
 def _moved(f: Any, im: Any, _: Any, r: Any) -> None:
     f[r.x, 2] = im[r.x - 1, 2]
 
 
+def _into_the_last(f: Any, im: Any, x: Any, r: Any) -> None:
+    f[6, 4] += im[r.x, r.y] + im[r.x - 1, r.y] + im[7 - r.x, 5 - r.y]
+
+
+def _of_data(f: Any, im: Any, x: Any, r: Any) -> None:
+    f[1, 1] += im[im[r.x, r.y] % 8, r.y]
+
+
 _LATE_UPDATES = [
-    _then(_behind), _then(_row_above), _then(_summed), _then(_slanted), _then(_one_row, _at_itself),
+    _then(_into_the_last), _then(_of_data), _then(_into_one, _into_one), _then(_into_one, _copied, _at_itself),
+    _then(_behind), _then(_row_above, _row_above), _then(_summed), _then(_slanted), _then(_one_row, _at_itself),
     _then(_at_itself, _copied), _then(_moved, _copied),
 ]  # fmt: skip
 _LATE = {
@@ -251,7 +284,7 @@ _LATE = {
     "behind outside": _over_domain(lambda r: (r.x, r.y), lambda r: (r.x + 1, r.y - 1)),
     "the other order": _over_domain(lambda r: (r.y, r.x), lambda r: (r.y - 1, r.x + 1)),
     "mirrored": _over_domain(lambda r: (r.x, r.y), lambda r: (4 - r.x, r.y)),
-    "faster": _over_domain(lambda r: (2 * r.x, r.y), lambda r: (2 * r.x + 1, r.y)),
+    "faster": _over_domain(lambda r: (2 * r.x, r.y), lambda r: (2 * r.x - 2, r.y)),
     "along both": _over_domain(lambda r: (r.x, r.x + r.y - 1), lambda r: (r.x + 1, r.x + r.y - 1)),
 }
 

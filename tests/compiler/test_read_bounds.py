@@ -179,8 +179,34 @@ def test_what_varies_bounds_nothing() -> None:
     ):
         with pytest.raises(AlgorithmError, match=message):
             made()
-    f, q = hl.Func("f"), hl.RDom([(0, counts(hl, 3)(0))])
-    f[()] = 0.0
-    f[()] += hl.Buffer(np.ones(4, np.float32))[q.x]
-    with pytest.raises(AlgorithmError, match="which is data: bound it by a parameter"):
-        hl.propagate_adjoints(f)
+
+
+_SLOPES = {
+    "pure": {3: [2, 4, 6, 0, 0], 2: [2, 4, 0, 0, 0]},
+    "into one": {3: [56, 172, 174, 176, 0], 2: [32, 100, 102, 8, 0]},
+    "recurrence": {3: [522, 260, 126, 52, 0], 2: [106, 52, 22, 8, 0]},
+}
+"""By what the domain is of, and what bounds it."""
+
+
+@pytest.mark.parametrize("moving", _SLOPES)
+def test_derivatives_over_such_a_domain(moving: str) -> None:
+    n, p = hl.ImageParam(hl.Int(32), 1, "n"), hl.Param(hl.Int(32), "p")
+    a, g, loss = hl.Buffer(np.arange(1, 9, dtype=np.float32)), hl.Func("g"), hl.Func("loss")
+    loss[()] = hl.f32(0)
+    if moving == "pure":
+        g[x] = a[x] * a[x]
+        loss[()] += g[hl.RDom([(0, n[p])]).x]
+    else:
+        r, q = hl.RDom([(1, n[p])]), hl.RDom([(0, 4)])
+        g[x] = a[x]
+        if moving == "into one":
+            g[0] += a[r.x] * 3
+        else:
+            g[r.x] += g[r.x - 1] * 2
+        loss[()] += g[q.x] * g[q.x]
+    d = hl.propagate_adjoints(loss)
+    p.set(1)
+    for count, wanted in _SLOPES[moving].items():
+        n.set(hl.Buffer(np.array([9, count], np.int32)))
+        assert np.asarray(d[a].realize([5])).tolist() == wanted

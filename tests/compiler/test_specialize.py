@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,7 +116,7 @@ READ = {
     "some": ["", "0", "01", "012"],
     "in one": ["0", "0", "13", "23"],
     "of both": ["1", "1", "01", "012"],
-    "of points": ["01"] * 4,
+    "of points": ["01", "01", "0", "0"],
     "of values": ["01"] * 4,
 }
 
@@ -141,6 +142,60 @@ def test_what_no_arm_of_a_run_reads_is_not_computed(
         agrees(f, before, [6, 3])
         lines = {line.split()[1] for line in capsys.readouterr().out.splitlines() if len(line.split()) > 1}
         assert "".join(sorted(lines)) == READ[arms][value]
+
+
+def _rows(f: Any, c: Any) -> Any:
+    return {
+        "of rows": lambda: hl.select(y > 1, f[x, y], 7),
+        "of points": lambda: hl.select((x > 1) & (y > 1), f[x, y], 7),
+        "not of rows": lambda: hl.select(~((y < 2) | (x < 1)), f[x, y] + f[x, y + 1], c[x, y]),
+        "nested": lambda: hl.select(y > 1, hl.select(y < 3, f[x, y], 2), 7),
+        "twice": lambda: hl.select(y > 1, f[x, y], 7) + hl.select(y % 2 == 0, f[x, y], 1),
+        "of data": lambda: hl.select(c[x, y] > 2, f[x, y], 7),
+        "of another": lambda: c[hl.select(y > 1, f[x, y] % 3, 0), y],
+        "always": lambda: f[x, y] + hl.select(y > 1, f[x, y], 7),
+    }
+
+
+_COMPUTED = {
+    "of rows": "23", "of points": "23", "not of rows": "234", "nested": "2", "twice": "023", "of data": "0123",
+    "of another": "23", "always": "0123",
+}  # fmt: skip
+"""The rows of f."""
+
+
+@pytest.mark.parametrize("schedule", ["serial", "split", "vectorized", "windows", "update"])
+@pytest.mark.parametrize("arms", _COMPUTED)
+def test_what_an_iteration_does_not_read_is_not_computed_in_it(
+    capsys: pytest.CaptureFixture[str], arms: str, schedule: str
+) -> None:
+    f, g, h = hl.Func("f"), hl.Func("c"), hl.Func("h")
+    f[x, y] = hl.print_when(x == 1, x * 10 + y, y, "row")
+    g[x, y] = x - y
+    g.compute_root()
+    h[x, y] = 0
+    if schedule == "update":
+        h[x, y] += _rows(f, g)[arms]()
+        h.update(0).parallel(y)
+    else:
+        h = hl.Func("h")
+        h[x, y] = _rows(f, g)[arms]()
+    before = expected(h, [5, 4])
+    if schedule == "split":
+        h.split(y, hl.Var("yo"), hl.Var("yi"), 3)
+        f.compute_at(h, "yi")
+    else:
+        f.compute_at(h, y)
+    if schedule == "windows":
+        f.store_root()
+    elif schedule == "vectorized":
+        h.vectorize(x, 4)
+    capsys.readouterr()
+    agrees(h, before, [5, 4])
+    rows = {line.split()[1] for line in capsys.readouterr().out.splitlines() if line.endswith("row")}
+    assert rows == set(
+        _COMPUTED[arms] if schedule != "windows" else _COMPUTED["always"] + "4" * (arms == "not of rows")
+    )
 
 
 def test_a_stage_becomes_a_few_nests_of_loops() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from random import Random
 from typing import Any
 
@@ -211,6 +212,7 @@ def test_updates_of_three_functions_share_loops_of_their_own() -> None:
     g.update().compute_with(f.update(), y)
     e.update().compute_with(g.update(), x)
     assert np.array_equal(np.asarray(h.realize([6, 5])), before)
+    assert str(h.verify()).startswith("proven")
     f.compute_with(e.update(), y)  # the row of each stage before that of the next
     assert np.array_equal(np.asarray(h.realize([6, 5])), before)
 
@@ -337,14 +339,9 @@ def test_values_beside_halide(program: Any) -> None:
     assert all(map(np.array_equal, shared, values(pytest.importorskip("halide"), True)))
 
 
-@pytest.mark.parametrize("program", [read_by_both, computed_outermost, nested, read_by_the_other, special])
+@pytest.mark.parametrize("program", [read_by_both, computed_outermost, nested, read_by_the_other, in_turns, special])
 def test_their_bounds_are_proven(program: Any) -> None:
     assert str(hl.Pipeline(program(hl, True)).verify()).startswith("proven")
-
-
-def test_stages_in_turns_are_not_verified() -> None:
-    with pytest.raises(NotImplementedError, match="stages of one function that share a loop, those of f"):
-        hl.Pipeline(in_turns(hl, True)).verify()
 
 
 def test_loops_are_shared_in_each_case_of_a_stage() -> None:
@@ -386,31 +383,139 @@ def test_what_one_of_them_reads_elsewhere_is_not_computed_in_a_loop_that_they_do
         hl.Pipeline([f, g]).realize([4, 4])
 
 
-@pytest.mark.parametrize("moves", ["split", "recurrence"])
-def test_stages_of_a_function_run_in_turns_only_where_they_stay_apart(moves: str) -> None:
+_TURNS = {"split": "xo", "twice": "x", "fuse": "xo", "tile": "yi", "vectorize": "x", "rename": "xo"}
+"""Ways of making loops, and one that is shared."""
+
+
+def turns(api: Any, shared: bool, kind: str = "split") -> list[Any]:
+    """Three stages of a function in the loops of another, however they are made."""
+    x, y, xo, xi, yi, t = api.vars("x y xo xi yi t")
+    f, g, h = api.funcs("f g h")
+    f[x, y] = x * 3 + y
+    f[x, y] += y * x
+    f[x, y] = f[x, y] * 2 + 1
+    g[x, y] = x - y
+    h[x, y] = f[x, y + 2] * 100 + g[x, y] + f[x - 1, y]
+    guarded = api.TailStrategy.GuardWithIf
+    for func in (f, g):
+        func.compute_root()
+    for stage in (f, f.update(0), f.update(1), g):
+        if kind == "split":
+            stage.split(y, xo, xi, 3, guarded)
+        elif kind == "twice":
+            stage.split(y, xo, xi, 4, guarded).split(xo, xo, t, 2, guarded).reorder(t, x, xo, xi)
+        elif kind == "fuse":
+            stage.fuse(x, y, xo)
+        elif kind == "tile":
+            stage.tile(x, y, xo, t, xi, yi, 4, 3, guarded).parallel(t)
+        elif kind == "vectorize":
+            stage.vectorize(x, 4, guarded)
+        else:
+            stage.rename(y, xo)
+    if shared:
+        loop = api.Var(_TURNS[kind])
+        f.compute_with(g, loop)
+        f.update(0).compute_with(g, loop)
+        f.update(1).compute_with(g, loop)
+    return [h]
+
+
+@pytest.mark.parametrize("kind", _TURNS)
+def test_stages_of_a_function_run_in_turns_in_loops_made_alike(kind: str) -> None:
+    def values(api: Any, shared: bool) -> Any:
+        (h,) = turns(api, shared, kind)
+        return np.asarray(h.realize([7, 8]))
+
+    serial = values(hl, False)
+    assert np.array_equal(values(hl, True), serial)
+    shown = turns(hl, True, kind)[0].lowered()
+    assert len(set(re.findall(rf"for ([fg]\.s\d)\.{_TURNS[kind]}\b", shown))) == 1
+    assert np.array_equal(values(pytest.importorskip("halide"), True), serial)
+
+
+@pytest.mark.parametrize("kind", ["fuse", "tile"])
+def test_bounds_of_stages_in_turns_are_proven(kind: str) -> None:
+    assert str(hl.Pipeline(turns(hl, True, kind)).verify()).startswith("proven")
+
+
+def test_stages_that_are_ahead_of_an_earlier_one_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x], g[x] = x * 3, x
+    f[x] += f[x] // 2
+    h[x] = f[x] + g[x + 1]
+    for func in (f, g):
+        func.compute_root()
+    for stage, factor in ((f, 2), (f.update(), 3), (g, 2)):
+        stage.split(x, xo, xi, factor)
+    f.compute_with(g, xo)
+    f.update().compute_with(g, xo)
+    with pytest.raises(ScheduleError, match="in turns"):
+        hl.Pipeline([h]).verify()
+    monkeypatch.setattr(sys.modules["rfactor.compiler.lower.together"], "coordinates", lambda *given: ())
+    found = hl.Pipeline([h]).verify()
+    assert found.verdict == "unknown"
+    assert {one.place.kind for one in found.obligations if one.verdict != "proven"} == {"computed"}
+
+
+def test_stages_run_in_turns_in_each_case_of_them() -> None:
+    def made(shared: bool, small: bool) -> Any:
+        f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+        p = hl.Param(hl.Bool(), "p")
+        p.set(small)
+        f[x, y], g[x, y] = x + y, x - y
+        f[x, y] += y
+        h[x, y] = f[x, y] + g[x, y + 1]
+        for func in (f, g):
+            func.compute_root()
+        if shared:
+            for stage in (f, f.update(), g):
+                stage.specialize(p).split(y, xo, xi, 2)
+                stage.split(y, xo, xi, 4)
+            f.compute_with(g, xo)
+            f.update().compute_with(g, xo)
+        return h.realize([3, 9])
+
+    for small in (False, True):
+        assert np.array_equal(np.asarray(made(True, small)), np.asarray(made(False, small)))
+
+
+@pytest.mark.parametrize("why", ["factor", "box", "fused", "reduction", "recurrence", "cases"])
+def test_stages_of_a_function_run_in_turns_only_where_they_stay_apart(why: str) -> None:
     f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
     r = hl.RDom([(1, 4)], "r")
     f[x, y], g[x, y] = x + y, x - y
-    if moves == "split":
-        f[x, y] += y
-    else:
+    if why == "box":
+        f[x, -3] = 5  # makes the box of the first stage larger than that of the last
+    if why == "reduction":
+        f[x, y] += f[x, y] * r
+    elif why == "recurrence":
         g[x, y] = x * 2
         f[x, r.x] += f[x, r.x - 1]
         f[x, r.x] += f[x, r.x + 1]
         g[x, r.x] += 1
-    h[x, y] = f[x, y] + g[x, y + 1]
+    else:
+        f[x, y] += y
+    h[x, y] = f[x, y] + g[x, y + 1] + f[x + 1, y]
     for func in (f, g):
         func.compute_root()
-    if moves == "split":
-        for stage in (f, f.update(), g):
-            stage.split(y, xo, xi, 2)
-        f.compute_with(g, xo)
-        f.update().compute_with(g, xo)
-    else:
+    last = f.update(1 if why in ("box", "recurrence") else 0)
+    if why == "recurrence":
         f.update(0).compute_with(g.update(1), r.x)
-        f.update(1).compute_with(g.update(1), r.x)
+        last.compute_with(g.update(1), r.x)
+    else:
+        for stage in (f, last, g):
+            if why == "cases" and stage is last:
+                stage.specialize(hl.Param(hl.Bool())).split(y, xo, xi, 3)
+            if why == "fused":
+                stage.fuse(*((y, x) if stage is last else (x, y)), xo)
+            elif why == "reduction" and stage is last:
+                stage.fuse(x, r.x, xi).fuse(xi, y, xo)
+            else:
+                stage.split(y, xo, xi, 2 if stage is not last or why != "factor" else 3)
+        f.compute_with(g, xo)
+        last.compute_with(g, xo)
     with pytest.raises(ScheduleError, match="an earlier stage of f runs with this or a later one"):
-        h.realize([3, 4])
+        h.lowered()
 
 
 def drawn(random: Random, shared: bool) -> Any:

@@ -39,7 +39,7 @@ class Backward:
     pipeline: Frozen
     boxes: Mapping[str, Box]
     inputs: Uses
-    """Its images and parameters, by name."""
+    """Its images and parameters, and what is read of images before anything is computed, by name."""
     found: dict[str, Func] = field(default_factory=dict)
     """The adjoint of each function's last values, of images and of parameters, by name, as far as it is known."""
     states: dict[tuple[str, int], Func] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Backward:
     def run(self, seed: Any) -> None:
         """From the last function, whose adjoint is `seed`, a value or an `Expr` over its variables, to the inputs."""
         functions = self.pipeline.functions
-        last = self._adjoint(functions[-1].name())
+        last = self.adjoint(functions[-1].name())
         variables = last.args()
         last[tuple(variables)] = seed(variables)
         for func in reversed(functions):
@@ -62,7 +62,11 @@ class Backward:
             pure = func.function.pure
             self._give(func, pure, pure.arguments, state, lambda node: node, {})
 
-    def _adjoint(self, name: str) -> Func:
+    def __contains__(self, name: str) -> bool:
+        """Whether the result is computed from a function, an image or a parameter of that name."""
+        return name in self.inputs or any(one.name() == name for one in self.pipeline.functions)
+
+    def adjoint(self, name: str) -> Func:
         """The adjoint of a function, an image or a parameter: 0 until something is added."""
         if name not in self.found:
             used = next((one for one in self.pipeline.functions if one.name() == name), None) or self.inputs[name]
@@ -186,7 +190,7 @@ class Backward:
                 continue
             at: Point = tuple(map(primal, node.args)) if isinstance(node, ir.Call) else ()
             index = node.index if isinstance(node, ir.Call) and node.kind == "func" else 0
-            target = self._adjoint(node.name)
+            target = self.adjoint(node.name)
             loops = _Loops(self, func, stage, at, references, target)
             uses = {**func.references, **references, state.name(): state, **loops.uses}
             place = tuple(Expr(a, uses) for a in loops.point(at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, as_expr, converted
@@ -14,28 +14,39 @@ from rfactor.compiler.language.variables import Param, Var, end_pairs
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir import expr as ir
 
+if TYPE_CHECKING:
+    from rfactor.compiler.derivative.adjoints import Backward
+
 
 @public
 class Derivative:
     """Adjoints by what they are of: `d[f]`, `d[buffer]`, `d[image]`, `d[param]`; `d[f, i]` after update `i` of `f`.
 
     `d[f]` is that of the pure definition of `f`, of the values before its updates. Each is a `Func` of the same
-    dimensions, to be scheduled and realized as any other; one that is not defined where the result depends on nothing
-    of it.
+    dimensions, to be scheduled and realized as any other: 0 everywhere where the result does not change with it, one
+    that is not defined where the result is not computed from it, or it holds no floats.
     """
 
-    def __init__(self, states: dict[tuple[str, int], Func], inputs: dict[str, Func]) -> None:
-        self._states, self._inputs = states, inputs
+    def __init__(self, backward: Backward) -> None:
+        self._backward = backward
 
     def __getitem__(self, of: Any) -> Func:
+        states = self._backward.states
         match of:
             case Func():
-                return self._states.get((of.name(), -1)) or Func()
+                return states.get((of.name(), -1)) or self._zero(of)
             case (Func() as func, int() as update):
-                return self._states.get((func.name(), update)) or Func()
+                known = -1 <= update < func.num_update_definitions()
+                return states.get((func.name(), update)) or (self._zero(func) if known else Func())
             case Buffer() | ImageParam() | Param():
-                return self._inputs.get(of.name()) or Func()
+                return self._zero(of)
         raise TypeMismatch(f"a Derivative is of a Func, a Func and an update, a Buffer or a Param, not of {of!r}")
+
+    def _zero(self, of: Func | Buffer | ImageParam | Param) -> Func:
+        """The adjoint of an input, or one to which nothing was added."""
+        types = of.types() if isinstance(of, Func) and of.defined() else [] if isinstance(of, Func) else [of.type()]
+        known = of.name() in self._backward and any(type_.is_float() for type_ in types)
+        return self._backward.adjoint(of.name()) if known else Func()
 
 
 def propagate_adjoints(
@@ -56,12 +67,6 @@ def propagate_adjoints(
     if not type_.is_float:
         raise TypeMismatch(f"propagate_adjoints of {output.name()}, which is {type_}: floats alone have derivatives")
     pipeline = freeze(output)
-    if pipeline.algorithm.readings:
-        value = pipeline.algorithm.readings[0].value
-        raise AlgorithmError(
-            f"propagate_adjoints of {output.name()}: a reduction domain is bounded by {value}, which is data: bound it "
-            "by a parameter"
-        )
     inputs = {one.name(): one for one in (*pipeline.images, *pipeline.parameters)}
     asked = None
     if isinstance(adjoint, Buffer):
@@ -81,7 +86,8 @@ def propagate_adjoints(
         return converted(type_, adjoint[tuple(variables)])
 
     ends = None if asked is None else [(low.node, extent.node) for low, extent in asked]
-    backward = Backward(pipeline, boxes(pipeline, ends), inputs)
+    readings = {one.name(): one for one in pipeline.readings}
+    backward = Backward(pipeline, boxes(pipeline, ends), {**inputs, **readings})
     with untold():
         backward.run(seed)
-    return Derivative(backward.states, {name: backward.found[name] for name in inputs if name in backward.found})
+    return Derivative(backward)

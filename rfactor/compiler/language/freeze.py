@@ -31,6 +31,8 @@ class Frozen:
     """In the order of the algorithm's functions."""
     queries: tuple[TargetQuery, ...] = ()
     """What it was told of this machine."""
+    readings: tuple[Reading, ...] = ()
+    """In the order of the algorithm's readings."""
 
 
 def parts(functions: Iterable[Func]) -> list[object]:
@@ -166,5 +168,12 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
     traced = {name: func.trace for name, func in done.items()}
     traced |= {name: image.trace for name, image in images.items() if isinstance(image, ImageParam)}
     traces = {name: trace for name, trace in traced.items() if not trace.silent}
-    inputs = tuple(images.values()), tuple(parameters.values())
-    return Frozen(algorithm, Schedule(schedules, traces), *inputs, tuple(done.values()), tuple(queries.values()))
+    return Frozen(
+        algorithm,
+        Schedule(schedules, traces),
+        tuple(images.values()),
+        tuple(parameters.values()),
+        tuple(done.values()),
+        tuple(queries.values()),
+        tuple(readings.values()),
+    )

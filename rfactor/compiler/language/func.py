@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count as naturals
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence, joined
 from rfactor.compiler.language.images import OutputImageParam
-from rfactor.compiler.language.implicit import count, expanded, is_placeholder
+from rfactor.compiler.language.implicit import count, expanded, implicit, is_placeholder
 from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
@@ -426,6 +426,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             loops = loops or ReductionDomain(())
             loops = replace(loops, predicate=ir.conjunction(loops.predicate, *(one.node for one in held)))
         references.pop(self.name(), None)
+        self._all_known((*arguments, *values), {*names, *references}, what)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
         if self.stages and domain is None:
             self._tell_of_hidden(nodes)
@@ -435,6 +436,27 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
                 used.use()
         self.references.update(references)
         self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
+
+    def _all_known(self, exprs: Iterable[Expr], known: Container[str], what: str) -> None:
+        """Raise `AlgorithmError` for a variable that is none of those on the left-hand side nor of the domain."""
+        unknown = {
+            node.name: node
+            for expr in exprs
+            for node in ir.walk(expr.node)
+            if isinstance(node, ir.Var) and node.name not in known and "." not in node.name  # as in f.min.0
+        }
+        if not unknown:
+            return
+        if not self.stages and any(implicit(node) is not None for node in unknown.values()):
+            raise AlgorithmError(
+                f"Right-hand-side of {what} of {self.name()} uses implicit variables, but the left-hand-side does not "
+                "contain the placeholder symbol '_': write it there, for the dimensions that it stands for"
+            )
+        raise AlgorithmError(
+            f'Undefined variable "{next(iter(unknown))}" in definition of Func "{self.name()}": {what} knows the '
+            f"variables of {self.name()} that stand on its left-hand side as they are, those of its domain, and "
+            "parameters"
+        )
 
     def _tell_of_hidden(self, written: Sequence[tuple[tuple[ir.Expr, ...], tuple[ir.Expr, ...]]]) -> None:
         """Warn of an update without a domain that writes all points and reads none of them."""

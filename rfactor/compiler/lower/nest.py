@@ -188,19 +188,30 @@ def specialized(function: Function, index: int, schedule: StageSchedule, facts: 
 
 def assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
     """The function where `condition` is known to be true or false: stage `index` asks it no more."""
+    stage = function.stages[index]
+    where = None if stage.where is None else answered(stage.where, condition, value)
+    stage = replace(stage, values=tuple(answered(one, condition, value) for one in stage.values), where=where)
+    if index == 0:
+        return replace(function, pure=stage)
+    return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
+
+
+def answered(expr: Expr, condition: Expr, value: Const) -> Expr:
+    """`expr` where `condition` is known to be true or false."""
 
     def known(node: Expr) -> Expr | None:
         if node == condition:
             return value
-        chosen = isinstance(node, Op) and node.op == "select" and node.args[0] in (TRUE, FALSE)
-        return node.children[1 if node.children[0] == TRUE else 2] if chosen else None
+        if not isinstance(node, Op) or not {TRUE, FALSE} & {*node.args}:
+            return None
+        if node.op == "select" and node.args[0] in (TRUE, FALSE):
+            return node.args[1 if node.args[0] == TRUE else 2]
+        if node.type.is_bool and node.op in ("and", "&", "or", "|"):
+            ends, (a, b) = FALSE if node.op in ("and", "&") else TRUE, node.args
+            return ends if ends in node.args else b if a in (TRUE, FALSE) else a
+        return (FALSE if node.args[0] == TRUE else TRUE) if node.op == "not" else None
 
-    stage = function.stages[index]
-    where = None if stage.where is None else transform(stage.where, known)
-    stage = replace(stage, values=tuple(transform(value, known) for value in stage.values), where=where)
-    if index == 0:
-        return replace(function, pure=stage)
-    return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
+    return transform(expr, known)
 
 
 def _required(schedule: StageSchedule, reached: tuple[Expr, ...]) -> Iterator[Assert]:

@@ -8,12 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rfactor.compiler.lower.nest import expressions, parts, uses
-from rfactor.compiler.schedule.directives import OUTERMOST, FunctionSchedule, Prefetch, Schedule, StageSchedule
+from rfactor.compiler.schedule.directives import (
+    OUTERMOST,
+    Dimension,
+    FunctionSchedule,
+    Fuse,
+    Prefetch,
+    Schedule,
+    StageSchedule,
+    TailStrategy,
+)
 from rfactor.compiler.schedule.spelled import spelled_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Call, Const, Op, walk
-from rfactor.ir.loopnest import For, If, Let, LoopKind, Realize, Stmt
+from rfactor.ir.expr import Call, Const, Op, names, walk
+from rfactor.ir.loopnest import For, Let, LoopKind, Provide, Realize, Stmt
 
 _RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
 _PLACES = "compute_root() or compute_at() gives it loops of its own"
@@ -103,28 +112,47 @@ def check_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> No
 
 def check_partitions(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> None:
     """Raise `ScheduleError` where a loop is to be partitioned, and nothing in it could be taken out of some iterations:
-    no guard, and no value that is one thing or another by the coordinate."""
+    no guard of a tail, and no value that is one thing or another by the loop's coordinate."""
     for function in algorithm.functions:
         for k, stage in enumerate(schedule.functions[function.name].stages):
-            for asked, spelled in _to_partition(stage):
+            for asked, spelled, guarded in _to_partition(stage):
                 name = f"{function.name}.s{k}.{asked}"
                 bodies = [loop.body for loop in _loops(nest, name)]
-                if bodies and not any(map(_chooses, bodies)):
+                if bodies and not guarded and not any(_chooses(body, frozenset((name,))) for body in bodies):
                     raise ScheduleError(
                         f"Loop Partition Policy is set to Always for {function.name}.s{k}.{spelled}, but no loop "
-                        f"partitioning was performed: nothing in the loop is guarded or clamped; leave the policy as "
-                        "it was, Partition.Auto"
+                        f"partitioning was performed: nothing in the loop is guarded, clamped or chosen by its "
+                        "coordinate; leave the policy as it was, Partition.Auto"
                     )
 
 
-def _to_partition(stage: StageSchedule) -> Iterator[tuple[str, str]]:
-    """The loops that are to be partitioned, and how they are told of."""
-    asked = [loop.name for loop in stage.dimensions if loop.partitioned]
+def _to_partition(stage: StageSchedule) -> Iterator[tuple[str, str, bool]]:
+    """The loops that are to be partitioned, how they are told of, and whether the end of one has a guard."""
+    asked = [loop for loop in stage.dimensions if loop.partitioned]
     if asked:
-        names = spelled_loops(stage).names
-        yield from ((name, names[name]) for name in asked)
+        told = spelled_loops(stage).names
+        yield from ((loop.name, told[loop.name], _guarded(stage, loop)) for loop in asked)
     for special in stage.specializations:
         yield from _to_partition(special.schedule)
+
+
+_UNGUARDED = frozenset({TailStrategy.Auto, TailStrategy.ShiftInwards, TailStrategy.RoundUp})
+"""Tails that visit each point without asking, in loops over pure variables."""
+
+
+def _guarded(stage: StageSchedule, loop: Dimension) -> bool:
+    """Whether a loop is made of the outer one of a split whose tail is guarded, or is of vectors that may be moved."""
+    vectors = any(one.kind == "vectorized" for one in stage.dimensions)
+    outer: set[str] = set()
+    for one in stage.relations:
+        if isinstance(one, Fuse):
+            outer = outer - {one.inner, one.outer} | ({one.fused} if {one.inner, one.outer} & outer else set())
+            continue
+        asks = one.tail not in _UNGUARDED or (one.tail == TailStrategy.Auto and loop.reduction)
+        asks = asks or (vectors and one.tail != TailStrategy.RoundUp)
+        made = {one.outer} if one.old in outer or (asks and not one.renames) else set()
+        outer = outer - {one.old, one.outer, one.inner} | made
+    return loop.name in outer
 
 
 def _loops(stmt: Stmt, name: str) -> Iterator[For]:
@@ -137,12 +165,14 @@ def _loops(stmt: Stmt, name: str) -> Iterator[For]:
         yield from _loops(part, name)
 
 
-def _chooses(stmt: Stmt) -> bool:
-    """Whether anything in a statement is done or has its value under a condition."""
-    exprs = (stmt.value,) if isinstance(stmt, Let) else expressions(stmt)
-    chosen = ("min", "max", "select", "abs", "%")
-    asks = any(isinstance(node, Op) and node.op in chosen for expr in exprs for node in walk(expr))
-    return asks or isinstance(stmt, If) or any(map(_chooses, parts(stmt)))
+def _chooses(stmt: Stmt, moving: frozenset[str]) -> bool:
+    """Whether a value in a statement is one thing or another by the variables `moving`."""
+    if isinstance(stmt, Let) and names(stmt.value) & moving:
+        moving |= {stmt.name}
+    exprs = (*stmt.arguments, *stmt.values) if isinstance(stmt, Provide) else ()
+    nodes = (node for expr in exprs for node in walk(expr) if isinstance(node, Op))
+    asked = (node.args[0] if node.op == "select" else node for node in nodes if node.op in ("min", "max", "select"))
+    return any(names(one) & moving for one in asked) or any(_chooses(part, moving) for part in parts(stmt))
 
 
 def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Iterator[str]:
@@ -150,8 +180,8 @@ def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Ite
     for function in algorithm.functions:
         for k, stage in enumerate(schedule.functions[function.name].stages):
             for one in _fetched(stage):
-                names = spelled_loops(stage).names
-                at, start = (f"{function.name}.s{k}.{names.get(loop, loop)}" for loop in (one.at, one.start))
+                told = spelled_loops(stage).names
+                at, start = (f"{function.name}.s{k}.{told.get(loop, loop)}" for loop in (one.at, one.start))
                 if not _reads(nest, f"{function.name}.s{k}.{one.at}", one.name):
                     yield (
                         f"Removing prefetch of {one.name} at loop nest of {at} from location {start} + offset "

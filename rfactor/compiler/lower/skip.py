@@ -1,22 +1,24 @@
-"""Functions that are computed only in runs that read them.
+"""Functions that are computed only in runs that read them, and in iterations that do.
 
     realize g: produce g: …; if p > 3: f(x) = g(x) else: f(x) = x
         ->   realize g: if p > 3: produce g: …; if p > 3: f(x) = g(x) else: f(x) = x
 
-Conditions are those around loops and updates, on what is known before anything runs. A `select` reads both of its arms:
-a stage whose arms read different functions has loops of their own for each.
+Conditions are those around loops and updates, on what is known where the function is stored: before anything runs, or
+in an iteration of the loops around. A `select` reads both of its arms: a stage whose arms read different functions has
+loops of their own for each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import assumed, called, parts, uses
+from rfactor.compiler.lower.nest import answered, assumed, called, parts, uses
 from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, walk
-from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, block
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL
 
@@ -72,8 +74,9 @@ def _asked(function: Function, index: int, known: frozenset[str]) -> Expr | None
             if isinstance(node, Op) and node.op == "select" and not isinstance(node.args[0], Const):
                 condition, first, second = node.args
                 plain = all(isinstance(part, Const | Var | Op | Call) for part in walk(node))  # nothing is told
-                if plain and _is_known(condition, known) and _read(first, function) != _read(second, function):
-                    return condition
+                asked = next(_terms(condition, known), None)
+                if plain and asked is not None and _read(first, function) != _read(second, function):
+                    return asked
     return None
 
 
@@ -88,8 +91,7 @@ def skip(stmt: Stmt, algorithm: Algorithm, schedule: Schedule) -> Stmt:
 
     What is traced is told of as it was.
     """
-    known = _known(algorithm)
-    return stmt if schedule.traces or not _asks(stmt, known) else _skip(stmt, known)
+    return stmt if schedule.traces else _skip(stmt, _known(algorithm), frozenset())
 
 
 def _asks(stmt: Stmt, known: frozenset[str]) -> bool:
@@ -107,19 +109,77 @@ def _known(algorithm: Algorithm) -> frozenset[str]:
     return frozenset(boxes | {parameter.name for parameter in algorithm.parameters})
 
 
-def _skip(stmt: Stmt, known: frozenset[str]) -> Stmt:
+def _skip(stmt: Stmt, known: frozenset[str], moving: frozenset[str]) -> Stmt:
+    """`stmt` where the variables `known` and `moving` are known, the latter in an iteration of a loop around."""
     if isinstance(stmt, Block):
-        return block(*(_skip(part, known) for part in stmt.statements))
+        return block(*(_skip(part, known, moving) for part in stmt.statements))
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _skip(stmt.otherwise, known)
-        return replace(stmt, then=_skip(stmt.then, known), otherwise=otherwise)
-    if isinstance(stmt, For | Let | Produce):
-        return replace(stmt, body=_skip(stmt.body, known))
+        otherwise = None if stmt.otherwise is None else _skip(stmt.otherwise, known, moving)
+        return replace(stmt, then=_skip(stmt.then, known, moving), otherwise=otherwise)
+    if isinstance(stmt, For):
+        inside = moving if stmt.kind == "vectorized" else moving | {stmt.name}
+        return replace(stmt, body=_skip(stmt.body, known, inside))
+    if isinstance(stmt, Let):
+        moves = bool(names(stmt.value) & moving) and _is_known(stmt.value, known | moving)
+        here = known | {stmt.name} if _is_known(stmt.value, known) else known
+        return replace(stmt, body=_skip(stmt.body, here, moving | {stmt.name} if moves else moving))
+    if isinstance(stmt, Produce):
+        return replace(stmt, body=_skip(stmt.body, known, moving))
     if isinstance(stmt, Realize):
-        body = _skip(stmt.body, known)  # those that read it may be skipped themselves
-        needed = simplify(_needed(body, stmt.name, known))
+        body = _skip(stmt.body, known, moving)  # those that read it may be skipped themselves
+        body = _apart(body, stmt.name, known, moving)
+        if not _asks(body, known | moving):
+            return replace(stmt, body=body)
+        needed = simplify(_needed(body, stmt.name, known | moving))
         found = needed in (_ALWAYS, _NEVER)
-        return replace(stmt, body=body if found else _only_if(body, stmt.name, needed, known))
+        return replace(stmt, body=body if found else _only_if(body, stmt.name, needed, known | moving))
+    return stmt
+
+
+def _apart(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str], most: int = _MOST_LOOPS) -> Stmt:
+    """`stmt` with loops of their own for each answer to what a `select` asks of an iteration around, where one
+    arm reads the function `name` and the other does not."""
+    if isinstance(stmt, Produce) and stmt.name == name:
+        return stmt
+    if isinstance(stmt, Block):
+        return block(*(_apart(part, name, known, moving, most) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else _apart(stmt.otherwise, name, known, moving, most)
+        return replace(stmt, then=_apart(stmt.then, name, known, moving, most), otherwise=otherwise)
+    if isinstance(stmt, Let | Produce | Realize):
+        return replace(stmt, body=_apart(stmt.body, name, known, moving, most))
+    condition = _of_arms(stmt, name, known, moving) if most > 1 else None
+    if condition is None:
+        return stmt
+    arms = (_where(stmt, condition, value) for value in (_ALWAYS, _NEVER))
+    return If(condition, *(_apart(arm, name, known, moving, most // 2) for arm in arms))
+
+
+def _of_arms(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str]) -> Expr | None:
+    """The condition of such a `select` in the loops of a stage."""
+    for value in stmt.values if isinstance(stmt, Provide) else ():
+        for node in walk(value):
+            if isinstance(node, Op) and node.op == "select" and not isinstance(node.args[0], Const):
+                condition, *arms = node.args
+                plain = all(isinstance(part, Const | Var | Op | Call) for part in walk(node))  # nothing is told
+                asked = (term for term in _terms(condition, known | moving) if names(term) & moving)
+                if plain and len({called(arm, name) for arm in arms}) == 2 and (term := next(asked, None)) is not None:
+                    return term
+    found = (_of_arms(part, name, _outside(stmt, known), _outside(stmt, moving)) for part in parts(stmt))
+    return next((condition for condition in found if condition is not None), None)
+
+
+def _where(stmt: Stmt, condition: Expr, value: Const) -> Stmt:
+    """The loops of a stage where `condition` is known to be true or false."""
+    if isinstance(stmt, Provide):
+        return replace(stmt, values=tuple(answered(one, condition, value) for one in stmt.values))
+    if isinstance(stmt, Block):
+        return block(*(_where(part, condition, value) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else _where(stmt.otherwise, condition, value)
+        return replace(stmt, then=_where(stmt.then, condition, value), otherwise=otherwise)
+    if isinstance(stmt, For | Let | Produce | Realize | Atomic):
+        return replace(stmt, body=_where(stmt.body, condition, value))
     return stmt
 
 
@@ -137,13 +197,29 @@ def _needed(stmt: Stmt, name: str, known: frozenset[str]) -> Expr:
     if isinstance(stmt, Block | For | Let | Produce | Realize):
         result: Expr = _NEVER
         for part in parts(stmt):
-            result = simplify(apply("or", result, _needed(part, name, known)))
+            result = simplify(apply("or", result, _needed(part, name, _outside(stmt, known))))
         return result
     return _ALWAYS if uses(stmt, name) else _NEVER
 
 
 def _is_known(condition: Expr, known: frozenset[str]) -> bool:
     return names(condition) <= known and not affine.reads(condition)
+
+
+def _terms(condition: Expr, known: frozenset[str]) -> Iterator[Expr]:
+    """The largest terms of a condition, in `and`, `or` and `not` of which it is made, that are known."""
+    if _is_known(condition, known):
+        if not isinstance(condition, Const):
+            yield condition
+    elif isinstance(condition, Op) and condition.op in ("and", "&", "or", "|", "not"):
+        for term in condition.args:
+            if term.type.is_bool:
+                yield from _terms(term, known)
+
+
+def _outside(stmt: Stmt, known: frozenset[str]) -> frozenset[str]:
+    """What is known of the variables around a statement, inside it."""
+    return known - {stmt.name} if isinstance(stmt, For | Let) else known
 
 
 def _alone(produce: Produce) -> bool:

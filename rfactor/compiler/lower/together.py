@@ -6,24 +6,26 @@
                                                                 if b <= f.y < b + m: f[y] = …
 
 None of the functions needs another, all are computed in the same place, and nothing between them needs an earlier one.
-Stages of one function share a loop too, in their order in each iteration, where an iteration is of a coordinate of its
-own. Loops inside what a stage computes for itself are its own; a specialized stage shares loops in each of its cases.
+Stages of one function share a loop too, in turns (`turns`). Loops inside what a stage computes for itself are its own;
+a specialized stage shares loops in each of its cases.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import called, hole, once, parts, uses
+from rfactor.compiler.lower.nest import called, once, parts, uses
 from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
-from rfactor.compiler.schedule.directives import OUTERMOST, Schedule
+from rfactor.compiler.lower.turns import coordinates, decided, known, left
+from rfactor.compiler.schedule.directives import OUTERMOST, Schedule, StageSchedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition
-from rfactor.ir.expr import Expr, Var, apply, conjunction, names, substitute
+from rfactor.ir.expr import Expr, Var, apply, conjunction
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
 from rfactor.ir.types import I32
 
@@ -40,7 +42,7 @@ def together(
         told = [*definitions, *_definitions(body)]
         often = Counter(name for name, _ in told)
         defined = {name: value for name, value in told if often[name] == 1}
-        body, found = _joined(body, group, defined)
+        body, found = _joined(body, _Around(group, algorithm, schedule, defined))
         if not found:
             places = {name: schedule.functions[name].compute for name in group.functions}
             apart = [p for p in group.pairs if places[p.function] != places[p.companion.function]] or group.pairs
@@ -89,15 +91,29 @@ def _expressions(stage: Definition) -> Iterator[Expr]:
         yield stage.domain.predicate
 
 
-def _joined(stmt: Stmt, group: Group, defined: Mapping[str, Expr]) -> tuple[Stmt, bool]:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stages share loops for, and what is defined around them."""
+
+    group: Group
+    algorithm: Algorithm
+    schedule: Schedule
+    defined: Mapping[str, Expr]
+
+    def inside(self, stmt: Stmt) -> _Around:
+        """What is around the body of a statement."""
+        return replace(self, defined={**self.defined, stmt.name: stmt.value}) if isinstance(stmt, Let) else self
+
+
+def _joined(stmt: Stmt, around: _Around) -> tuple[Stmt, bool]:
     """The statement with the group produced together, where its functions are produced one after the other."""
-    if set(group.functions) <= set(_produced(stmt)):
-        return _moved(stmt, [], group, defined), True
+    if set(around.group.functions) <= set(_produced(stmt)):
+        return _moved(stmt, [], around), True
     found = False
 
     def visit(part: Stmt) -> Stmt:
         nonlocal found
-        done, here = _joined(part, group, defined)
+        done, here = _joined(part, around.inside(stmt))
         found = found or here
         return done
 
@@ -120,22 +136,23 @@ def _produced(stmt: Stmt) -> Iterator[str]:
             yield from _produced(part)
 
 
-def _moved(stmt: Stmt, before: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Stmt:
+def _moved(stmt: Stmt, before: list[Produce], around: _Around) -> Stmt:
     """`stmt` with what is produced of the group moved to where the last of it is, after those that came before.
 
     `before` grows by what is taken out of `stmt`.
     """
+    group = around.group
     if isinstance(stmt, Let | Realize):
         taken = len(before)
-        stmt = replace(stmt, body=_moved(stmt.body, before, group, defined))
+        stmt = replace(stmt, body=_moved(stmt.body, before, around.inside(stmt)))
         if taken < len(before) < len(group.functions):
             raise _apart(group.pair(before[-1].name))
         return stmt
     if isinstance(stmt, Block):
-        return block(*(_moved(part, before, group, defined) for part in stmt.statements))
+        return block(*(_moved(part, before, around) for part in stmt.statements))
     if isinstance(stmt, Produce) and stmt.name in group.functions:
         before.append(stmt)
-        return _merged(before, group, defined) if len(before) == len(group.functions) else Block(())
+        return _merged(before, around) if len(before) == len(group.functions) else Block(())
     if len(before) < len(group.functions):
         for one in before:
             if uses(stmt, one.name):
@@ -143,29 +160,39 @@ def _moved(stmt: Stmt, before: list[Produce], group: Group, defined: Mapping[str
     return stmt
 
 
-def _merged(produced: list[Produce], group: Group, defined: Mapping[str, Expr]) -> Produce:
+def _merged(produced: list[Produce], around: _Around) -> Produce:
     """All produced in one place: the stages of each in their order, those that share loops in them."""
-    bodies: dict[Stage, Stmt] = {}
+    group = around.group
+    made: dict[Stage, tuple[Stmt, StageSchedule]] = {}
     for one in produced:
         stages = one.body.statements if isinstance(one.body, Block) else (one.body,)
-        bodies.update({(one.name, k): stages[k] for k in range(len(stages))})
+        schedules = around.schedule.functions[one.name].stages
+        made |= {(one.name, k): (stages[k], schedules[k]) for k in range(len(stages))}
     shared = {pair.ends: 1 for pair in group.pairs}
-    order = _in_order(_components(list(bodies), shared, 0), group)
-    return Produce(produced[-1].name, block(*(_one_by_one(one, bodies, group, defined) for one in order)))
+    order = _in_order(_components(list(made), shared, 0), group)
+    return Produce(produced[-1].name, block(*(_one_by_one(one, made, around) for one in order)))
 
 
 def _one_by_one(
-    stages: tuple[Stage, ...], bodies: Mapping[Stage, Stmt], group: Group, defined: Mapping[str, Expr]
+    stages: tuple[Stage, ...],
+    made: Mapping[Stage, tuple[Stmt, StageSchedule]],
+    around: _Around,
+    asked: Mapping[Expr, bool] = MappingProxyType({}),
 ) -> Stmt:
-    """Stages that share loops: where one is specialized, apart for each of its cases."""
-    members = {stage: _Loops(f"{stage[0]}.s{stage[1]}", bodies[stage]) for stage in stages}
+    """Stages that share loops: where one is specialized, apart for each of its cases. `asked` are the conditions
+    that are known."""
+    members = {stage: _Loops(f"{stage[0]}.s{stage[1]}", made[stage][0]) for stage in stages}
     for stage, loops in members.items():
         case = loops.inside()
         if len(stages) > 1 and isinstance(case, If):
-            cases = [loops.holding(part) for part in parts(case)]
-            inner = [_one_by_one(stages, {**bodies, stage: one}, group, defined) for one in cases]
-            return If(case.condition, *inner)
-    pairs = [pair for pair in group.pairs if set(pair.ends) <= set(stages)]
+            condition, answer = case.condition, asked.get(case.condition)
+            cases = []
+            for part, taken in zip(parts(case), (True, False), strict=True):
+                if answer in (None, taken):
+                    one = loops.holding(part), left(made[stage][1], taken)
+                    cases.append(_one_by_one(stages, {**made, stage: one}, around, {**asked, condition: taken}))
+            return cases[0] if answer is not None else If(condition, *cases)
+    pairs = [pair for pair in around.group.pairs if set(pair.ends) <= set(stages)]
     if any(loops.outermost() for loops in members.values()) or any(p.companion.variable == OUTERMOST for p in pairs):
         members = {stage: loops.once() for stage, loops in members.items()}
     shared: dict[tuple[Stage, Stage], int] = {}
@@ -177,7 +204,8 @@ def _one_by_one(
             shown = " and ".join(", ".join(f"{kind} {name}" for name, kind in own) for own in kinds)
             raise ScheduleError(f"{pair}: the loops out from {variable} must be the same, but they are {shown}")
         shared[pair.ends] = min(len(kinds[0]), first.depth(), second.depth())
-    return _fused([_Member(stage, loops) for stage, loops in members.items()], shared, 0, _Known(group, defined))
+    fused = [_Member(stage, loops, decided(made[stage][1])) for stage, loops in members.items()]
+    return _fused(fused, shared, 0, around)
 
 
 def _in_order(components: list[tuple[Stage, ...]], group: Group) -> list[tuple[Stage, ...]]:
@@ -284,46 +312,43 @@ def _own(stmt: Stmt, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What stages share loops for, and what is defined around them."""
-
-    group: Group
-    defined: Mapping[str, Expr]
-
-
-@dataclass(frozen=True, slots=True)
 class _Member:
     """A stage in shared loops: what is left of its own inside them, and where that runs."""
 
     stage: Stage
     loops: _Loops
+    schedule: StageSchedule | None
+    """None where it is not known which of several the loops are of."""
     when: tuple[Expr, ...] = ()
 
 
-def _fused(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
+def _fused(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, around: _Around) -> Stmt:
     """What the stages have inside `level` loops: those that share the next loop in one."""
     of = {member.stage: member for member in members}
     return block(
         *(
-            _loop([of[stage] for stage in component], shared, level, known)
-            for component in _in_order(_components(list(of), shared, level), known.group)
+            _loop([of[stage] for stage in component], shared, level, around)
+            for component in _in_order(_components(list(of), shared, level), around.group)
         )
     )
 
 
-def _loop(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, known: _Known) -> Stmt:
+def _loop(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], level: int, around: _Around) -> Stmt:
     """The stages in one loop, over all that any of them needs; one alone in its own."""
     if len(members) == 1:
         return _where(members[0].when, members[0].loops.body)
     outside: list[Let | If] = []
     own: list[For] = []
+    turns: dict[str, Hashable] = {}
     for member in members:
-        around, loop = member.loops.around()
+        before, loop = member.loops.around()
         assert loop is not None
-        outside += around
-        if any(_one_function(member, other) for other in members) and not _apart_in(loop):
-            raise _out_of_order(known.group, member.stage)
-        own.append(replace(loop, min=_known(loop.min, known.defined), extent=_known(loop.extent, known.defined)))
+        outside += before
+        if any(_one_function(member, other) for other in members):
+            of = _coordinates(member, loop, around)
+            if of is None or turns.setdefault(member.stage[0], of) != of:
+                raise _not_in_turns(around.group, member.stage, loop.name)
+        own.append(replace(loop, min=known(loop.min, around.defined), extent=known(loop.extent, around.defined)))
     low = reduce(affine.minimum, dict.fromkeys(loop.min for loop in own))
     end = reduce(affine.maximum, dict.fromkeys(affine.add(loop.min, loop.extent) for loop in own))
     name, here = own[-1].name, Var(I32, own[-1].name)
@@ -331,8 +356,8 @@ def _loop(members: list[_Member], shared: Mapping[tuple[Stage, Stage], int], lev
     for member, loop in zip(members, own, strict=True):
         asked = tuple(one.condition for one in member.loops.outside() if isinstance(one, If))
         rest = _Loops(member.loops.prefix, loop.body)
-        inside.append(_Member(member.stage, rest, member.when + asked + _inside(here, loop, low, end)))
-    inner = _fused(inside, shared, level + 1, known)
+        inside.append(replace(member, loops=rest, when=member.when + asked + _inside(here, loop, low, end)))
+    inner = _fused(inside, shared, level + 1, around)
     for loop in reversed(own[:-1]):
         inner = Let(loop.name, here, inner)
     result: Stmt = For(name, low, affine.subtract(end, low), own[-1].kind, inner)
@@ -346,20 +371,20 @@ def _one_function(a: _Member, b: _Member) -> bool:
     return a.stage[0] == b.stage[0] and a.stage != b.stage
 
 
-def _apart_in(loop: For) -> bool:
-    """Whether stages of one function may run in turns in such loops: each iteration is of a coordinate of its own, no
-    other of which the stage reads or writes of its function, or there is only one iteration."""
-    return loop.name.endswith(f".{OUTERMOST}") or (loop.min, loop.extent) == (
-        hole(loop.name, "min"),
-        hole(loop.name, "extent"),
+def _coordinates(member: _Member, loop: For, around: _Around) -> Hashable | None:
+    """As `turns.coordinates`, of a loop of the stage."""
+    name, number = member.stage
+    if member.schedule is None:
+        return None
+    variable = loop.name.removeprefix(f"{name}.s{number}.")
+    return coordinates(around.algorithm.function(name), number, member.schedule, variable, around.defined)
+
+
+def _not_in_turns(group: Group, stage: Stage, loop: str) -> ScheduleError:
+    return ScheduleError(
+        f"{_out_of_order(group, stage)} in the loop {loop}: they run in turns where it is made of the same pure "
+        f"variables of {stage[0]} in the same way, over the same box"
     )
-
-
-def _known(expr: Expr, defined: Mapping[str, Expr]) -> Expr:
-    """`expr` in terms of what is given to the pipeline, as far as that goes: so that equal bounds are seen to be."""
-    while names(expr) & defined.keys():
-        expr = affine.tidy(substitute(expr, defined))
-    return expr
 
 
 def _definitions(stmt: Stmt) -> Iterator[tuple[str, Expr]]:

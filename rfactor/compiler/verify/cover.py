@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rfactor.compiler.schedule.directives import Split, StageSchedule
+from rfactor.compiler.schedule.directives import OUTERMOST, Split, StageSchedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
@@ -113,6 +113,34 @@ def covering(
                   steps=(Step(any_of(where)),))  # fmt: skip
 
 
+def visiting(
+    function: Function,
+    stage: int,
+    schedule: StageSchedule,
+    point: Mapping[str, Expr],
+    turns: Mapping[str, Expr],
+    scope: Scope,
+    meanings: Meanings,
+) -> Iterator[Step]:
+    """That an earlier stage visits `point` in this iteration of the loops `turns`, which it shares with what runs here.
+
+    It visits no point elsewhere, so that this proves what is computed before, and no more: that it does not hold
+    refutes nothing.
+    """
+    prefix = f"{function.name}.s{stage}"
+    definition = function.stages[stage]
+    loops: dict[str, _Loop] = {}
+    for name in pure_variables(function, definition):
+        loops[name] = _Loop(scope.env[f"{prefix}.{name}.min"], scope.env[f"{prefix}.{name}.extent"], point[name])
+    for variable in () if definition.domain is None else definition.domain.variables:
+        loops[variable.name] = _Loop(_ZERO, meanings.fresh("extent"), meanings.fresh(variable.name))
+    for one in _alternatives(schedule):
+        iterations, lemmas = _told(one, loops)
+        for name, at in turns.items():
+            told = iterations.get(name, at if name == OUTERMOST else meanings.fresh(name))
+            yield Step(compare("==", told, at), tuple(lemmas), decisive=False)
+
+
 def _alternatives(schedule: StageSchedule) -> Iterator[StageSchedule]:
     """The schedules of a stage as the nest has them: each specialization's, then that of all that is left."""
     for one in schedule.specializations:
@@ -182,8 +210,7 @@ def _steps(
         stmt, reading = one.stmt, Reading(meanings, dict(env))
         if isinstance(stmt, For):
             low, extent = reading.of(stmt.min), reading.of(stmt.extent)
-            partner = _partner(leaf.path[place + 1 :], stmt.name)
-            at = told.get(stmt.name, told.get(partner, low))
+            at = next((told[name] for name in _names(leaf.path[place:]) if name in told), low)
             steps.append((f"loop {stmt.name}", all_of(ranged(at, low, extent))))
             env[stmt.name] = at
         elif isinstance(stmt, Let):
@@ -194,14 +221,16 @@ def _steps(
     return steps, Reading(meanings, env)
 
 
-def _partner(path: Sequence[Around], name: str) -> str:
-    """What the variable of a loop is called where another stage shares the loop."""
-    for one in path:
-        if isinstance(one.stmt, Let) and isinstance(one.stmt.value, Var) and one.stmt.value.name == name:
-            return one.stmt.name
-        if isinstance(one.stmt, For):
+def _names(path: Sequence[Around]) -> Iterator[str]:
+    """What the variable of the first loop of `path` is called in the stages that share it."""
+    loop, *inside = (one.stmt for one in path)
+    assert isinstance(loop, For)
+    yield loop.name
+    for stmt in inside:
+        if isinstance(stmt, For):
             break
-    return name
+        if isinstance(stmt, Let) and isinstance(stmt.value, Var) and stmt.value.name == loop.name:
+            yield stmt.name
 
 
 def _exists(

@@ -27,7 +27,7 @@ from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.coordinates import sums, uses
-from rfactor.compiler.verify.cover import Leaf, covering
+from rfactor.compiler.verify.cover import Leaf, covering, visiting
 from rfactor.compiler.verify.history import Boxes
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
@@ -112,7 +112,8 @@ class _Walk:
         if isinstance(stmt, Block):
             for part in stmt.statements:
                 self.visit(part, replace(scope, epoch=self.epoch))
-                scope = replace(scope, produced=scope.produced | produced(part))
+                after = {name: number + _stages(part, name) for name, number in scope.open.items()}
+                scope = replace(scope, produced=scope.produced | produced(part), open=after)
         elif isinstance(stmt, Assert):
             self._assert(stmt, scope)
         elif isinstance(stmt, Let):
@@ -224,10 +225,9 @@ class _Walk:
         done: dict[str, int] = {}
         scope = replace(scope, path=(*scope.path, Around(stmt)))
         for part in stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,):
-            _one_stage_each(part)
             here = {name: done.get(name, 0) for name in _provided(part)}
             self.visit(part, replace(scope, open={**scope.open, **done, **here}, epoch=self.epoch))
-            done.update((name, number + 1) for name, number in here.items())
+            done.update((name, number + _stages(part, name)) for name, number in here.items())
         for name in done:
             function = self.functions[name]
             for number in range(len(function.stages)):
@@ -323,13 +323,20 @@ class _Walk:
         """What is read of a function has been computed, by every stage before this place."""
         function = self.functions[call.name]
         place = Place("computed", call.name, scope.stage, str(call), "", scope.loops)
-        if call.name not in scope.produced and call.name not in scope.open:
+        if call.name not in scope.produced and not scope.open.get(call.name):
             self.specs.append(scope.spec(place, problem=f"{call.name} is not computed before"))
             return
         boxes = Boxes(function, scope, self.meanings)
         for number in boxes.stages():
             if number == 0 and function.pure.keeps_all:
                 continue
+            turns = _shared(call.name, number, scope)
+            if turns:
+                point = {v: self._read(at, scope) for v, at in zip(function.variables, call.args, strict=True)}
+                here = replace(place, access=f"{call} of {call.name}.s{number}, in turns")
+                schedule = self.schedule.functions[call.name].stages[number]
+                steps = visiting(function, number, schedule, point, turns, scope, self.meanings)
+                self.specs.append(scope.spec(here, *steps))
             for variable in pure_variables(function, function.stages[number]):
                 at = self._read(call.args[function.variables.index(variable)], scope)
                 here = replace(place, access=f"{call} of {call.name}.s{number}", variable=variable)
@@ -404,23 +411,27 @@ class _Walk:
         return self.readings[key][1]
 
 
-def _one_stage_each(stmt: Stmt) -> None:
-    """Raise `NotImplementedError` where several stages of a function share a loop: what is computed before a read then
-    depends on the iteration."""
-    of: dict[str, str] = {}
-    for name in _loops(stmt, frozenset()):
-        function, stage, *variable = name.split(".", 2)
-        if variable and of.setdefault(function, stage) != stage:
-            raise NotImplementedError(f"verify of stages of one function that share a loop, those of {function}")
+def _stages(stmt: Stmt, name: str) -> int:
+    """How many stages of a function a statement runs, one after the other."""
+    if isinstance(stmt, Provide):
+        return int(stmt.name == name)
+    if isinstance(stmt, Realize) and stmt.name == name:
+        return 0
+    found = [_stages(part, name) for part in parts(stmt)]
+    return max(found, default=0) if isinstance(stmt, If) else sum(found)
 
 
-def _loops(stmt: Stmt, around: frozenset[str]) -> Iterator[str]:
-    """The loops of a statement, by all their names, outside what is produced in it."""
-    if isinstance(stmt, For) or (isinstance(stmt, Let) and _same_loop(stmt, around)):
-        yield stmt.name
-        around = around | {stmt.name}
-    for part in () if isinstance(stmt, Produce) else parts(stmt):
-        yield from _loops(part, around)
+def _shared(name: str, stage: int, scope: Scope) -> dict[str, Expr]:
+    """The iteration of each loop around that an earlier stage of the function runs in too, by the stage's own name."""
+    prefix = f"{name}.s{stage}."
+    found: dict[str, Expr] = {}
+    loops: set[str] = set()
+    for one in scope.path:
+        if isinstance(one.stmt, For) or (isinstance(one.stmt, Let) and _same_loop(one.stmt, frozenset(loops))):
+            loops.add(one.stmt.name)
+            if one.stmt.name.startswith(prefix):
+                found[one.stmt.name.removeprefix(prefix)] = scope.env[one.stmt.name]
+    return found
 
 
 def _same_loop(stmt: Let, around: frozenset[str]) -> bool:
