@@ -11,8 +11,11 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
-from rfactor.compiler.lower import passes
+from rfactor.compiler.lower import affine, passes
+from rfactor.compiler.lower.interval import Definition, Interval, Intervals, LoopRange, Scope
 from rfactor.errors import BufferError, ScheduleError
+from rfactor.ir.expr import Expr, Var, apply, select
+from rfactor.ir.types import I32
 from tests.compiler.pipelines import agrees, computed, expected, same
 
 MOST = 2**31 - 1
@@ -157,3 +160,44 @@ def test_a_producer_that_nothing_bounds_is_not_vectorized() -> None:
     g.compute_at(f, x).vectorize(x)
     with pytest.raises(ScheduleError, match=r"s0.x cannot be vectorized: its extent .*s0.x.extent is not a constant"):
         f.realize([20])
+
+
+def test_what_is_known_of_sliding_windows_around_a_stage_is_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, sums = [0], Intervals._sum
+
+    def counted(self: Intervals, expr: Expr) -> Interval:
+        found[0] += 1
+        return sums(self, expr)
+
+    a = hl.ImageParam(hl.Int(16), 2, "a")
+    stages = [hl.Func(f"g{i}") for i in range(8)]
+    stages[0][x, y] = a[x, y]
+    for i in range(1, len(stages)):
+        f, p, q = stages[i], stages[i - 1], stages[max(i - 3, 0)]
+        f[x, y] = p[x - 1, y - 1] + p[x + 1, y + 1] - q[x, y]
+    for f in stages[:-1]:
+        f.store_root().compute_at(stages[-1], y).vectorize(x, 8)
+    monkeypatch.setattr(Intervals, "_sum", counted)
+    frozen = freeze(stages[-1])
+    next(body for name, body in passes(frozen.algorithm, frozen.schedule) if name == "bounds")
+    assert found[0] < 2200  # 1,500; 3,300 where each place begins anew
+
+
+def test_what_was_found_of_a_name_before_it_is_defined_counts_no_more() -> None:
+    name, level = Var(I32, "f.s0.x.min"), 0
+    outside = Intervals(Scope(), level)
+    assert outside.of(name) == (name, name)
+    defined = Scope(1, {"f.s0.x.min": Definition(1, affine.integer(7))})
+    seven = affine.integer(7)
+    assert Intervals(defined, level, around=outside).of(name) == (seven, seven)
+
+
+def test_of_a_choice_inside_one_with_its_condition_one_arm_counts() -> None:
+    v, limit = Var(I32, "v"), affine.integer(3)
+    above, below = apply(">", v, limit), apply("<=", v, limit)
+    within = Scope(1, {"v": LoopRange(1, affine.integer(0), affine.integer(10))})
+    inner = select(above, v, affine.integer(-50))
+    ends = Intervals(within, 0).of(select(above, inner, affine.integer(4)))
+    assert ends == (affine.integer(4), affine.integer(9))
+    ends = Intervals(within, 0).of(select(below, inner, affine.integer(4)))
+    assert ends == (affine.integer(-50), affine.integer(4))

@@ -152,10 +152,20 @@ class _Place:
     """What is known at one place of the walk."""
 
     scope: Scope
+    around: _Place | None
+    """The innermost one of which everything is known here, and no other condition."""
     intervals: dict[int, Intervals] = field(default_factory=dict)
     """By level."""
-    seen: set[tuple[str, tuple[Expr, ...]]] = field(default_factory=set)
-    """Functions and images with the points at which they are read here."""
+
+    def at(self, level: int, sums: dict[Interval, None]) -> Intervals:
+        """Intervals here as seen from inside `level` loops; those of one level share what they know."""
+        if level not in self.intervals:
+            place = self.around
+            while place is not None and level not in place.intervals:
+                place = place.around
+            around = None if place is None else place.intervals[level]
+            self.intervals[level] = Intervals(self.scope, level, None if level else sums, around)
+        return self.intervals[level]
 
 
 class _Inference:
@@ -170,7 +180,10 @@ class _Inference:
         self.touched: dict[str, dict[Touched, None]] = {name: {} for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
-        self._place = _Place(Scope())
+        self._places: list[_Place] = []
+        """This place and those around it, outermost first."""
+        self._read: tuple[Scope, set[tuple[str, tuple[Expr, ...]]]] = Scope(), set()
+        """This place, and the functions and images with the points at which they are read here."""
         self.sums: dict[Interval, None] = {}
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
@@ -335,15 +348,17 @@ class _Inference:
         for index in reversed(range(len(parts))):
             prefix = f"{function.name}.s{index}"
             own: Lets = ()
+            ends: list[Expr] = []
             for name in pure_variables(function, function.stages[index]):
                 low, high = box[function.variables.index(name)]
                 extent = _extent(low, high)
                 for end, value in (("min", low), ("extent", extent)):
+                    ends.append(value)
                     named = hole(prefix, name, end)
                     own += ((named.name, shared.get(value, value)),)
                     if not isinstance(value, Const | Var):
                         shared.setdefault(value, named)
-            self._noted([value for _, value in own], scope)
+            self._noted(ends, scope)
             scope = _defined(scope, own)
             lets += own
             before = len(self.touched[function.name])
@@ -486,19 +501,18 @@ class _Inference:
 
     def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:
         """What was read already at this place."""
-        return self._here(scope).seen
+        if self._read[0] is not scope:
+            self._read = scope, set()
+        return self._read[1]
 
     def _intervals(self, scope: Scope, level: int) -> Intervals:
-        """Intervals at this place; those of one level share what they know."""
-        known = self._here(scope).intervals
-        if level not in known:
-            known[level] = Intervals(scope, level, None if level else self.sums)
-        return known[level]
-
-    def _here(self, scope: Scope) -> _Place:
-        if self._place.scope is not scope:
-            self._place = _Place(scope)
-        return self._place
+        """Intervals at this place; they know what was found around it."""
+        while self._places and not _within(scope, self._places[-1].scope):
+            self._places.pop()
+        if not self._places or self._places[-1].scope is not scope:
+            around = self._places[-1] if self._places and _alike(scope, self._places[-1].scope) else None
+            self._places.append(_Place(scope, around))
+        return self._places[-1].at(level, self.sums)
 
     def _live(self, scope: Scope, intervals: Intervals, level: int) -> Expr:
         """Whether every loop inside `level` around this place has an iteration at all."""
@@ -542,6 +556,25 @@ def _defined(scope: Scope, lets: Lets) -> Scope:
     return replace(scope, bindings=bindings)
 
 
+def _within(scope: Scope, other: Scope) -> bool:
+    """Whether all that is known in `other` is known in `scope`."""
+    if scope is other:
+        return True
+    held, ceiled = other.conditions, other.ceilings
+    return (
+        scope.facts is other.facts
+        and scope.ranges is other.ranges
+        and scope.conditions[: len(held)] == held
+        and scope.ceilings[: len(ceiled)] == ceiled
+        and all(scope.bindings.get(name) is binding for name, binding in other.bindings.items())
+    )
+
+
+def _alike(scope: Scope, other: Scope) -> bool:
+    """Whether the same conditions hold in `scope` as in `other`, which is around it."""
+    return len(scope.conditions) == len(other.conditions) and len(scope.ceilings) == len(other.ceilings)
+
+
 def define(lets: Lets, body: Stmt) -> Stmt:
     """`body` after the definitions, the first outermost."""
     for name, value in reversed(lets):
@@ -551,15 +584,19 @@ def define(lets: Lets, body: Stmt) -> Stmt:
 
 def _expanded(expr: Expr, scope: Scope, level: int) -> Expr:
     """`expr` with what is defined inside more than `level` loops in place of its name."""
-    while True:
-        values = {
-            name: binding.value
-            for name in names(expr)
-            if isinstance(binding := scope.bindings.get(name), Definition) and binding.depth > level
-        }
-        if not values:
-            return affine.tidy(expr)
-        expr = substitute(expr, values)
+    values: dict[str, Expr] = {}
+
+    def unfolded(part: Expr) -> Expr:
+        inner = {}
+        for name in names(part):
+            binding = scope.bindings.get(name)
+            if isinstance(binding, Definition) and binding.depth > level:
+                if name not in values:
+                    values[name] = unfolded(binding.value)
+                inner[name] = values[name]
+        return substitute(part, inner) if inner else part
+
+    return affine.tidy(unfolded(expr))
 
 
 def _hull(a: Box, b: Box) -> Box:

@@ -63,16 +63,39 @@ class Scope:
 class Intervals:
     """Intervals at a place, as seen from inside `level` loops: what is bound further in is eliminated."""
 
-    def __init__(self, scope: Scope, level: int, sums: dict[Interval, None] | None = None) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        level: int,
+        sums: dict[Interval, None] | None = None,
+        around: Intervals | None = None,
+    ) -> None:
         """`sums`, if given, is extended with the interval of every sum that is computed on the way, and with those of
-        floats whose ends are to be finite."""
+        floats whose ends are to be finite. What `around` found is not computed again: the same level at a place of
+        which everything is known here, and no other condition. It counts only where no name is defined here that was
+        free there."""
+        if around is not None and not around._free.isdisjoint(scope.bindings):
+            around = None
+        self._free: set[str] = set() if around is None else set(around._free)
+        """The names that were met and are defined nowhere."""
         self._scope = scope
         self._level = level
         self._sums = sums
-        self._memo: dict[Expr, Interval] = {}
-        self._floats: dict[Expr, FloatInterval] = {}
+        self._memo: dict[Expr, Interval] = {} if around is None else dict(around._memo)
+        self._floats: dict[Expr, FloatInterval] = {} if around is None else dict(around._floats)
+        self._arms: dict[tuple[Expr, ...], Intervals] = {}
+        """Those where conditions of choices hold too, by what the conditions say."""
+        self._arms_around: dict[tuple[Expr, ...], Intervals] = {}
+        if around is not None:
+            self._arms_around = {**around._arms_around, **around._arms}
         self._open: set[Expr] = set()
         self._conditions: list[tuple[dict[Expr, int], int]] | None = None
+
+    def _binding(self, name: str) -> Binding | None:
+        binding = self._scope.bindings.get(name)
+        if binding is None:
+            self._free.add(name)
+        return binding
 
     def of(self, expr: Expr) -> Interval:
         """The interval of an i32 expression, guards taken into account."""
@@ -151,7 +174,7 @@ class Intervals:
         """Whether nothing in `expr` is eliminated."""
         for node in walk(expr):
             if isinstance(node, Var):
-                binding = self._scope.bindings.get(node.name)
+                binding = self._binding(node.name)
                 if binding is not None and binding.depth > self._level:
                     return False
         return True
@@ -161,7 +184,7 @@ class Intervals:
         while True:
             values: dict[Expr, Expr] = {}
             for term, _ in affine.affine(expr)[0]:
-                binding = self._scope.bindings.get(term.name) if isinstance(term, Var) else None
+                binding = self._binding(term.name) if isinstance(term, Var) else None
                 if isinstance(binding, Definition) and (
                     binding.depth > self._level or isinstance(binding.value, Const | Var)
                 ):
@@ -225,7 +248,7 @@ class Intervals:
         return self._by_type(term)
 
     def _variable(self, term: Var) -> Interval:
-        binding = self._scope.bindings.get(term.name)
+        binding = self._binding(term.name)
         if not isinstance(binding, LoopRange) or binding.depth <= self._level:
             return term, term
         last = affine.subtract(affine.add(binding.min, binding.extent), affine.integer(1))
@@ -238,6 +261,9 @@ class Intervals:
         if op == "select":
             if not reads(term) and all(map(self._is_outer, variables(term))):
                 return term, term
+            taken = self._taken(args[0])
+            if taken is not None:
+                return self._guarded(args[1] if taken else args[2])
             (low_a, high_a), (low_b, high_b) = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
             return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
         ends = [self._guarded(arg) for arg in args]
@@ -373,12 +399,27 @@ class Intervals:
             self._plain(side)  # so that what it compares is known not to wrap
         if not any(self._is_inner_loop(v.name) for v in variables(condition)):
             return None
-        inside = Intervals(replace(self._scope, conditions=self._scope.conditions + below), self._level, self._sums)
-        inside._open = self._open  # what is being asked already is not asked again
+        inside = self._arms.get(below)
+        if inside is None:
+            scope = replace(self._scope, conditions=self._scope.conditions + below)
+            inside = Intervals(scope, self._level, self._sums, self._arms_around.get(below))
+            inside._open = self._open  # what is being asked already is not asked again
+            inside._free = self._free
+            self._arms[below] = inside
         return inside
 
+    def _taken(self, condition: Expr) -> bool | None:
+        """Whether a comparison of coordinates holds, where a condition here is it or its opposite."""
+        if not isinstance(condition, Op) or condition.op not in _STRICT:
+            return None
+        for holds, one in ((True, condition), (False, negated(condition))):
+            below = nonpositive(one)
+            if below and below[0] in self._scope.conditions:
+                return holds
+        return None
+
     def _is_inner_loop(self, name: str) -> bool:
-        binding = self._scope.bindings.get(name)
+        binding = self._binding(name)
         return isinstance(binding, LoopRange) and binding.depth > self._level
 
     def _guarded(self, expr: Expr) -> Interval:
@@ -431,7 +472,7 @@ class Intervals:
         terms, constant = affine.affine(end)
         if len(terms) == 1 and terms[0][1] == 1:
             atom = terms[0][0]
-            binding = self._scope.bindings.get(atom.name) if isinstance(atom, Var) else None
+            binding = self._binding(atom.name) if isinstance(atom, Var) else None
             if isinstance(binding, Definition):
                 return self._most_times(affine.add(binding.value, affine.integer(constant)), divisor)
             if isinstance(atom, Op) and atom.op in ("min", "max"):
