@@ -263,3 +263,17 @@ def test_a_condition_on_the_box_of_what_is_no_output_is_refused() -> None:
     with pytest.raises(ScheduleError, match="over the box of g, which is no output of this pipeline"):
         f.realize([4])
     g.realize([4])
+
+
+def test_loops_for_what_iterations_read_are_few_however_many_functions_there_are() -> None:
+    producers = [hl.Func(f"p{i}") for i in range(10)]
+    h, value = hl.Func("h"), hl.i32(0)
+    for i, producer in enumerate(producers):
+        producer[x, y] = x * i + y
+        value = hl.select(y == i, producer[x, y], value)
+    h[x, y] = value
+    before = expected(h, [3, 12])
+    for producer in producers:
+        producer.compute_at(h, y)
+    assert printed(h, "tidy").count("for h.s0.x in") == 8
+    agrees(h, before, [3, 12])

@@ -144,15 +144,24 @@ def _apart(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str],
     if isinstance(stmt, Block):
         return block(*(_apart(part, name, known, moving, most) for part in stmt.statements))
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _apart(stmt.otherwise, name, known, moving, most)
-        return replace(stmt, then=_apart(stmt.then, name, known, moving, most), otherwise=otherwise)
+        if stmt.otherwise is None:
+            return replace(stmt, then=_apart(stmt.then, name, known, moving, most))
+        then = _apart(stmt.then, name, known, moving, most - _cases(stmt.otherwise))
+        return replace(stmt, then=then, otherwise=_apart(stmt.otherwise, name, known, moving, most - _cases(then)))
     if isinstance(stmt, Let | Produce | Realize):
         return replace(stmt, body=_apart(stmt.body, name, known, moving, most))
-    condition = _of_arms(stmt, name, known, moving) if most > 1 else None
+    condition = _of_arms(stmt, name, known, moving) if 2 * _cases(stmt) <= most else None
     if condition is None:
         return stmt
-    arms = (_where(stmt, condition, value) for value in (_ALWAYS, _NEVER))
-    return If(condition, *(_apart(arm, name, known, moving, most // 2) for arm in arms))
+    cases = If(condition, *(_where(stmt, condition, value) for value in (_ALWAYS, _NEVER)))
+    return _apart(cases, name, known, moving, most)
+
+
+def _cases(stmt: Stmt) -> int:
+    """How many nests of loops there are of a stage, of which one runs."""
+    if isinstance(stmt, If) and stmt.otherwise is not None:
+        return _cases(stmt.then) + _cases(stmt.otherwise)
+    return max(map(_cases, parts(stmt)), default=1)
 
 
 def _of_arms(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str]) -> Expr | None:
@@ -161,9 +170,11 @@ def _of_arms(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str
         for node in walk(value):
             if isinstance(node, Op) and node.op == "select" and not isinstance(node.args[0], Const):
                 condition, *arms = node.args
-                plain = all(isinstance(part, Const | Var | Op | Call) for part in walk(node))  # nothing is told
                 asked = (term for term in _terms(condition, known | moving) if names(term) & moving)
-                if plain and len({called(arm, name) for arm in arms}) == 2 and (term := next(asked, None)) is not None:
+                term = next(asked, None)
+                if term is None or len({called(arm, name) for arm in arms}) < 2:
+                    continue
+                if all(isinstance(part, Const | Var | Op | Call) for part in walk(node)):  # nothing is told
                     return term
     found = (_of_arms(part, name, _outside(stmt, known), _outside(stmt, moving)) for part in parts(stmt))
     return next((condition for condition in found if condition is not None), None)
