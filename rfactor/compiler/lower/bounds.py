@@ -15,20 +15,11 @@ from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.interval import (
-    Binding,
-    Definition,
-    Interval,
-    Intervals,
-    LoopRange,
-    Scope,
-    ceilings,
-    compared,
-    nonpositive,
-    positive,
-    union,
-)
+from rfactor.compiler.lower.conditions import ceilings, compared, nonpositive, positive
+from rfactor.compiler.lower.ends import Interval, union
+from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest, hole
+from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope
 from rfactor.compiler.lower.sliding import Slid, slide
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded, hulls
-from rfactor.compiler.lower.interval import Interval, union
+from rfactor.compiler.lower.ends import Interval, union
 from rfactor.compiler.lower.trace import ALWAYS, line
 from rfactor.compiler.schedule.directives import Trace
 from rfactor.ir.algorithm import Algorithm, Function
