@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, hulls
+from rfactor.compiler.lower.bounds import Bounded
+from rfactor.compiler.lower.boxes import hulls
 from rfactor.compiler.lower.ends import Interval, union
 from rfactor.compiler.lower.trace import ALWAYS, line
 from rfactor.compiler.schedule.directives import Trace
