@@ -29,12 +29,11 @@ from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.coordinates import sums, uses
 from rfactor.compiler.verify.cover import Leaf, covering, visiting
 from rfactor.compiler.verify.history import Boxes
+from rfactor.compiler.verify.meanings import Meanings, Opaque
+from rfactor.compiler.verify.reading import Reading
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
     TRUE,
-    Meanings,
-    Opaque,
-    Reading,
     all_of,
     any_of,
     at_most,
