@@ -19,10 +19,11 @@ from rfactor.compiler.lower.boxes import Box, Touched, extent_of, hull, hulls, j
 from rfactor.compiler.lower.conditions import ceilings, compared, nonpositive, positive
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
-from rfactor.compiler.lower.nest import Nest, hole
+from rfactor.compiler.lower.nest import Nest
 from rfactor.compiler.lower.places import Places
 from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded
 from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
+from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables

@@ -77,3 +77,10 @@ STRICT = {"<": (1, 1), "<=": (1, 0), ">": (-1, 1), ">=": (-1, 0)}
 def positive(extent: Expr) -> Expr:
     """`extent > 0`."""
     return apply(">", extent, affine.integer(0))
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The terms of a conjunction, left to right; none for `True`."""
+    if isinstance(condition, Op) and (condition.op == "and" or (condition.op == "&" and condition.type.is_bool)):
+        return conjuncts(condition.args[0]) + conjuncts(condition.args[1])
+    return [] if getattr(condition, "value", None) is True else [condition]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rfactor.compiler.lower.nest import conjuncts
+from rfactor.compiler.lower.conditions import conjuncts
 from rfactor.compiler.lower.refused import inlined
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.undefined import Parted, defined, differing

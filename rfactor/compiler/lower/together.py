@@ -19,9 +19,10 @@ from functools import reduce
 from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import called, once, parts, uses
+from rfactor.compiler.lower.nest import once
 from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
 from rfactor.compiler.lower.turns import coordinates, decided, known, left
+from rfactor.compiler.lower.uses import called, parts, uses
 from rfactor.compiler.schedule.directives import OUTERMOST, Schedule, StageSchedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition

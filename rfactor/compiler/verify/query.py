@@ -21,8 +21,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import conjuncts, in_own_storage, parts
+from rfactor.compiler.lower.conditions import conjuncts
+from rfactor.compiler.lower.nest import in_own_storage
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.compiler.lower.uses import parts
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
