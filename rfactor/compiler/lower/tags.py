@@ -88,7 +88,7 @@ def _order(functions: Mapping[str, Function], outputs: Sequence[str]) -> tuple[s
 
 def _calls(function: Function) -> Iterator[Call]:
     for stage in function.stages:
-        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,))):
+        for expr in stage.expressions:
             yield from (node for node in walk(expr) if isinstance(node, Call) and node.kind in ("func", "image"))
 
 

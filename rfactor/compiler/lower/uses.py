@@ -14,7 +14,7 @@ def called_functions(function: Function) -> set[str]:
     return {
         node.name
         for stage in function.stages
-        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,)))
+        for expr in stage.expressions
         for node in walk(expr)
         if isinstance(node, Call) and node.kind == "func"
     }
