@@ -15,12 +15,17 @@ from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
 from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import linear
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 
 _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
 _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0}
 _VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_SHORT = 16
+"""Iterations of an innermost loop that LLVM makes no vectors of."""
+_SHUFFLED = 4
+"""Elements between neighbours up to which whole vectors are loaded and shuffled."""
 _DEPTH = 12
 """Functions that call each other to be looked into."""
 
@@ -33,6 +38,8 @@ class Work:
     """In vectors, or as fast as memory gives it."""
     serial_ns: float
     """One after the other, each waiting for the one before."""
+    apart_ns: float
+    """One after the other where none waits: those of several points in turn."""
     octets: int
     """That it reads."""
     loads: tuple[Call, ...]
@@ -56,9 +63,10 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
     waits = max(_waits(value, own) for value in definition.values)
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
-    one_by_one = max(scalar * CYCLE_NS, waits * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
-    serial_ns = lane_ns if _plain(definition, own) else one_by_one
-    return Work(lane_ns, serial_ns, octets, loads)
+    apart_ns = max(scalar * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
+    one_by_one = max(apart_ns, waits * CYCLE_NS + calls * CALL_NS)
+    serial_ns = lane_ns if _plain(definition, own, loads) else one_by_one
+    return Work(lane_ns, serial_ns, apart_ns, octets, loads)
 
 
 def _is_load(call: Call) -> bool:
@@ -98,10 +106,22 @@ def _throughput(node: Expr) -> float:
     return _SIMPLE
 
 
-def _plain(definition: Definition, own: Container[Expr]) -> bool:
-    """Whether LLVM makes vectors of the serial loop: sums and the like of integers, each component for itself."""
+def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) -> bool:
+    """Whether LLVM makes vectors of the serial loop.
+
+    It does of sums and the like of integers, each component for itself, whose innermost iterations meet at one point
+    and read neighbours.
+    """
     domain = definition.domain
-    if domain is None or domain.predicate != Const(BOOL, True) or any(names(a) for a in definition.arguments):
+    if domain is None or domain.predicate != Const(BOOL, True):
+        return False
+    reduced = {variable.name for variable in domain.variables}
+    if any(reduced & set(names(argument)) for argument in definition.arguments):
+        return False
+    innermost, extent = domain.variables[0].name, simplify(domain.variables[0].extent)
+    if isinstance(extent, Const) and extent.value < _SHORT:
+        return False
+    if any(innermost in names(load) and not _beside(load, innermost) for load in loads):
         return False
     for component, value in enumerate(definition.values):
         if not (isinstance(value, Op) and value.op in _VECTORIZED and not value.type.is_float):
@@ -143,9 +163,29 @@ def neighbours(loads: Iterable[Call], variable: str) -> int:
     return sum(1 for load in loads if load.args and _steps_by_one(load.args[0], variable))
 
 
+def _beside(load: Call, variable: str) -> bool:
+    """Whether `load` reads the next element in memory when `variable` grows by one, and no other row."""
+    return _steps_by_one(load.args[0], variable) and not any(variable in names(arg) for arg in load.args[1:])
+
+
 def _steps_by_one(index: Expr, variable: str) -> bool:
     coefficients, _ = linear(index)
     return any(isinstance(atom, Var) and atom.name == variable and abs(c) == 1 for atom, c in coefficients.items())
+
+
+def gathers(loads: Iterable[Call], variable: str) -> int:
+    """How many of `loads` are gathered where `variable` runs over lanes: those of neither one element nor near ones."""
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and not _near(load, variable))
+
+
+def _near(load: Call, variable: str) -> bool:
+    """Whether `load` reads elements of one row that are few steps apart as `variable` grows."""
+    if any(variable in names(arg) for arg in load.args[1:]):
+        return False
+    coefficients, _ = linear(load.args[0])
+    return all(
+        isinstance(atom, Var) and abs(c) <= _SHUFFLED for atom, c in coefficients.items() if variable in names(atom)
+    )
 
 
 def state_octets(types: Iterable[Type]) -> int:
