@@ -10,7 +10,7 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import log2
 from typing import Any
@@ -51,8 +51,12 @@ SHARE = 8
 """Iterations for each lane that pay for setting it up and merging it."""
 UNROLLED = 16
 """Iterations of a histogram that are written out."""
+PARTS = 2
+"""Parts of a chunk that are computed in turns, where an iteration would wait for the one before."""
+LEAST_PART = 4096
+"""Iterations of a part that pay for one more slice to be merged."""
 WORTH = 1.3
-"""How much faster a richer state has to make the loop."""
+"""How much faster a richer state, or taking parts in turns, has to make the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Chunks:
     """Iterations of a chunk, if that is known."""
     in_turn: bool = False
     """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
+    parts: int = 1
+    """Of iterations that follow each other, into which a chunk is cut: an iteration of each in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
+    if cut is not None and wide is None:
+        cut = _in_parts(cut, facts)
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
         writer.threads(cut)
@@ -188,6 +196,17 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         if (extents(whole) or 0) >= TASKS * machine.threads:
             break
     return Chunks(whole, None, where, size), ""
+
+
+def _in_parts(cut: Chunks, facts: Facts) -> Chunks:
+    """Chunks in parts whose iterations come in turns, where those of one would wait for each other."""
+    if cut.cut is None or cut.size is None or cut.in_turn or facts.pure or facts.scattered:
+        return cut
+    loop, rows = cut.cut
+    apart_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
+    if rows < PARTS or cut.size < PARTS * LEAST_PART or facts.slice_ns < WORTH * apart_ns:
+        return cut
+    return replace(cut, cut=(loop, rows - rows % PARTS), parts=PARTS)
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
@@ -324,6 +343,7 @@ class _Writer:
     def threads(self, cut: Chunks) -> None:
         """Chunks, each reduced into points of its own."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
+        parts: list[tuple[Word | str, str]] = []
         if cut.cut is not None:
             loop, rows = cut.cut
             if cut.in_turn:
@@ -334,9 +354,17 @@ class _Writer:
                 reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
                 outer, _ = self.split(loop, rows, reason)
                 pairs.append((outer, self.name("u")))
-        self.factor(CHUNKS, *pairs)
+                if cut.parts > 1:
+                    reason = f"{cut.parts} parts in turns, so that neither waits for the other's last value"
+                    part, _ = self.split(loop, rows // cut.parts, reason)
+                    parts.append((part, self.name("v")))
+        self.factor(CHUNKS, *pairs, *parts)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
+        for _, v in parts:
+            within = [self.now[loop.name] for loop in self.facts.loops if loop not in cut.whole]
+            self.say("reorder", v, *within, *tasks)
+            self.say("unroll", v)
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
