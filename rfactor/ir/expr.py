@@ -128,9 +128,10 @@ class Expr:
         return (type(self), self._key())
 
     def __str__(self) -> str:
-        from rfactor.ir.printer import show
+        """As messages tell it: cut where it is long. `printer.show` is the whole text."""
+        from rfactor.ir.printer import brief
 
-        return show(self)
+        return brief(self)
 
     __repr__ = __str__
 

@@ -9,14 +9,16 @@ produce f:
     f.0[ramp(0, 1, 16)] = x16(1) if f.s0.x < n
 ```
 Intervals are (min, extent), as in *Formal Semantics for the Halide Language*. A vector is `ramp(base, stride, lanes)`
-or `x16(value)`, `any(…)` says whether any lane holds; `if` after a store or a load is its predicate.
+or `x16(value)`, `any(…)` says whether any lane holds; `if` after a store or a load is its predicate. A long part that a
+statement has several times is written once, before it: `let .t0 = …`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, transform
+from rfactor.ir.expr import Const, Expr, Op, transform
 from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
@@ -40,13 +42,13 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
-from rfactor.ir.printer import show
+from rfactor.ir.printer import Printer, brief, repeated
 from rfactor.ir.types import I32, I64
 
 
 def show_nest(stmt: Stmt) -> str:
     """The statement as text, ending in a line end."""
-    return "".join(f"{line}\n" for line in _lines(stmt, ""))
+    return "".join(f"{line}\n" for line in _lines(stmt, "", count()))
 
 
 def show_pipeline(pipeline: LoweredPipeline) -> str:
@@ -58,45 +60,45 @@ def show_pipeline(pipeline: LoweredPipeline) -> str:
         else:
             mark = "out " if argument.output else ""
             arguments.append(f"{mark}{argument.name}: {argument.type}[{argument.dimensions}]")
-    body = "".join(f"{line}\n" for line in _lines(pipeline.body, "  "))
+    body = "".join(f"{line}\n" for line in _lines(pipeline.body, "  ", count()))
     return f"pipeline {pipeline.name}({', '.join(arguments)}):\n{body}"
 
 
 def show_told(expr: Expr) -> str:
-    """What a message tells: a coordinate that is computed in i64 as the i32 that it is."""
+    """What a message tells: a coordinate that is computed in i64 as the i32 that it is; cut where it is long."""
 
     def narrow(node: Expr) -> Expr | None:
         if isinstance(node, Op) and node.op == "cast" and node.type == I64 and node.args[0].type == I32:
-            return Var(I64, show_value(node.args[0]))
+            return node.args[0]
         return None
 
-    return show_value(transform(expr, narrow))
+    return brief(transform(expr, narrow), show_value)
 
 
 def show_value(expr: Expr) -> str:
     """An expression of a nest, its loads and vectors included."""
-    return show(transform(expr, _as_name))
+    return _Printer().show(expr)
 
 
-def _as_name(node: Expr) -> Expr | None:
-    """The text of a node that only nests have, as a variable: the printer of expressions sets a name as it stands."""
-    if isinstance(node, Load):
-        guard = "" if _always(node.predicate) else f" if {show(node.predicate)}"
-        return Var(node.type, f"{node.buffer}[{show(node.index)}{guard}]")
-    if isinstance(node, Ramp):
-        return Var(node.type, f"ramp({show(node.base)}, {show(node.stride)}, {node.type.lanes})")
-    if isinstance(node, Broadcast):
-        return Var(node.type, f"x{node.type.lanes}({show(node.value)})")
-    if isinstance(node, AnyLane):
-        return Var(node.type, f"any({show(node.value)})")
-    if isinstance(node, LanePrefix):
-        return Var(node.type, f"prefixes[{node.op}]({show(node.value)})")
-    if isinstance(node, LaneReduction):
-        return Var(node.type, f"lanes[{node.op}]({show(node.value)})")
-    if isinstance(node, Call) and node.kind != "intrinsic":
-        suffix = f"[{node.index}]" if node.kind == "func" and node.index else ""
-        return Var(node.type, f"{node.name}({', '.join(map(show, node.args))}){suffix}")
-    return None
+class _Printer(Printer):
+    """Texts of expressions of nests."""
+
+    def other(self, expr: Expr) -> str:
+        show = self.show
+        if isinstance(expr, Load):
+            guard = "" if _always(expr.predicate) else f" if {show(expr.predicate)}"
+            return f"{expr.buffer}[{show(expr.index)}{guard}]"
+        if isinstance(expr, Ramp):
+            return f"ramp({show(expr.base)}, {show(expr.stride)}, {expr.type.lanes})"
+        if isinstance(expr, Broadcast):
+            return f"x{expr.type.lanes}({show(expr.value)})"
+        if isinstance(expr, AnyLane):
+            return f"any({show(expr.value)})"
+        if isinstance(expr, LanePrefix):
+            return f"prefixes[{expr.op}]({show(expr.value)})"
+        if isinstance(expr, LaneReduction):
+            return f"lanes[{expr.op}]({show(expr.value)})"
+        return super().other(expr)
 
 
 def _layout(stmt: Realize) -> str:
@@ -116,46 +118,74 @@ def _always(predicate: Expr) -> bool:
     return isinstance(predicate, Const) and predicate.value is True
 
 
-def _lines(stmt: Stmt, indent: str) -> Iterator[str]:
-    deeper = indent + "  "
+def _own(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that are written on the line of a statement."""
+    match stmt:
+        case For():
+            return stmt.min, stmt.extent
+        case Let():
+            return (stmt.value,)
+        case If() | Assert():
+            return (stmt.condition,)
+        case Provide():
+            return (*stmt.arguments, *stmt.values)
+        case Realize():
+            return tuple(end for ends in stmt.bounds for end in ends)
+        case Allocate():
+            return (stmt.size,)
+        case Store():
+            return stmt.index, stmt.value, stmt.predicate
+        case Write():
+            return stmt.line.arguments
+    return ()
+
+
+def _lines(stmt: Stmt, indent: str, numbers: Iterator[int]) -> Iterator[str]:
+    """The lines of a statement; `numbers` are those of parts that are written before what has them several times."""
+    printer, deeper = _Printer(), indent + "  "
+    show = printer.show
+    for part in repeated(_own(stmt)):
+        name = f".t{next(numbers)}"
+        yield f"{indent}let {name} = {show(part)}"
+        printer.names[part] = name
     if isinstance(stmt, Block):
-        for part in stmt.statements:
-            yield from _lines(part, indent)
+        for one in stmt.statements:
+            yield from _lines(one, indent, numbers)
     elif isinstance(stmt, For):
         kind = "" if stmt.kind == "serial" else f"{stmt.kind} "
-        yield f"{indent}{kind}for {stmt.name} in ({show_value(stmt.min)}, {show_value(stmt.extent)}):"
-        yield from _lines(stmt.body, deeper)
+        yield f"{indent}{kind}for {stmt.name} in ({show(stmt.min)}, {show(stmt.extent)}):"
+        yield from _lines(stmt.body, deeper, numbers)
     elif isinstance(stmt, Let):
-        yield f"{indent}let {stmt.name} = {show_value(stmt.value)}"
-        yield from _lines(stmt.body, indent)
+        yield f"{indent}let {stmt.name} = {show(stmt.value)}"
+        yield from _lines(stmt.body, indent, numbers)
     elif isinstance(stmt, If):
-        yield f"{indent}if {show_value(stmt.condition)}:"
-        yield from _lines(stmt.then, deeper)
+        yield f"{indent}if {show(stmt.condition)}:"
+        yield from _lines(stmt.then, deeper, numbers)
         if stmt.otherwise is not None:
             yield f"{indent}else:"
-            yield from _lines(stmt.otherwise, deeper)
+            yield from _lines(stmt.otherwise, deeper, numbers)
     elif isinstance(stmt, Produce):
         yield f"{indent}produce {stmt.name}:"
-        yield from _lines(stmt.body, deeper)
+        yield from _lines(stmt.body, deeper, numbers)
     elif isinstance(stmt, Atomic):
         yield f"{indent}atomic:"
-        yield from _lines(stmt.body, deeper)
+        yield from _lines(stmt.body, deeper, numbers)
     elif isinstance(stmt, Provide):
-        values = ", ".join(map(show_value, stmt.values))
-        yield f"{indent}{stmt.name}({', '.join(map(show_value, stmt.arguments))}) = {values}"
+        values = ", ".join(map(show, stmt.values))
+        yield f"{indent}{stmt.name}({', '.join(map(show, stmt.arguments))}) = {values}"
     elif isinstance(stmt, Realize):
-        box = ", ".join(f"({show_value(low)}, {show_value(extent)})" for low, extent in stmt.bounds)
+        box = ", ".join(f"({show(low)}, {show(extent)})" for low, extent in stmt.bounds)
         yield f"{indent}realize {stmt.name}({box}): {', '.join(str(type_) for type_ in stmt.types)}{_layout(stmt)}"
-        yield from _lines(stmt.body, indent)
+        yield from _lines(stmt.body, indent, numbers)
     elif isinstance(stmt, Allocate):
-        yield f"{indent}allocate {stmt.buffer}[{stmt.type} * {show_value(stmt.size)}]"
-        yield from _lines(stmt.body, indent)
+        yield f"{indent}allocate {stmt.buffer}[{stmt.type} * {show(stmt.size)}]"
+        yield from _lines(stmt.body, indent, numbers)
     elif isinstance(stmt, Store):
-        guard = "" if _always(stmt.predicate) else f" if {show_value(stmt.predicate)}"
-        yield f"{indent}{stmt.buffer}[{show_value(stmt.index)}] = {show_value(stmt.value)}{guard}"
+        guard = "" if _always(stmt.predicate) else f" if {show(stmt.predicate)}"
+        yield f"{indent}{stmt.buffer}[{show(stmt.index)}] = {show(stmt.value)}{guard}"
     elif isinstance(stmt, Write):
-        yield f"{indent}write {stmt.line.template.format(*map(show_value, stmt.line.arguments))!r}"
+        yield f"{indent}write {stmt.line.template.format(*map(show, stmt.line.arguments))!r}"
     elif isinstance(stmt, Assert):
-        yield f"{indent}assert {show_value(stmt.condition)}: {stmt.message!r}"
+        yield f"{indent}assert {show(stmt.condition)}: {stmt.message!r}"
     else:
         raise TypeError(f"not a statement: {stmt!r}")

@@ -150,6 +150,13 @@ def test_an_image_has_no_end_to_list() -> None:
         list(hl.ImageParam(hl.Int(32), 1))
 
 
+@pytest.mark.parametrize("given", [np.zeros((8, 8)), np.zeros(1, np.int32), 2.5, "x", None])
+def test_the_number_of_dimensions_of_an_image_is_a_whole_number(given: Any) -> None:
+    with pytest.raises(TypeMismatch, match="the number of dimensions of an ImageParam is a whole number, not"):
+        hl.ImageParam(hl.Bool(), given)
+    assert hl.ImageParam(hl.Bool(), np.int8(2)).dimensions() == 2
+
+
 def test_nothing_is_written_where_an_argument_is_refused(tmp_path: Path) -> None:
     o = Pipelines()
     wrong: list[Any] = [3, [o.im, "p"], [o.im]]

@@ -140,6 +140,20 @@ def test_sizes_that_are_less_than_is_computed_give_their_part_of_it() -> None:
         h.realize([8])  # all of it is computed
 
 
+def test_what_fails_again_and_again_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rfactor.compiler.codegen import module
+
+    f = hl.Func("f")
+    f[x] = hl.Buffer(np.zeros(10, np.uint8), name="a")[x + 1]
+    f.compile_jit()
+    made, generate = iter(range(9)), module.generate
+    monkeypatch.setattr(module, "generate", lambda *given: (generate(*given), next(made))[0])
+    for size in (10, 10, 12):
+        with pytest.raises(BufferError, match=f"input a is read from 1 to {size} in dimension 0, but it holds 0 to 9"):
+            f.realize([size])
+    assert next(made) == 1
+
+
 def test_coordinates_that_leave_i32_are_an_error() -> None:
     f = hl.Func("f")
     f[x] = hl.Buffer(np.zeros(10, np.uint8), name="a")[x * 100000]

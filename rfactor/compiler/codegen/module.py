@@ -38,7 +38,8 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.types import F64, I64, Type
-from rfactor.native.emit import convert
+from rfactor.kept import once
+from rfactor.native.conversions import convert
 from rfactor.native.engine import Code, Target, compile_module, host
 from rfactor.native.literal import LLVMValue, llvm_type
 from rfactor.native.output import PUTS
@@ -99,7 +100,7 @@ class Executable:
         """What it was compiled from, in the names of who runs it."""
         return self._lower()
 
-    @property
+    @once
     def checks(self) -> tuple[Assert, ...]:
         """What is checked on entry, in the order of the numbers that tell of a failure."""
         return generate(self.lowered, self._target)[1]

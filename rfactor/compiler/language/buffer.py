@@ -303,13 +303,12 @@ class ImageParam(Named, OutputImageParam, Wrapped):
 
     def __init__(self, type: Type | None = None, dimensions: SupportsIndex = 0, name: str | None = None) -> None:
         """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
-        if not isinstance(dimensions, SupportsIndex):
-            raise TypeMismatch(f"ImageParam takes a type, a number of dimensions and a name, not {dimensions!r} second")
+        rank = integer(dimensions, "the number of dimensions of an ImageParam")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self)
         if type is not None:
             meant("ImageParam", type)
-            self._shape = self._name, type, int(dimensions), "input", self._name, self
+            self._shape = self._name, type, rank, "input", self._name, self
         self._buffer: Buffer | None = None
         self.wrappers = {}
         self.trace = SILENT

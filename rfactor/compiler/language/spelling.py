@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rfactor.compiler.deep import deep
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
+from rfactor.ir.printer import repeated
 from rfactor.ir.types import I32, Type
 
 _INFIX = {
@@ -34,10 +36,17 @@ def variable_name(name: str) -> str:
     return name if found is None else f"{found['domain']}${found['axis'] or found['number']}"
 
 
+@deep
 def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
-    """`expr` in Halide's notation; `uses` is what it refers to, by name."""
+    """`expr` in Halide's notation; `uses` is what it refers to, by name.
+
+    A long part that occurs several times is written once, `(let .t0 = x + 1 in .t0*.t0)`, where Halide repeats it.
+    """
+    names: dict[Expr, str] = {}
 
     def show(node: Expr) -> str:
+        if node in names:
+            return names[node]
         if isinstance(node, Const):
             return _constant(node)
         if isinstance(node, Var):
@@ -58,7 +67,8 @@ def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
         return ", ".join(bare(show(node), node) for node in nodes)
 
     def bare(text: str, node: Expr) -> str:
-        return text[1:-1] if isinstance(node, Op) and (node.op in _INFIX or node.op == "neg") else text
+        whole = isinstance(node, Op) and (node.op in _INFIX or node.op == "neg") and text.startswith("(")
+        return text[1:-1] if whole else text
 
     def operation(node: Op) -> str:
         if node.op == "cast":
@@ -71,7 +81,12 @@ def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
             return f"{node.op}({listed(node.args)})"
         return f"{_prefix(node.type)}{_CALLS.get(node.op, node.op)}({listed(node.args)})"
 
-    return show(expr)
+    lets = ""
+    parts = repeated([expr])
+    for i, part in enumerate(parts):
+        lets += f"(let .t{i} = {bare(show(part), part)} in "
+        names[part] = f".t{i}"
+    return lets + show(expr) + ")" * len(parts)
 
 
 def _called(node: Call, uses: Mapping[str, Any]) -> str:
