@@ -124,11 +124,12 @@ _NOT_YET = frozenset(
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is not None:
-        value = getattr(import_module(home), name)
+        value = made = getattr(import_module(home), name)
         if home.startswith(_LANGUAGE) and not isinstance(value, type):
-            value = import_module(_LANGUAGE + "public").public(value)
-        globals()[name] = value
-        return value
+            value = import_module(_LANGUAGE + "public").public(made)
+            if value is not made:
+                value.__module__ = __name__  # where pickles find it
+        return globals().setdefault(name, value)
     if name in _MODULES:
         module = globals()[name] = import_module(_MODULES[name])
         return module

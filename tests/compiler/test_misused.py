@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,34 @@ def test_a_failure_of_arguments_that_are_right_is_left_as_it_is() -> None:
     with pytest.raises(TypeMismatch, match=r"_halves\(\) takes as names: list\[str\], not \['a', 1\] \(list\)") as told:
         _halves(1, ["a", 1])  # type: ignore[list-item]
     assert isinstance(told.value.__cause__, TypeError)
+
+
+class _Two:
+    def __index__(self) -> int:
+        return 2
+
+
+@pytest.mark.parametrize("two", [2, np.int8(2), np.array(2), _Two()])
+def test_what_says_which_whole_number_it_is_is_taken_for_that(two: Any) -> None:
+    o, r = Pipelines(), hl.RDom([(0, 1), (0, 2), (0, 3)], "r")
+    o.f[x, y] += 1
+    o.f[x, y] += 2
+    o.f[x, y] += 3
+    assert hl.Int(8, lanes=two).lanes() == 2
+    assert o.f.update(idx=two).name() == o.f.update(2).name()
+    assert r[two].name() == r.z.name()
+    assert hl.Buffer(hl.Int(32), [3, 4, 5]).dim(two).extent() == 5
+
+
+def test_a_method_without_its_object_lacks_it() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'self'"):
+        hl.Func.update()
+
+
+def test_functions_and_classes_can_be_pickled() -> None:
+    for value in (getattr(hl, name) for name in hl.__all__):
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert pickle.loads(pickle.dumps(value)) is value
 
 
 @pytest.mark.parametrize(

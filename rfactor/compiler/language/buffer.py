@@ -275,7 +275,7 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
 
 def _extents(type: Type, sizes: Sequence[Any]) -> list[int]:
     """Sizes as numbers. Raises `TypeMismatch`, `BufferError` where no array has them."""
-    extents = [integer(size, f"a size of a Buffer of {type}") for size in sizes]
+    extents = [integer(size, "a size of a Buffer of {}", type) for size in sizes]
     if extents and min(extents) < 0:
         raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
     if prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= 1 << 63 or len(extents) > 64:

@@ -250,7 +250,10 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             loops = loops or ReductionDomain(())
             loops = replace(loops, predicate=ir.conjunction(loops.predicate, *(one.node for one in held)))
         references.pop(self.name(), None)
-        self._all_known((*arguments, *values), {*names, *references}, what)
+        made_of = [one.node for one in (*arguments, *values)]
+        if loops is not None:
+            made_of += [loops.predicate, *(end for one in loops.variables for end in (one.min, one.extent))]
+        self._all_known(made_of, names, references, what)
         nodes = [(tuple(a.node for a in point), tuple(v.node for v in found)) for point, found in written]
         if self.stages and domain is None:
             self._tell_of_hidden(nodes)
@@ -261,13 +264,20 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         self.references.update(references)
         self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
 
-    def _all_known(self, exprs: Iterable[Expr], known: Container[str], what: str) -> None:
-        """Raise `AlgorithmError` for a variable that is none of those on the left-hand side nor of the domain."""
+    def _all_known(self, nodes: Iterable[ir.Expr], names: Container[str], references: Uses, what: str) -> None:
+        """Raise `AlgorithmError` for a variable that is none of `names`, no parameter, and no end of a box."""
+
+        def known(name: str) -> bool:
+            prefix, dot, _ = name.partition(".")
+            used = references.get(prefix)
+            no_number = isinstance(used, RDom) if dot else isinstance(used, Func | Buffer | ImageParam | RDom | None)
+            return name in names or not no_number
+
         unknown = {
             node.name: node
-            for expr in exprs
-            for node in ir.walk(expr.node)
-            if isinstance(node, ir.Var) and node.name not in known and "." not in node.name  # as in f.min.0
+            for expr in nodes
+            for node in ir.walk(expr)
+            if isinstance(node, ir.Var) and not known(node.name)
         }
         if not unknown:
             return

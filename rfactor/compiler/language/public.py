@@ -36,9 +36,9 @@ def public(thing: _T) -> _T:
     """A function, or a class with its own methods, that users call.
 
     An argument that is annotated as a number, a text or a truth value is one, or `TypeMismatch` is raised before
-    anything is done. Others are looked at only where a call fails by another error than the language's own: the first
-    that is not what its annotation says is named then. Where all are what they should be, the failure is not the
-    caller's and stays as it is.
+    anything is done; an object with `__index__` is given as its number. Others are looked at only where a call fails by
+    another error than the language's own: the first that is not what its annotation says is named then. Where all are
+    what they should be, the failure is not the caller's and stays as it is.
     """
     if not isinstance(thing, type):
         return cast(_T, _told(thing, thing.__name__)) if isinstance(thing, types.FunctionType) else thing
@@ -52,12 +52,23 @@ def public(thing: _T) -> _T:
     return thing
 
 
-def integer(value: Any, what: str) -> int:
-    """A whole number of Python's or NumPy's. Raises `TypeMismatch` for any other value, by what it is asked for."""
+def integer(value: Any, what: str, of: object = "") -> int:
+    """A whole number of Python's or NumPy's. Raises `TypeMismatch` for any other value, by what it is asked for.
+
+    In `what`, `{}` stands for `of`.
+    """
+    number = _whole(value)
+    if number is None:
+        raise TypeMismatch(f"{what.format(of)} is a whole number, not {_shown(value)}")
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    """The number that it says to be by `__index__`."""
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeMismatch(f"{what} is a whole number, not {_shown(value)}") from None
+        return None
 
 
 def _told(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -76,8 +87,15 @@ def _told(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*given: Any, **named: Any) -> Any:
         for i, one, kinds in looked:
             value = given[i] if i < len(given) else named.get(one, _ABSENT)
-            if not (value is _ABSENT or isinstance(value, kinds)):
+            if value is _ABSENT or isinstance(value, kinds):
+                continue
+            number = _whole(value) if np.integer in kinds else None
+            if number is None:
                 raise TypeMismatch(_refused(_called(name, given), one, annotations[one], value))
+            if i < len(given):
+                given = (*given[:i], number, *given[i + 1 :])
+            else:
+                named = {**named, one: number}
         try:
             return function(*given, **named)
         except (Error, NotImplementedError, OSError):
@@ -110,7 +128,7 @@ def _misfit(function: Callable[..., Any], name: str, given: tuple[Any, ...], nam
 
 
 def _called(name: str, given: tuple[Any, ...]) -> str:
-    return name.format(type(given[0]).__name__) if "{}" in name else name
+    return name.format(type(given[0]).__name__) if given and "{}" in name else name
 
 
 def _refused(name: str, parameter: str, annotation: str, value: Any) -> str:
@@ -148,7 +166,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is None:
         return value is None
     if hint in _LIKE:
-        return isinstance(value, _LIKE[hint])
+        return isinstance(value, _LIKE[hint]) or (hint is int and _whole(value) is not None)
     kind = origin or hint
     if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
         return True

@@ -97,7 +97,7 @@ class Region:
         return BufferDimension(self._mins[d], array.shape[-1 - d], array.strides[-1 - d] // array.itemsize)
 
     def _dimension(self, dimension: Any) -> int:
-        d = integer(dimension, f"a dimension of {self.name()}")
+        d = integer(dimension, "a dimension of {}", self.name())
         if not 0 <= d < len(self._mins):
             raise BufferError(f"{self.name()} has {len(self._mins)} dimensions, hence no dimension {d}")
         return d
@@ -168,7 +168,8 @@ class Region:
         return self._integers(given)
 
     def _integers(self, given: Iterable[Any]) -> tuple[int, ...]:
-        return tuple(integer(one, f"a coordinate of {self.name()}") for one in given)
+        name = self.name()
+        return tuple(integer(one, "a coordinate of {}", name) for one in given)
 
     def _listed(self, what: str, given: Any, count: int | None = None) -> tuple[Any, ...]:
         """What has elements, as a tuple. Raises `TypeMismatch`."""
@@ -296,7 +297,7 @@ class Region:
 
     def embed(self, dimension: int, pos: int = 0) -> None:
         """Add a dimension of extent 1 before `dimension`, at coordinate `pos`: the inverse of `slice`."""
-        d = integer(dimension, f"a dimension of {self.name()}")
+        d = integer(dimension, "a dimension of {}", self.name())
         if not 0 <= d <= len(self._mins):
             raise BufferError(f"embed of {self.name()}, which has {len(self._mins)} dimensions, in dimension {d}")
         self._array = np.expand_dims(self.array, len(self._mins) - d)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from rfactor.compiler.language.public import public
@@ -252,6 +253,7 @@ def Handle(lanes: int = 1) -> Type:
 _CODES: dict[str, ir.Code] = {"b": "bool", "u": "uint", "i": "int", "f": "float"}
 
 
+@cache
 def type_of_dtype(dtype: np.dtype[np.generic]) -> Type:
     """The type of a NumPy array's elements. Raises `NoElementType` for what the language has no type for."""
     code = _CODES.get(dtype.kind)
@@ -263,6 +265,7 @@ def type_of_dtype(dtype: np.dtype[np.generic]) -> Type:
     return Type(ir.Type(code, bits))
 
 
+@cache
 def dtype_of(type: ir.Type) -> np.dtype[np.generic]:
     """The NumPy type of a scalar type."""
     import numpy as np

@@ -213,8 +213,6 @@ class RDom(Named, Expr):
         return result
 
     def __getitem__(self, index: int) -> RVar:
-        if not isinstance(index, int):
-            raise TypeMismatch(f"{self._name}[{index!r}]: the variables of a domain are numbered")
         if not 0 <= index < len(self.ranges):
             raise NoVariable(f"{self._name} has {len(self.ranges)} dimensions, hence no [{index}]")
         return RVar(self.variable_names()[index], self, index)
