@@ -301,7 +301,8 @@ class _Inference:
         """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
 
         The innermost dimension is folded only where that was asked for: vectors would be picked apart. What was asked
-        for is not done where nothing is left behind for good: where no loop moves up along the dimension.
+        for is not done where nothing is left behind for good: where no loop moves up along the dimension. It may be all
+        that one iteration needs where nothing is kept for the next.
         """
         asked = dict(self._schedule[function.name].storage.folds)
         folds: list[int | None] = []
@@ -310,8 +311,11 @@ class _Inference:
             known = [size for size in sizes if size is not None]
             least = max(known) if known and len(known) == len(sizes) else None
             count = asked.get(function.variables[d])
+            moving = count is not None and least is None and any(d in one.unknown for one in slid)
+            if moving and all(d in one.sizes for one in slid):
+                least = max(one.sizes[d] for one in slid)
             if count is not None and least is None:
-                if any(d in one.unknown for one in slid):
+                if moving:
                     raise ScheduleError(
                         f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
                         "known to move up along it with a serial loop, so that what it left behind may be needed again"
@@ -320,7 +324,7 @@ class _Inference:
             elif count is not None and least is not None and least > count:
                 raise ScheduleError(
                     f"fold_storage({function.variables[d]}, {count}) of {function.name}: {least} coordinates of it are "
-                    "needed at a time"
+                    f"needed at a time: fold_storage({function.variables[d]}, {least}) holds them"
                 )
             if count is None and least is not None and d != layout.order[0]:
                 count = 1 << max(least - 1, 0).bit_length()

@@ -10,8 +10,8 @@ no more, so that storage may take coordinates modulo the greatest size of the wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
@@ -34,6 +34,9 @@ class Slid:
     if nothing that the window has left behind is needed again."""
     unknown: frozenset[int] = frozenset()
     """The other dimensions along which it moves with a loop, and is not known to move down."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """Where each iteration computes all that is needed in it, and is done before the next begins: the most coordinates
+    that are needed in one, by dimension, where that is known."""
 
 
 def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr]) -> Slid:
@@ -62,7 +65,15 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         windows[d] = None if windows else _window(low, high, firsts)
     loops = [one.name for one in around if isinstance(one, For)]
     moving = frozenset(d for d in range(len(box)) if d not in windows and not all(_falls(whole[d], n) for n in loops))
-    return Slid(tuple(result), windows, moving)
+    return Slid(tuple(result), windows, moving, {} if windows else _sizes(whole, pure, around))
+
+
+def _sizes(whole: Box, pure: frozenset[int], around: Sequence[For | If]) -> dict[int, int]:
+    """See `Slid.sizes`: of a box that does not slide. Where updates may widen it, nothing is known."""
+    if any(isinstance(one, For) and one.kind not in ("serial", "unrolled") for one in around):
+        return {}
+    sizes = {d: affine.greatest(affine.subtract(high, low)) for d, (low, high) in enumerate(whole) if d in pure}
+    return {d: size + 1 for d, size in sizes.items() if size is not None}
 
 
 def _falls(ends: tuple[Expr, Expr], name: str) -> bool:
