@@ -28,7 +28,8 @@ _HOME = {
         _LANGUAGE + "shorthands",
     ),
     **dict.fromkeys(("random_uint", "random_int", "random_float"), _LANGUAGE + "chance"),
-    **dict.fromkeys(("Func", "FuncRef", "FuncTupleElementRef"), _LANGUAGE + "func"),
+    "Func": _LANGUAGE + "func",
+    **dict.fromkeys(("FuncRef", "FuncTupleElementRef"), _LANGUAGE + "references"),
     **dict.fromkeys(
         (
             "select", "mux", "min", "max", "clamp", "abs", "absd", "lerp", "cast", "saturating_cast", "reinterpret",

@@ -27,7 +27,8 @@ from rfactor.ir.types import BOOL, Type
 from rfactor.ir.unknown import Functions, signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.report import names_of, values_json
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Lift
+from rfactor.prover.discharge import discharge
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 from rfactor.prover.limits import Limits
 from rfactor.prover.obligation import write_smtlib

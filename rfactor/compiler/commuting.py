@@ -57,7 +57,7 @@ def writes_the_same(function: Function, definition: Definition) -> bool:
     """Whether all iterations that write one point write the same values, whatever was written before: no value is made
     of reduction variables, but for those of the point, and nothing depends on what the function holds."""
     domain = definition.domain or ReductionDomain(())
-    exprs = (*definition.arguments, *definition.values, domain.predicate, *filter(None, [definition.where]))
+    exprs = (*definition.expressions, *filter(None, [definition.where]))
     if any(isinstance(node, Several | Print) for expr in exprs for node in walk(expr)):
         return False
     if any(self_calls(function, expr) for expr in exprs):

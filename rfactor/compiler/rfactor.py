@@ -131,7 +131,7 @@ def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[s
         if var in fresh:
             raise FactorError(f"the variable {var} is given twice; each reduction variable becomes one of its own")
         fresh.add(var)
-    used = {n.name for e in _expressions(definition) for n in walk(e) if isinstance(n, Var)} | held.keys()
+    used = {n.name for e in definition.expressions for n in walk(e) if isinstance(n, Var)} | held.keys()
     for var in sorted(fresh & ({*function.variables} | used - factored)):
         raise FactorError(f"the name {var} is taken in {function.name}; use a new Var")
     for rvar in factored:
@@ -199,11 +199,6 @@ def seen_component(function: Function, definition: Definition) -> int | None:
             if all(call.index != c for call in read):
                 return c
     return None
-
-
-def _expressions(definition: Definition) -> tuple[Expr, ...]:
-    domain = definition.domain or ReductionDomain(())
-    return (*definition.arguments, *definition.values, domain.predicate)
 
 
 def _written(extracted: Extracted) -> str:

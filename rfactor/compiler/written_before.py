@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
-from rfactor.compiler.lower.nest import conjuncts
+from rfactor.compiler.lower.conditions import conjuncts
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, walk

@@ -66,6 +66,11 @@ class Definition:
         """Whether there is nothing to compute where the caller's arrays hold the values."""
         return bool(self.keeps) and all(self.keeps)
 
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The arguments and the values, and the predicate of the domain, if there is one."""
+        return (*self.arguments, *self.values, *(() if self.domain is None else (self.domain.predicate,)))
+
 
 @dataclass(frozen=True, slots=True)
 class Function:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionVariable
+from rfactor.ir.algorithm import Definition, Function, ReductionVariable
 from rfactor.ir.expr import Const
 from rfactor.ir.printer import show, show_tuple
 from rfactor.ir.simplify import simplify
-
-
-def show_algorithm(algorithm: Algorithm) -> str:
-    """Every function of `algorithm`, producers first."""
-    return "\n".join(show_function(function) for function in algorithm.functions)
 
 
 def show_function(function: Function) -> str:

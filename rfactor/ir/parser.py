@@ -10,14 +10,9 @@ which nothing else tells the type has that of the first argument.
 from __future__ import annotations
 
 import ast
-import builtins
-import contextlib
 import difflib
-import math
 import re
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -25,6 +20,8 @@ from rfactor.errors import ParseError, TypeMismatch, excerpt
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
 from rfactor.ir.intrinsics import FUNCTIONS, INTRINSICS
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.spellings import MEANT, NOT_HERE, OTHERS, SPELT, has_a_meaning
+from rfactor.ir.syntax import components_of, deep_refused
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
 from rfactor.ir.unknown import Functions
 from rfactor.ir.update import Update
@@ -36,44 +33,8 @@ _BINARY: dict[type[ast.operator], str] = {
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
-_OTHERS: dict[type[ast.operator], str] = {
-    ast.Pow: "a power is written as a product, x * x, or with pow for floats",
-    ast.MatMult: "a product is written *",
-}
-_MEANT = {
-    "maximum": "max", "fmax": "max", "amax": "max", "minimum": "min", "fmin": "min", "amin": "min",
-    "where": "select", "clip": "clamp", "fabs": "abs", "absolute": "abs", "int": "i32", "float": "f32", "double": "f64",
-    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
-}  # fmt: skip
-"""What functions of other libraries are called here."""
-_SPELT: dict[str, Callable[[Expr], Expr]] = {
-    "exp2": lambda v: Call(v.type, "pow", (const(v.type, 2), v)),
-    "expm1": lambda v: apply("-", Call(v.type, "exp", (v,)), const(v.type, 1)),
-    "log1p": lambda v: Call(v.type, "log", (apply("+", const(v.type, 1), v),)),
-    "log2": lambda v: apply("/", Call(v.type, "log", (v,)), Call(v.type, "log", (const(v.type, 2),))),
-}
-"""Functions of reals that are others'."""
-_FOREIGN = (
-    (re.compile(r"&&"), "&& is written and"),
-    (re.compile(r"\|\|"), "|| is written or"),
-    (re.compile(r"!(?!=)"), "! is written not"),
-    (re.compile(r"\?"), "c ? a : b is written a if c else b, or select(c, a, b)"),
-    (re.compile(r"<>"), "<> is written !="),
-    (re.compile(r">>>"), ">>> is >> of an unsigned type"),
-)
-"""Operators of other languages."""
-_NOT_HERE: dict[type[ast.expr], str] = {
-    ast.Attribute: "a name after a dot", ast.Subscript: "an index in brackets", ast.Lambda: "a function",
-    ast.NamedExpr: "an assignment", ast.List: "a list", ast.Set: "a set", ast.Dict: "a dictionary",
-    ast.JoinedStr: "a text", ast.Starred: "a starred part", ast.ListComp: "a loop", ast.SetComp: "a loop",
-    ast.DictComp: "a loop", ast.GeneratorExp: "a loop", ast.Await: "await",
-}  # fmt: skip
-"""What of Python is not in the language."""
-_ASSIGNMENT = re.compile(r"(?<![=!<>])=(?!=)")
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.Invert: "~", ast.Not: "not"}
 _CONSTANT_NAMES = {"inf": float("inf"), "nan": float("nan")}
-_MAX_LENGTH, _MAX_DEPTH = 100_000, 400
 
 
 @dataclass(slots=True, eq=False)
@@ -236,7 +197,7 @@ class _Parser:
                 return named, lambda: Var(self.resolve(named), full)
             case ast.BinOp(left=left, op=op, right=right):
                 if type(op) not in _BINARY:
-                    raise self.error(_OTHERS.get(type(op), f"{type(op).__name__} is not an operation"), node)
+                    raise self.error(OTHERS.get(type(op), f"{type(op).__name__} is not an operation"), node)
                 return self.same(node, _BINARY[type(op)], (left, right))
             case ast.BoolOp(op=op, values=values):
                 builds = [self.condition(value) for value in values]
@@ -249,12 +210,12 @@ class _Parser:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args)
             case ast.Call(func=ast.Attribute(attr=name), keywords=[]):
-                raise self.error(f"a call is of a name, as in {_MEANT.get(name, name)}(…)", node)
+                raise self.error(f"a call is of a name, as in {MEANT.get(name, name)}(…)", node)
             case ast.Call():
                 raise self.error("a call is of a name, without keywords", node)
             case ast.Tuple():
                 raise self.error("a tuple inside an expression; components stand at the top, separated by commas", node)
-        raise self.error(f"{_NOT_HERE.get(type(node), 'this')} is not part of the expression language", node)
+        raise self.error(f"{NOT_HERE.get(type(node), 'this')} is not part of the expression language", node)
 
     def make(self, op: str, node: ast.AST, *builds: _Build) -> Expr:
         return self.checked(node, lambda: apply(op, *(build() for build in builds)))
@@ -334,14 +295,14 @@ class _Parser:
         if name in FUNCTIONS:
             need(INTRINSICS[name].arity)
             return self.same_call(node, name, args)
-        if name in _SPELT:
+        if name in SPELT:
             need(1)
             return self.spelt(node, name, args)
-        if name in _MEANT:
-            raise self.error(f"unknown function {name!r}; write {_MEANT[name]}(…)", node)
-        known = ["min", "max", "abs", "clamp", "select", *FUNCTIONS, *_SPELT, *BY_NAME]
+        if name in MEANT:
+            raise self.error(f"unknown function {name!r}; write {MEANT[name]}(…)", node)
+        known = ["min", "max", "abs", "clamp", "select", *FUNCTIONS, *SPELT, *BY_NAME]
         if name not in self.functions:
-            if _has_a_meaning(name):
+            if has_a_meaning(name):
                 raise self.error(f"unknown function {name!r}; functions are {', '.join(known)}", node)
             close = difflib.get_close_matches(name, known, 1, 0.8)
             if close:
@@ -396,7 +357,7 @@ class _Parser:
             argument = value()
             if not argument.type.is_float:
                 raise self.error(f"{name} takes floats, not {argument.type}; cast, or let names be f32", node)
-            return _SPELT[name](argument)
+            return SPELT[name](argument)
 
         return cell, build
 
@@ -448,90 +409,6 @@ def _produced(type: Type) -> _Cell:
 _NO_FUNCTIONS: Functions = MappingProxyType({})
 
 
-def _has_a_meaning(name: str) -> bool:
-    """Whether people know a function of this name: it is not any function."""
-    return name.startswith("_") or hasattr(builtins, name) or hasattr(math, name) or name in INTRINSICS
-
-
-def _tree(text: str) -> ast.expr:
-    """The syntax tree. Python 3.11 counts the depth of trees for all threads together, and gives up with a
-    `SystemError` where two of them happen to make one at once: then it is made again."""
-    for _ in range(100):
-        with contextlib.suppress(SystemError):
-            return ast.parse(text, mode="eval").body
-    return ast.parse(text, mode="eval").body
-
-
-def _syntax(text: str) -> list[ast.expr]:
-    """The components of `text` as Python syntax trees. Raises `ParseError`."""
-    if len(text) > _MAX_LENGTH:
-        raise ParseError(f"an expression of {len(text)} characters; the limit is {_MAX_LENGTH}")
-    text = text.strip()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python finds odd is an error here or is meant
-            body = _tree(text)
-    except SyntaxError as error:
-        if (instead := _without_assignment(text)) is not None:
-            raise ParseError(f"an update is what the accumulators become, without an assignment{instead}") from None
-        for pattern, instead in _FOREIGN:
-            if pattern.search(text):
-                raise ParseError(f"not an expression: {instead}, in: {excerpt(text)}") from None
-        at = f" at column {error.offset}" if error.offset else " up to its end"
-        raise ParseError(f"not an expression{at} ({error.msg}): {excerpt(text) or 'empty text'}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise ParseError(f"not an expression ({error}): {excerpt(text)}") from None
-    # A level takes a character, and what an operand adds to the depth a comma or an operator.
-    if 2 * len(text) > _MAX_DEPTH and _depth(body) > _MAX_DEPTH:
-        raise ParseError(f"an expression nested more than {_MAX_DEPTH} deep: {excerpt(text)}")
-    components = list(body.elts) if isinstance(body, ast.Tuple) else [body]
-    if not components:
-        raise ParseError("an update needs a component: ()")
-    return components
-
-
-def _without_assignment(text: str) -> str | None:
-    """What to write instead of an assignment, after a colon; None if the text is none."""
-    assigned = _ASSIGNMENT.search(text)
-    if assigned is None:
-        return None
-    left, right = text[: assigned.start()].rstrip(), text[assigned.end() :].strip()
-    target = left.rstrip("+-*/%&|^")
-    operation, target = left[len(target) :], target.strip()
-    if not target.replace(",", "").replace(" ", "").isidentifier():
-        return None
-    if not right or operation in ("**",) or (operation and "," in target):
-        return ""
-    return f": {f'{target} {operation} ' if operation else ''}{right}"
-
-
-def _depth(root: ast.AST) -> int:
-    """How deep the expression will be; a chain of n operands is n - 1 operations inside one another."""
-    deepest, waiting = 0, [(root, 1)]
-    while waiting:
-        node, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        operands: Sequence[ast.AST] = ()
-        if isinstance(node, ast.BoolOp):
-            operands = node.values
-        elif isinstance(node, ast.Compare):
-            operands = node.comparators
-        elif isinstance(node, ast.Call):
-            operands = node.args
-        inner = depth + max(1, len(operands) - 1)
-        waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
-    return deepest
-
-
-@contextmanager
-def _deep_refused(text: str) -> Iterator[None]:
-    """What is nested deeper than there is stack for is refused."""
-    try:
-        yield
-    except RecursionError:
-        raise ParseError(f"an expression nested too deep: {excerpt(text)}") from None
-
-
 def parse_tuple(
     text: str, types: Mapping[str, Type], expected: Sequence[Type | None] = (), functions: Functions = _NO_FUNCTIONS
 ) -> tuple[Expr, ...]:
@@ -540,12 +417,12 @@ def parse_tuple(
     `expected` gives the type of each component where it is known; a literal alone needs it. `functions` are those of
     which only the types are known. Raises `ParseError`.
     """
-    components = _syntax(text)
+    components = components_of(text)
     if expected and len(expected) != len(components):
         raise ParseError(f"{len(components)} components where {len(expected)} are needed: {excerpt(text)}")
     parser = _Parser(text.strip(), types, I32, closed=True, functions=functions)
     builds = []
-    with _deep_refused(text):
+    with deep_refused(text):
         for node, type_ in zip(components, expected or [None] * len(components), strict=True):
             cell, build = parser.visit(node)
             if type_ is not None:
@@ -576,7 +453,7 @@ def parse_update(
     `default` is the type of names that `types` neither declares nor determines. `functions` are the types of functions
     of which nothing else is known; those of others are inferred. Raises `ParseError`.
     """
-    components = _syntax(text)
+    components = components_of(text)
     accumulators = [f"x{i}" for i in range(len(components))]
     declared = {("x0" if name == "x" else name): type_ for name, type_ in (types or {}).items()}
     parser = _Parser(
@@ -588,7 +465,7 @@ def parse_update(
         aliases={"x": "x0"},
         functions=functions,
     )
-    with _deep_refused(text):
+    with deep_refused(text):
         parts = [parser.visit(node) for node in components]
     for name, node, (cell, _) in zip(accumulators, components, parts, strict=True):
         own = parser.name_cell(name, node).root()
@@ -612,6 +489,6 @@ def parse_update(
                 f"a constant cannot be called {name}: y names the operator's right operand: {excerpt(text)}"
             )
     loop_constants = fixed | {name for name in parser.names if re.fullmatch(r"k\d*", name)}
-    with _deep_refused(text):
+    with deep_refused(text):
         built = tuple(build() for build in builds)
     return Update(built, tuple(expr.type for expr in built), frozenset(loop_constants), meaning)

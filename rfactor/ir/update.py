@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rfactor.ir.expr import Expr, Var, variables
+from rfactor.ir.expr import Expr, Var, substitute_all, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 
@@ -46,3 +47,11 @@ def _data(components: tuple[Expr, ...], types: tuple[Type, ...], constants: froz
             if var.name not in own:
                 seen.setdefault(var.name, var)
     return tuple(seen.values())
+
+
+def apply_update(update: Update, state: Sequence[Expr], tag: str = "") -> tuple[Expr, ...]:
+    """`f(state; d)`, the data's names marked with `tag` so that several steps can stand side by side."""
+    values: dict[str, Expr] = {f"x{i}": e for i, e in zip(range(len(state)), state, strict=True)}
+    if tag:
+        values |= {var.name: Var(var.type, f"{var.name} {tag}") for var in update.data}
+    return substitute_all(update.components, values)

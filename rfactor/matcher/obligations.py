@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rfactor.matcher.answer import Answer
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Lift
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.obligation import Obligation
 

@@ -23,7 +23,8 @@ from rfactor.matcher.refusal.instance import Refutation, of_whole
 from rfactor.matcher.refusal.refute import refute
 from rfactor.matcher.respell import respelled
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
-from rfactor.prover.claim import Discharged, discharge
+from rfactor.prover.claim import Discharged
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.table.store import Table
 

@@ -35,7 +35,8 @@ from rfactor.matcher.operators import (
     verbatim,
 )
 from rfactor.matcher.recall import Kind, Likeness, Memory
-from rfactor.prover.claim import Claim, Discharged, Failed, discharge
+from rfactor.prover.claim import Claim, Discharged, Failed
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted, Unknown
 from rfactor.table.store import Table

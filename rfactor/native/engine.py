@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -120,6 +121,26 @@ def _machine(target: Target, in_memory: bool = True) -> Any:
     )  # fmt: skip
 
 
+@contextmanager
+def _generating(target: Target) -> Iterator[None]:
+    """Around the generation of code, so that a choice takes the same time whatever data are.
+
+    For x86 LLVM makes branches of conditional moves in loops: where data are at random, each that is predicted wrongly
+    takes as long as a dozen choices. That is an option of the process; others that use LLVM keep what they have.
+    """
+    import llvmlite.binding as llvm
+
+    if not target.triple.startswith(("x86_64", "i386", "i486", "i586", "i686")):
+        yield
+        return
+    with llvm.ffi.lib._lock:
+        llvm.set_option("", "-x86-cmov-converter=false")
+        try:
+            yield
+        finally:
+            llvm.set_option("", "-x86-cmov-converter=true")
+
+
 @dataclass(eq=False)
 class Code:
     """Machine code in memory. Its addresses hold for as long as this object lives."""
@@ -143,7 +164,9 @@ class Code:
     def assembly(self) -> str:
         """The code as the target's assembly."""
         machine = _machine(self.target)
-        return str(machine.emit_assembly(_optimized(self.text, self.target, machine)))
+        module = _optimized(self.text, self.target, machine)
+        with _generating(self.target):
+            return str(machine.emit_assembly(module))
 
 
 def compile_module(text: str, exports: Sequence[str], target: Target | None = None) -> Code:
@@ -159,7 +182,8 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     machine = _machine(target)
     module = _optimized(text, target, machine)
     engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
+    with _generating(target):
+        engine.finalize_object()
     addresses = {name: engine.get_function_address(name) for name in exports}
     engine.remove_module(module)  # the code stays, and half the memory is free again
     return Code(text, target, addresses, engine)
@@ -176,6 +200,7 @@ class Linkable:
         `NotImplementedError` for code that calls back into this process.
         """
         _check_f16(text, target)
+        self._target = target
         self._machine = _machine(target, in_memory=False)
         text = _calling_libm(text)
         self._module = _optimized(text if target.bits == 64 else _narrow(text), target, self._machine)
@@ -190,11 +215,13 @@ class Linkable:
 
     def assembly(self) -> str:
         """The target's assembly."""
-        return str(self._machine.emit_assembly(self._module.clone()))
+        with _generating(self._target):
+            return str(self._machine.emit_assembly(self._module.clone()))
 
     def object(self) -> bytes:
         """An object file of the target's own format."""
-        return bytes(self._machine.emit_object(self._module.clone()))
+        with _generating(self._target):
+            return bytes(self._machine.emit_object(self._module.clone()))
 
 
 def _calling_libm(text: str) -> str:

@@ -228,7 +228,7 @@ def _expressions(definition: Definition) -> tuple[Expr, ...]:
     """Every expression of a stage."""
     domain = definition.domain or ReductionDomain(())
     bounds = (expr for rv in domain.variables for expr in (rv.min, rv.extent))
-    return (*definition.arguments, *definition.values, domain.predicate, *bounds)
+    return (*definition.expressions, *bounds)
 
 
 def _self_calls(function: Function, exprs: Iterable[Expr]) -> tuple[Call, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rfactor.cli.main import main
-from rfactor.compiler.lower import affine, bounds
+from rfactor.compiler.lower import affine, bounds, boxes
 from rfactor.ir.expr import Expr
 
 PROGRAM = """
@@ -77,8 +77,8 @@ def test_unknown_and_refuted_have_codes_of_their_own(
     def narrow(low: Expr, high: Expr) -> Expr:
         return right(low, affine.subtract(high, affine.integer(1)))
 
-    right = bounds._extent
-    monkeypatch.setattr(bounds, "_extent", narrow)
+    right = boxes.extent_of
+    monkeypatch.setattr(bounds, "extent_of", narrow)
     code, out, _ = status(capsys, f"{program}:far", "--timeout", "0.2")
     assert (code, "refuted: " in out) == (1, True)
 

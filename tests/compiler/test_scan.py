@@ -204,6 +204,16 @@ def test_tiles_and_what_fills_none_have_the_serial_bits(name: str, type_: Any) -
         assert all(same(p, q) for p, q in zip(serial, computed(f, [300]), strict=True)), size
 
 
+@pytest.mark.parametrize("block", [5, 12])
+def test_blocks_that_no_vector_fills_have_the_serial_bits(block: int) -> None:
+    a, f, r = numbers(Random(1), I64, 60), hl.Func("f"), hl.RDom([(1, 58)], "r")
+    f[x] = a[x]
+    f[r.x] = f[r.x - 1] * 3 + a[r.x]
+    serial = expected(f, [60])
+    f.update(0).parallel_scan(r.x, block)
+    assert all(same(p, q) for p, q in zip(serial, computed(f, [60]), strict=True))
+
+
 def test_a_later_update_keeps_its_number_and_a_consumer_sees_all() -> None:
     a, g = hl.Buffer(np.arange(40, dtype=np.int32)), hl.Func("g")
     f, r = hl.Func("f"), hl.RDom([(1, 39)], "r")

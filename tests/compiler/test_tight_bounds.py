@@ -12,7 +12,9 @@ import pytest
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower import affine, passes
-from rfactor.compiler.lower.interval import Definition, Interval, Intervals, LoopRange, Scope
+from rfactor.compiler.lower.ends import Interval
+from rfactor.compiler.lower.interval import Intervals
+from rfactor.compiler.lower.scope import Definition, LoopRange, Scope
 from rfactor.errors import BufferError, ScheduleError
 from rfactor.ir.expr import Expr, Var, apply, select
 from rfactor.ir.types import I32

@@ -203,7 +203,7 @@ class Scheduling:
                 own = [d.name for d in state.schedule.dimensions if d.reduction]
                 stepping = [str(a) for a in state.definition.arguments if str(a) in own]
                 if stepping and self.exact(func):
-                    block = self.random.choice([2, 3, 4, 8])
+                    block = self.random.choice([2, 5, 4, 8])
                     lines.append(f'{name}.update({i}).parallel_scan("{stepping[0]}", {block})')
         return lines
 

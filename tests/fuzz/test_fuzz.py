@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from rfactor.compiler.lower import affine, bounds
+from rfactor.compiler.lower import affine, bounds, boxes
 from tests.fuzz import execute, session, workers
 from tests.fuzz.campaign import campaign
 from tests.fuzz.coverage import directives, features
@@ -95,8 +95,8 @@ def test_wrong_bounds_are_seen_where_they_are_to_be_proven(monkeypatch: pytest.M
     )
     right = run_program(program, prove=True)
     assert (right.kind, right.proved["programs proven"]) == ("agree", 1)
-    whole = bounds._extent
-    monkeypatch.setattr(bounds, "_extent", lambda low, high: whole(low, affine.subtract(high, ONE)))
+    whole = boxes.extent_of
+    monkeypatch.setattr(bounds, "extent_of", lambda low, high: whole(low, affine.subtract(high, ONE)))
     assert run_program(program, prove=True).kind == "disagree bounds"
 
 

@@ -11,7 +11,8 @@ from rfactor.ir.types import I32, parse_type
 from rfactor.matcher.operators import by_table
 from rfactor.matcher.operators.wildcard import Matcher
 from rfactor.matcher.recognize import recognize
-from rfactor.prover.claim import Discharged, discharge
+from rfactor.prover.claim import Discharged
+from rfactor.prover.discharge import discharge
 
 NAMES = dict.fromkeys(("x0", "x1", "y0", "y1", "k"), I32)
 

@@ -31,7 +31,8 @@ from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recognize import recognize
 from rfactor.matcher.report import to_json
-from rfactor.prover.claim import Discharged, discharge
+from rfactor.prover.claim import Discharged
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.table import known as store
 from rfactor.table.known import FIRST, Known, KnownTable, shipped_reductions, write_known

@@ -12,7 +12,8 @@ from rfactor.matcher.check import check
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recognize import recognize
 from rfactor.matcher.report import to_json
-from rfactor.prover.claim import Discharged, discharge
+from rfactor.prover.claim import Discharged
+from rfactor.prover.discharge import discharge
 
 
 def test_a_counterexample_calls_data_by_their_own_names() -> None:

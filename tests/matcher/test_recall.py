@@ -16,7 +16,8 @@ from rfactor.matcher.lifting import lift
 from rfactor.matcher.lifting.lift import Lifter
 from rfactor.matcher.recall import Likeness, Memory
 from rfactor.matcher.solve import Solver, late_tiers, quick_tiers
-from rfactor.prover.claim import Claim, Discharged, Failed, discharge
+from rfactor.prover.claim import Claim, Discharged, Failed
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Unknown
 

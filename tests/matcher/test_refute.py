@@ -18,8 +18,7 @@ from rfactor.ir.parser import parse_update
 from rfactor.ir.types import F64, U8, U32, Type, parse_type
 from rfactor.matcher import recognize
 from rfactor.matcher.check import check
-from rfactor.matcher.refusal import degrees_of_freedom, infinite_starts, made_up, made_up_words, mixed_bytes
-from rfactor.matcher.refusal import refute as refute_module
+from rfactor.matcher.refusal import degrees_of_freedom, infinite_starts, made_up, made_up_words, mixed_bytes, search
 from rfactor.matcher.refusal.instance import told
 from rfactor.matcher.refusal.refute import first_data, refute
 from rfactor.matcher.respell import respelled
@@ -248,7 +247,7 @@ def test_no_start_that_is_partly_finite_is_left_open(
     """They are infinitely many, and a proof after another datum is about one."""
     start = tuple(None if part is None else Const(F64, part) for part in left)
     monkeypatch.setattr(infinite_starts.InfiniteStarts, "is_open", lambda _, e: e == start)
-    monkeypatch.setattr(refute_module._Search, "applies_at", lambda *_: False)
+    monkeypatch.setattr(search.Search, "applies_at", lambda *_: False)
     monkeypatch.setattr(degrees_of_freedom, "refute", lambda *_: None)
     assert (refute(parse_update("max(x0, a), x1 + x0", F64), Limits()) is not None) == refuted
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rfactor.errors import Error
-from rfactor.native.engine import Linkable, compile_module, host
+from rfactor.native.engine import Linkable, _machine, _optimized, compile_module, host
 
 ADD = "define i32 @add(i32 %x) {{ %y = add i32 %x, {} ret i32 %y }}"
 
@@ -83,3 +83,42 @@ def test_code_for_files_calls_libm_by_its_names_and_nothing_of_this_process():
     assert made.object() == made.object()
     with pytest.raises(NotImplementedError, match=r"rfactor\.unknown\.f64, a function of this process"):
         Linkable(text.replace("NAME", "unknown"), host())
+
+
+CLAMP = """
+define i32 @clamp(ptr noalias %p, ptr noalias %q) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%j, %loop]
+  %x = phi i32 [0, %entry], [%z, %loop]
+  %a = getelementptr i32, ptr %p, i64 %i
+  %b = getelementptr i32, ptr %q, i64 %i
+  %least = load i32, ptr %a
+  %most = load i32, ptr %b
+  %y = call i32 @llvm.smax.i32(i32 %x, i32 %least)
+  %z = call i32 @llvm.smin.i32(i32 %y, i32 %most)
+  %j = add i64 %i, 1
+  %done = icmp eq i64 %j, 4096
+  br i1 %done, label %end, label %loop
+end:
+  ret i32 %z
+}
+declare i32 @llvm.smax.i32(i32, i32)
+declare i32 @llvm.smin.i32(i32, i32)
+"""
+
+
+@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="conditional moves of x86")
+def test_choices_are_no_branches_and_others_keep_their_options() -> None:
+    def moves(assembly: str) -> int:
+        return len(re.findall(r"\tcmov", assembly))
+
+    def of_others() -> int:
+        machine = _machine(host())
+        return moves(str(machine.emit_assembly(_optimized(CLAMP, host(), machine))))
+
+    before = of_others()
+    assert moves(compile_module(CLAMP, ["clamp"]).assembly()) >= 2
+    assert moves(Linkable(CLAMP, host()).assembly()) >= 2
+    assert of_others() == before < 2

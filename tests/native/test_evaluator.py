@@ -16,9 +16,10 @@ from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
-from rfactor.native.emit import RULES, Emitter
+from rfactor.native.emit import Emitter
 from rfactor.native.evaluator import compile_evaluator
 from rfactor.native.quotients import factors
+from rfactor.native.rules import RULES
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,10 @@ from rfactor.ir.parser import parse_expr, parse_update
 from rfactor.ir.types import BOOL, F64
 from rfactor.matcher.check import check
 from rfactor.prover.at_infinity import extends, infinite_components
-from rfactor.prover.claim import Claim, Discharged, Ledger, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Lift
 from rfactor.prover.defined import conditions
+from rfactor.prover.discharge import discharge
+from rfactor.prover.ledger import Ledger
 from rfactor.prover.limits import DEFAULT
 from rfactor.prover.verdict import Proven
 

@@ -10,7 +10,8 @@ import pytest
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.types import BOOL, F64, I32
-from rfactor.prover.claim import Claim, Discharged, Failed, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Failed, Lift
+from rfactor.prover.discharge import discharge
 from rfactor.prover.infinity import MINUS_INFINITY
 from rfactor.prover.verdict import Refuted
 

@@ -8,7 +8,8 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple, parse_update
 from rfactor.ir.types import BOOL, U16, Type
 from rfactor.matcher.check import check
-from rfactor.prover.claim import Claim, Discharged, Failed, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Failed, Lift
+from rfactor.prover.discharge import discharge
 from rfactor.prover.verdict import Unknown
 
 DATA: dict[str, Type] = {"a": U16, "b": U16, "c": BOOL}

@@ -18,7 +18,7 @@ from rfactor.compiler.auto.machine import Machine
 from rfactor.errors import ScheduleError
 from rfactor.ir.evaluate import dtype_of
 
-EAGER = Machine(2, 256, threads_ns=60, chunk_ns=15, function_ns=0)
+EAGER = Machine(3, 256, threads_ns=60, chunk_ns=15, function_ns=0)
 """On which everything pays soon, so that small arrays have chunks and lanes."""
 LANES, THREADS = Machine(1, 256, function_ns=0), Machine(2, 256)
 INTEGERS = [hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16), hl.UInt(32), hl.Int(32), hl.UInt(64), hl.Int(64)]
@@ -136,7 +136,7 @@ def check_bits(update: Callable[..., None], type_: Any, guard: bool) -> None:
 
 
 @pytest.mark.parametrize("update", UPDATES, ids=lambda update: update.__name__)
-@pytest.mark.parametrize("shape", [None, (4000, 300)], ids=["sizes given later", "sizes known"])
+@pytest.mark.parametrize("shape", [None, (4000, 600)], ids=["sizes given later", "sizes known"])
 def test_the_text_is_the_schedule(update, shape):
     def lowered(schedule: Callable[[hl.Func], str]) -> tuple[str, str]:
         gc.collect()  # the names of functions that are gone are free
@@ -194,6 +194,53 @@ def test_operators_that_do_not_commute_get_no_lanes():
     assert "parallel" in text
     assert "does not commute" in text
     assert "vectorize" not in text
+
+
+def clamped(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.cast(t, 3)
+    f[()] = hl.min(hl.max(f[()], a), a ^ hl.cast(t, 5))
+
+
+def since_zero(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.i32(0)
+    f[()] = hl.select(a % 16 == 0, 0, f[()] + 1)
+
+
+PARTED = Machine(2, 256, threads_ns=60)
+"""On which arrays of a few chunks have threads, and chunks are large enough for parts."""
+
+
+@pytest.mark.parametrize("update", [horner, clamped], ids=lambda update: update.__name__)
+@pytest.mark.parametrize("shape", [(2, 10007), (70, 300), (10007, 2)], ids=str)
+def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
+    data = random_data(hl.Int(32), shape, 1)
+    right = answer(made(update, hl.Int(32), None, True), data)
+    known, pasted, later = (made(update, hl.Int(32), size, True) for size in (shape, shape, None))
+    text = str(auto_rfactor(known[0], 0, PARTED))
+    assert 'reorder("v"' in text
+    assert 'chunks.update(0).unroll("v")' in text
+    exec(text, {"f": pasted[0]})
+    auto_rfactor(later[0], 0, PARTED)
+    for one in (known, pasted, later):
+        np.testing.assert_array_equal(answer(one, data), right)
+
+
+def test_iterations_that_hardly_wait_come_one_by_one():
+    def automaton(f: Any, r: Any, a: Any, t: Any) -> None:
+        f[()] = hl.i32(0)
+        s, c = f[()], a & hl.cast(t, 1)
+        moved = hl.select(s == 0, 2, s == 1, 0, s == 2, 3, 1)
+        f[()] = hl.select(c == 0, moved, hl.select(s == 3, 1, s))
+
+    text = chosen(automaton, (4096, 4096), Machine(16, 256))
+    assert "parallel" in text
+    assert "unroll" not in text
+
+
+def test_a_richer_state_that_takes_longer_than_threads_gain_is_left_alone():
+    text = chosen(since_zero, (4096, 4096), THREADS, hl.Int(32))
+    assert "costs more than 2 threads gain" in text
+    assert "parallel" in chosen(since_zero, (4096, 4096), Machine(8, 256), hl.Int(32))
 
 
 def test_bins_of_any_number_are_not_copied():

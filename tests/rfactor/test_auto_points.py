@@ -177,3 +177,74 @@ def test_estimates_are_numbers_or_nothing():
         f.set_estimate(y, 0, 3)
     with pytest.raises(ScheduleError, match="one \\(min, extent\\) a dimension"):
         f.set_estimates([])
+
+
+def sums_of_columns(points: int) -> str:
+    f, r = hl.Func("f"), hl.RDom([(0, 100_000)], "r")
+    f[x] = hl.f32(0)
+    f[x] += source(hl.Float(32))[x, r.x]
+    f.set_estimate(x, 0, points)
+    return str(auto_rfactor(f, 0, ALONE))
+
+
+@pytest.mark.parametrize(("points", "lanes"), [(12, 4), (40, 8), (48, 16), (1024, 32), (15, 16)])
+def test_rows_are_cut_into_whole_vectors_where_that_is_faster(points, lanes):
+    assert f'vectorize("x", {lanes})' in sums_of_columns(points)
+
+
+@pytest.mark.parametrize("points", [1, 3, 5])
+def test_rows_of_few_points_get_no_lanes(points):
+    found = sums_of_columns(points)
+    assert "few points" in found
+    assert "vectorize" not in found
+
+
+def test_serial_loops_that_are_vectors_already_get_no_lanes():
+    """LLVM makes vectors of a row's greatest integer, not of one whose elements lie apart."""
+
+    def found(place: Callable[[Any], Any]) -> str:
+        f, r = hl.Func("f"), hl.RDom([(0, 1024)], "r")
+        f[y] = hl.i32(0)
+        f[y] = hl.max(f[y], source()[place(r.x), y])
+        return str(auto_rfactor(f, 0, ALONE))
+
+    assert "vectorize" not in found(lambda k: k)
+    assert "vectorize" in found(lambda k: 2 * k)
+
+
+def test_few_taps_run_along_their_own_points():
+    f, r, taps = hl.Func("f"), hl.RDom([(0, 9)], "r"), source(hl.Float(32), 1)
+    f[x] = hl.f32(0)
+    f[x] += taps[r.x] * source(hl.Float(32), 1)[x + r.x]
+    f.set_estimate(x, 0, 4096)
+    assert 'f.update(0).vectorize("x", 32)' in str(auto_rfactor(f, 0, ALONE))
+
+
+def test_what_lies_apart_is_not_gathered_by_short_sums():
+    f, r = hl.Func("f"), hl.RDom([(0, 3), (0, 1 << 14)], "r")
+    f[()] = hl.f32(0)
+    f[()] += source(hl.Float(32))[r.x, r.y]
+    found = str(auto_rfactor(f, 0, ALONE))
+    assert "runs along memory" in found
+    assert "vectorize" not in found
+
+
+def test_threads_share_histograms_that_are_filled():
+    """A row of counters that another thread has set costs time to take over."""
+
+    def found(extent: int) -> str:
+        f, r = hl.Func("f"), hl.RDom([(0, extent)], "r")
+        f[i, y] = hl.i32(0)
+        f[hl.i32(source(hl.UInt(8))[r.x, y]), y] += 1
+        f.set_estimate(y, 0, 1024)
+        return str(auto_rfactor(f, 0, THREADS))
+
+    assert "parallel" not in found(1024)
+    assert "own points" in found(8192)
+
+
+def test_chunks_of_histograms_are_many_times_their_points():
+    f, r = hl.Func("f"), hl.RDom([(0, 1 << 20)], "r")
+    f[i] = hl.i32(0)
+    f[hl.i32(source(hl.UInt(16), 1)[r.x] >> 4)] += 1
+    assert "131072)  # chunks" in str(auto_rfactor(f, 0, THREADS))

@@ -70,7 +70,9 @@ class Facts:
     lifted: bool
     """Whether slices keep a richer state than the function."""
     slice_ns: float
-    """One iteration of a slice, one after the other."""
+    """One iteration of a slice, one after the other,"""
+    apart_ns: float
+    """and where it does not wait for the one before: those of several slices in turn."""
 
     @property
     def widest(self) -> int:
@@ -109,7 +111,8 @@ def facts(
     loops = tuple(Loop(rv.name, every[rv.name]) for rv in variables if rv.name not in own)
     pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
     done = work(function.name, definition, references, machine)
-    types, any_order, lifted, slice_ns = function.types, True, False, done.serial_ns
+    types, any_order, lifted = function.types, True, False
+    slice_ns, apart_ns = done.serial_ns, done.apart_ns
     if loops:
         seen = seen_component(function, definition)
         kept = tuple(c for c in range(len(function.types)) if c != seen)
@@ -117,7 +120,8 @@ def facts(
         check_answer(answer, extracted)
         lifted = answer.verdict == "lifted"
         if answer.lift is not None and lifted:
-            types, slice_ns = answer.lift.types, step_ns(answer.lift.operator, done)
+            types = answer.lift.types
+            slice_ns, apart_ns = step_ns(answer.lift.operator, answer.lift.data, done)
         any_order = bool(answer.commutative) or ties(answer) is not None
     arguments = zip(function.variables, definition.arguments, strict=True)
     called = {argument.name: x for x, argument in arguments if isinstance(argument, Var) and argument.name in pure}
@@ -141,6 +145,7 @@ def facts(
         any_order=any_order,
         lifted=lifted,
         slice_ns=slice_ns,
+        apart_ns=apart_ns,
     )
 
 

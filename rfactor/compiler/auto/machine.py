@@ -20,6 +20,16 @@ MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
 COPY_NS = 0.05
 """What an iteration of a histogram gains by copies, between random data and equal ones."""
+MOVE_NS = 0.5
+"""To take over a byte that another thread gave its first value, not in vectors,"""
+MOVED_BYTES = 1 << 20
+"""of those that are still in the cache of its core."""
+GATHER_NS = 1.2
+"""To load a lane whose neighbours are elsewhere in memory."""
+VECTOR_NS = 1.0
+"""A vector that is loaded, combined and stored by itself, at least."""
+PARTIAL_NS = 7.0
+"""One of which only some lanes work: it is loaded and stored under a mask."""
 FLIGHT = 4
 """Vectors that are combined independently: the latency of an addition of floats in cycles."""
 COPY_BYTES = 16_384

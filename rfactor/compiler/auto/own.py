@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from rfactor.compiler.auto.facts import Facts, Loop, extents
-from rfactor.compiler.auto.machine import Machine
+from rfactor.compiler.auto.machine import MOVE_NS, MOVED_BYTES, Machine
+from rfactor.compiler.auto.work import state_octets
 
 TURNS = 2
 """Tasks for each thread from which on they are enough."""
@@ -33,7 +34,9 @@ def own(facts: Facts, machine: Machine, pace: float, along: str | None, lanes: i
     points = extents(facts.own)
     if machine.threads < 2 or not points:
         return None
-    least = -(-int(machine.threads_ns / pace) // points)
+    octets = points * (facts.bins or 1) * state_octets(facts.types)
+    moved = 0.0 if along is not None else MOVE_NS * min(octets, MOVED_BYTES)
+    least = -(-int((machine.threads_ns + moved) / pace) // points)
     if facts.count is not None and facts.count < least:
         return None
     shared: list[Loop] = []

@@ -10,16 +10,25 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import log2
 from typing import Any
 
 from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
-from rfactor.compiler.auto.machine import COPY_BYTES, COPY_NS, FLIGHT, MERGE_NS, Machine
+from rfactor.compiler.auto.machine import (
+    COPY_BYTES,
+    COPY_NS,
+    FLIGHT,
+    GATHER_NS,
+    MERGE_NS,
+    PARTIAL_NS,
+    VECTOR_NS,
+    Machine,
+)
 from rfactor.compiler.auto.own import Own, own
-from rfactor.compiler.auto.work import neighbours, state_octets
+from rfactor.compiler.auto.work import gathers, neighbours, state_octets
 
 INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
 """What intermediates are called in the text."""
@@ -33,13 +42,21 @@ TASKS = 16
 """Chunks for each thread, beyond which smaller ones are not asked for."""
 SMALL = 64
 """Iterations of an outer loop that are few enough to be a task each."""
+FILLED = 16
+"""Iterations of a chunk of a histogram for each point that is made and merged for it."""
 LEAST_LANES = 8
+OVERLAPPED = 16
+"""Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 SHARE = 8
 """Iterations for each lane that pay for setting it up and merging it."""
 UNROLLED = 16
 """Iterations of a histogram that are written out."""
+PARTS = 2
+"""Parts of a chunk that are computed in turns, where an iteration would wait for the one before."""
+LEAST_PART = 4096
+"""Iterations of a part that pay for one more slice to be merged."""
 WORTH = 1.3
-"""How much faster a richer state has to make the loop."""
+"""How much faster a richer state, or taking parts in turns, has to make the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,8 @@ class Chunks:
     """Iterations of a chunk, if that is known."""
     in_turn: bool = False
     """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
+    parts: int = 1
+    """Of iterations that follow each other, into which a chunk is cut: an iteration of each in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +102,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
+    if cut is not None and wide is None:
+        cut = _in_parts(cut, facts)
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
         writer.threads(cut)
@@ -103,12 +124,25 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
 
 
 def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
-    """How many own points, neighbours in memory, are computed at once: several vectors where so many are known of."""
+    """How many own points, neighbours in memory, are computed at once; 1 where a row is faster one by one.
+
+    Several vectors where so many are known of. What is left of a row is a vector of which few lanes work, and costs
+    more than a whole one.
+    """
     if name is None:
         return 1
     extent = next(loop.extent for loop in facts.own if loop.name == name)
-    known = 1 << max((extent or 0).bit_length() - 1, 0)
-    return max(machine.vector_bits // facts.widest, min(_lane_count(facts, machine), known))
+    if extent is None:
+        return machine.vector_bits // facts.widest
+
+    def row_ns(width: int) -> float:
+        if width == 1:
+            return extent * facts.work.serial_ns
+        return extent // width * max(width * facts.work.lane_ns, VECTOR_NS) + (PARTIAL_NS if extent % width else 0)
+
+    most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
+    widths = [1 << i for i in range(most.bit_length()) if i != 1]
+    return min(reversed(widths), key=row_ns)
 
 
 def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
@@ -116,10 +150,13 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
     if isinstance(wide, str):
         return facts.work.lane_ns
     if wide is None or wide.copies:
-        return facts.slice_ns
+        return facts.work.apart_ns if _overlapped(facts) else facts.slice_ns
     length = wide.loop.extent or wide.lanes
     rounded = -(-length // wide.lanes) * wide.lanes
-    return facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
+    return (
+        _gather_ns(facts, wide.loop.name)
+        + facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
+    )
 
 
 def _power(iterations: float) -> int:
@@ -132,7 +169,8 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         return None, "there is one thread"
     if facts.scattered and facts.bins is None:
         return None, "data may choose any point, so that slices might take more memory and time than they save"
-    size = max(_power(machine.chunk_ns / pace), 2 * (1 + COPIES) * (facts.bins or 0) if facts.scattered else 0)
+    made = FILLED * (1 + COPIES if _copies_stay(facts) else 2) * (facts.bins or 0) if facts.scattered else 0
+    size = max(_power(machine.chunk_ns / pace), made)
     least = max(_power(machine.threads_ns / pace), 2 * size)
     total = facts.count
     if total is not None and total < least:
@@ -160,31 +198,60 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     return Chunks(whole, None, where, size), ""
 
 
+def _in_parts(cut: Chunks, facts: Facts) -> Chunks:
+    """Chunks in parts whose iterations come in turns, where those of one would wait for each other."""
+    if cut.cut is None or cut.size is None or cut.in_turn or facts.pure or facts.scattered:
+        return cut
+    loop, rows = cut.cut
+    apart_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
+    if rows < PARTS or cut.size < PARTS * LEAST_PART or facts.slice_ns < WORTH * apart_ns:
+        return cut
+    return replace(cut, cut=(loop, rows - rows % PARTS), parts=PARTS)
+
+
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
     """The lanes: of a reduction variable, or the name of a pure loop to vectorize; or why there are none."""
     if facts.scattered:
         return _copies(facts, machine, cut)
     loads = facts.work.loads
     fits = [(loop, length) for loop, length in _inside(facts, cut) if length is None or length >= LEAST_LANES]
-    best, length = max(fits, key=lambda one: neighbours(loads, one[0].name), default=(None, None))
-    here = 0 if best is None else neighbours(loads, best.name)
+    best, length = min(fits, key=lambda one: _badness(facts, one[0].name), default=(None, None))
     along = max(facts.pure, key=lambda name: neighbours(loads, name), default=None)
-    if along is not None and neighbours(loads, along) >= max(here, 1):
-        return along, ""
+    apart = float("inf") if best is None else _gather_ns(facts, best.name)
+    if along is not None and neighbours(loads, along) and _gather_ns(facts, along) <= apart:
+        short = _abreast(facts, machine, along) == 1
+        return (None, "neighbours in memory are few points, faster one by one") if short else (along, "")
     if best is None:
         return None, "no loop is as long as a vector"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
+    gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
+    if gain_ns < 0:
+        return None, "no loop that is as long as a vector runs along memory"
     number = _lane_count(facts, machine)
     if length is not None:
         number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
     if facts.count is not None:
         while number > LEAST_LANES and number * SHARE > facts.count:
             number //= 2
-        gain = facts.count * (facts.work.serial_ns - facts.work.lane_ns)
-        if cut is None and gain < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
+        if cut is None and facts.count * gain_ns < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
             return None, f"{facts.count} iterations are too few to gain by it"
     return Lanes(best, number), ""
+
+
+def _gather_ns(facts: Facts, name: str) -> float:
+    """What lanes of a loop take longer for each iteration, as they load what is apart in memory."""
+    return GATHER_NS * gathers(facts.work.loads, name)
+
+
+def _overlapped(facts: Facts) -> bool:
+    """Whether a point has so few iterations that those of the next are begun meanwhile."""
+    return bool(facts.pure) and not facts.lifted and facts.count is not None and facts.count <= OVERLAPPED
+
+
+def _badness(facts: Facts, name: str) -> tuple[float, int]:
+    """Of lanes of a loop: less where they load what lies together."""
+    return _gather_ns(facts, name), -neighbours(facts.work.loads, name)
 
 
 def _inside(facts: Facts, cut: Chunks | None) -> Iterator[tuple[Loop, int | None]]:
@@ -204,11 +271,16 @@ def _lane_count(facts: Facts, machine: Machine) -> int:
     return max(1 << (number.bit_length() - 1), LEAST_LANES)
 
 
+def _copies_stay(facts: Facts) -> bool:
+    """Whether copies of a histogram stay in the first cache together."""
+    return facts.bins is not None and COPIES * facts.bins * state_octets(facts.types) <= COPY_BYTES
+
+
 def _copies(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | None, str]:
     """Copies of a histogram."""
     if facts.bins is None or facts.pure:
         return None, "data choose the points"
-    if COPIES * facts.bins * state_octets(facts.types) > COPY_BYTES:
+    if not _copies_stay(facts):
         return None, f"{COPIES} copies of {facts.bins} points do not stay in the first cache"
     if cut is None and facts.count is not None:
         costs = COPIES * facts.bins * MERGE_NS + machine.function_ns
@@ -271,6 +343,7 @@ class _Writer:
     def threads(self, cut: Chunks) -> None:
         """Chunks, each reduced into points of its own."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
+        parts: list[tuple[Word | str, str]] = []
         if cut.cut is not None:
             loop, rows = cut.cut
             if cut.in_turn:
@@ -281,9 +354,17 @@ class _Writer:
                 reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
                 outer, _ = self.split(loop, rows, reason)
                 pairs.append((outer, self.name("u")))
-        self.factor(CHUNKS, *pairs)
+                if cut.parts > 1:
+                    reason = f"{cut.parts} parts in turns, so that neither waits for the other's last value"
+                    part, _ = self.split(loop, rows // cut.parts, reason)
+                    parts.append((part, self.name("v")))
+        self.factor(CHUNKS, *pairs, *parts)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
+        for _, v in parts:
+            within = [self.now[loop.name] for loop in self.facts.loops if loop not in cut.whole]
+            self.say("reorder", v, *within, *tasks)
+            self.say("unroll", v)
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))

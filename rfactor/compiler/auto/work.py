@@ -12,15 +12,21 @@ from functools import reduce
 from typing import Any
 
 from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
-from rfactor.ir.algorithm import Definition
+from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import linear
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 
 _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
-_LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0}
+_LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
+"""Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
 _VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_SHORT = 16
+"""Iterations of an innermost loop that LLVM makes no vectors of."""
+_SHUFFLED = 4
+"""Elements between neighbours up to which whole vectors are loaded and shuffled."""
 _DEPTH = 12
 """Functions that call each other to be looked into."""
 
@@ -33,6 +39,8 @@ class Work:
     """In vectors, or as fast as memory gives it."""
     serial_ns: float
     """One after the other, each waiting for the one before."""
+    apart_ns: float
+    """One after the other where none waits: those of several points in turn."""
     octets: int
     """That it reads."""
     loads: tuple[Call, ...]
@@ -46,19 +54,23 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     nodes = tuple(_distinct(exprs, references, 0))
     loads = tuple(node for node in nodes if isinstance(node, Call) and _is_load(node) and node.name != name)
     octets = sum(load.type.bits // 8 or 1 for load in loads)
+    own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
+    moves = domain is not None and any(_moves(argument, domain) for argument in definition.arguments)
+    held: set[Call] = set() if moves else own  # in registers
     lane = scalar = calls = 0.0
     for node in nodes:
         if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt":
             calls += 1
         cycles = _throughput(node)
         lane += cycles * max(node.type.bits, 8) / machine.vector_bits
-        scalar += cycles / 2
-    own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
+        if node not in held:
+            scalar += cycles / 2
     waits = max(_waits(value, own) for value in definition.values)
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
-    one_by_one = max(scalar * CYCLE_NS, waits * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
-    serial_ns = lane_ns if _plain(definition, own) else one_by_one
-    return Work(lane_ns, serial_ns, octets, loads)
+    apart_ns = max(scalar * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
+    one_by_one = max(apart_ns, waits * CYCLE_NS + calls * CALL_NS)
+    serial_ns = lane_ns if _plain(definition, own, loads) else one_by_one
+    return Work(lane_ns, serial_ns, apart_ns, octets, loads)
 
 
 def _is_load(call: Call) -> bool:
@@ -92,16 +104,29 @@ def _throughput(node: Expr) -> float:
     if node.op == "*":
         return _SIMPLE if node.type.is_float else {8: 2.0, 64: 1.5}.get(node.type.bits, 1.0)
     if node.op in ("//", "%"):
+        if isinstance(by := node.args[1], Const) and isinstance(by.value, int) and by.value.bit_count() == 1:
+            return _SIMPLE
         return 3.0 if isinstance(node.args[1], Const) else 20.0 * 512 / max(node.type.bits, 8) / 8
     if node.op == "/":
         return 8.0
     return _SIMPLE
 
 
-def _plain(definition: Definition, own: Container[Expr]) -> bool:
-    """Whether LLVM makes vectors of the serial loop: sums and the like of integers, each component for itself."""
+def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) -> bool:
+    """Whether LLVM makes vectors of the serial loop.
+
+    It does of sums and the like of integers, each component for itself, whose innermost iterations meet at one point
+    and read neighbours.
+    """
     domain = definition.domain
-    if domain is None or domain.predicate != Const(BOOL, True) or any(names(a) for a in definition.arguments):
+    if domain is None or domain.predicate != Const(BOOL, True):
+        return False
+    if any(_moves(argument, domain) for argument in definition.arguments):
+        return False
+    innermost, extent = domain.variables[0].name, simplify(domain.variables[0].extent)
+    if isinstance(extent, Const) and extent.value < _SHORT:
+        return False
+    if any(innermost in names(load) and not _beside(load, innermost) for load in loads):
         return False
     for component, value in enumerate(definition.values):
         if not (isinstance(value, Op) and value.op in _VECTORIZED and not value.type.is_float):
@@ -113,13 +138,32 @@ def _plain(definition: Definition, own: Container[Expr]) -> bool:
     return True
 
 
-def step_ns(operator: tuple[Expr, ...], update: Work) -> float:
-    """One element taken into a state by `operator`, over `x0`, … and `y0`, …, whose data are those of an update."""
-    nodes = _distinct(operator, {}, 0)
+def _moves(argument: Expr, domain: ReductionDomain) -> bool:
+    """Whether the iterations of a domain choose a coordinate of the point that is written."""
+    return not names(argument).isdisjoint(variable.name for variable in domain.variables)
+
+
+def step_ns(operator: tuple[Expr, ...], data: tuple[Expr, ...], update: Work) -> tuple[float, float]:
+    """One element, `data`, taken into a state by `operator`, over `x0`, … and `y0`, …: of a slice of an update.
+
+    Where it waits for the one before, and where it does not.
+    """
+    nodes = tuple(_distinct((*operator, *data), {}, 0))
     state = {node for node in nodes if isinstance(node, Var) and node.name.startswith("x")}
     waits = max(_waits(value, state) for value in operator)
-    scalar = sum(_throughput(node) for node in nodes) / 2
-    return max(scalar * CYCLE_NS, waits * CYCLE_NS, update.octets * BYTE_NS, 0.1)
+    scalar = sum(_throughput(node) * (2 if _double(node) else 1) for node in nodes) / 2
+    apart = max(scalar * CYCLE_NS, update.octets * BYTE_NS, 0.1)
+    return max(apart, waits * CYCLE_NS), apart
+
+
+def _double(node: Expr) -> bool:
+    """Whether it is two instructions where it is no vector: a choice by what no comparison has just set flags for."""
+    if not isinstance(node, Op):
+        return False
+    if node.op == "select":
+        asked = node.args[0]
+        return not (isinstance(asked, Op) and asked.args[0].type != BOOL)
+    return node.op in ("min", "max", "and", "or", "not")
 
 
 def _waits(expr: Expr, state: Container[Expr]) -> float:
@@ -133,6 +177,8 @@ def _waits(expr: Expr, state: Container[Expr]) -> float:
 
 def _latency(node: Expr) -> float:
     op = node.op if isinstance(node, Op) else "call"
+    if op == "+" and not node.type.is_float and any(isinstance(child, Const) for child in node.children):
+        return 0.0  # LLVM writes several iterations out, and adds their constants at once
     if node.type.is_float and op in ("+", "-", "*", "min", "max"):
         return 4.0
     return 20.0 if op == "call" else _LATENCY.get(op, 1.0)
@@ -143,9 +189,29 @@ def neighbours(loads: Iterable[Call], variable: str) -> int:
     return sum(1 for load in loads if load.args and _steps_by_one(load.args[0], variable))
 
 
+def _beside(load: Call, variable: str) -> bool:
+    """Whether `load` reads the next element in memory when `variable` grows by one, and no other row."""
+    return _steps_by_one(load.args[0], variable) and not any(variable in names(arg) for arg in load.args[1:])
+
+
 def _steps_by_one(index: Expr, variable: str) -> bool:
     coefficients, _ = linear(index)
     return any(isinstance(atom, Var) and atom.name == variable and abs(c) == 1 for atom, c in coefficients.items())
+
+
+def gathers(loads: Iterable[Call], variable: str) -> int:
+    """How many of `loads` are gathered where `variable` runs over lanes: those of neither one element nor near ones."""
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and not _near(load, variable))
+
+
+def _near(load: Call, variable: str) -> bool:
+    """Whether `load` reads elements of one row that are few steps apart as `variable` grows."""
+    if any(variable in names(arg) for arg in load.args[1:]):
+        return False
+    coefficients, _ = linear(load.args[0])
+    return all(
+        isinstance(atom, Var) and abs(c) <= _SHUFFLED for atom, c in coefficients.items() if variable in names(atom)
+    )
 
 
 def state_octets(types: Iterable[Type]) -> int:

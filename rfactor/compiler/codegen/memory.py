@@ -18,7 +18,9 @@ from rfactor.ir.expr import Const, Expr, Op, walk
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I64, Type
-from rfactor.native.emit import Emitter, Place, convert, declare, freeze, mangled, shuffle, splat
+from rfactor.native.conversions import convert
+from rfactor.native.emit import Emitter, Place
+from rfactor.native.instructions import declare, freeze, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memory_type
 
 _WIDEST_STRIDE = 4

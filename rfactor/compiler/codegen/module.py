@@ -39,7 +39,7 @@ from rfactor.ir.loopnest import (
 )
 from rfactor.ir.types import F64, I64, Type
 from rfactor.kept import once
-from rfactor.native.emit import convert
+from rfactor.native.conversions import convert
 from rfactor.native.engine import Code, Target, compile_module, host
 from rfactor.native.literal import LLVMValue, llvm_type
 from rfactor.native.output import PUTS

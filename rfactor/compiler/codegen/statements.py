@@ -35,7 +35,9 @@ from rfactor.ir.loopnest import (
 )
 from rfactor.ir.types import F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
-from rfactor.native.emit import Emitter, Known, convert, declare
+from rfactor.native.conversions import convert
+from rfactor.native.emit import Emitter, Known
+from rfactor.native.instructions import declare
 from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
 

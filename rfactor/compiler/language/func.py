@@ -1,19 +1,18 @@
-"""Functions: `Func`, its references `f[x, y]`, and what can be asked of it."""
+"""Functions: `Func`, and what can be asked of it."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count as naturals
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
-from rfactor.compiler.language.buffer import Buffer, ImageParam, coordinate
+from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.chance import resolved
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence, joined
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import count, expanded, implicit, is_placeholder
 from rfactor.compiler.language.keywords import also_named
@@ -21,6 +20,7 @@ from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.placement import Placement
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.queries import Queries
+from rfactor.compiler.language.references import FuncRef, Pending, point_of
 from rfactor.compiler.language.several import spread
 from rfactor.compiler.language.stage import Stage, StageState
 from rfactor.compiler.language.told import tell
@@ -42,182 +42,6 @@ if TYPE_CHECKING:
     from rfactor.compiler.auto.directive import AutoSchedules
 
 
-@public
-class FuncRef(Expr):
-    """`f[x, y]`: the value of a function at a point, or a component of it by `[i]`."""
-
-    __slots__ = ("_arguments", "_func")
-
-    def __init__(self, func: Func, arguments: tuple[Expr, ...]) -> None:
-        self._func, self._arguments = func, arguments
-
-    @property
-    def func(self) -> Func:
-        """The function."""
-        return self._func
-
-    @property
-    def arguments(self) -> tuple[Expr, ...]:
-        """The point."""
-        return self._arguments
-
-    @property
-    def node(self) -> ir.Expr:
-        if not self._func.defined():
-            name = self._func.name()
-            raise AlgorithmError(
-                f'Error: Can\'t call Func "{name}" because it has not yet been defined. '
-                f"{name} is used before it is defined: write {name}[…] = … first"
-            )
-        function = self._func.function
-        if len(function.types) != 1:
-            raise TypeMismatch(
-                f"{self._func.name()} has {len(function.types)} components: take one, as in {self._func.name()}[…][0]"
-            )
-        return function.at(tuple(a.node for a in self._arguments))
-
-    @property
-    def uses(self) -> Uses:
-        return {**(joined(*self._arguments) if self._arguments else {}), self._func.name(): self._func}
-
-    def __getitem__(self, component: int) -> Expr:
-        function = self._func.function
-        if not 0 <= component < len(function.types):
-            raise TypeMismatch(f"{self._func.name()} has {len(function.types)} components, hence no [{component}]")
-        return FuncTupleElementRef(self, component)
-
-    def __len__(self) -> int:
-        return len(self._func.function.types)
-
-    def size(self) -> int:
-        """The number of components."""
-        return len(self)
-
-    def components(self) -> tuple[Expr, ...] | None:
-        """The components of a function that has several; None of one."""
-        return tuple(self[i] for i in range(len(self))) if len(self) > 1 else None
-
-    def _updated(self, op: str, value: ExprLike) -> Any:
-        """`f[…] op value`; what it is of a function that is not defined yet is seen where it is assigned."""
-        if not self._func.defined():
-            return Pending(self, op, value)
-        if len(self) > 1:
-            parts = Tuple(value)
-            if len(parts) != len(self):
-                raise TypeMismatch(
-                    f"{self} {op} …: {self._func.name()} returns a Tuple of {len(self)}, the other side has "
-                    f"{len(parts)}: take a component, as in {self}[0], or give {len(self)} values"
-                )
-            return Tuple([_OPERATORS[op](self[i], part) for i, part in zip(range(len(self)), parts, strict=True)])
-        return _OPERATORS[op](Expr(self.node, self.uses), value)
-
-    def __add__(self, value: ExprLike) -> Any:
-        return self._updated("+", value)
-
-    def __sub__(self, value: ExprLike) -> Any:
-        return self._updated("-", value)
-
-    def __mul__(self, value: ExprLike) -> Any:
-        return self._updated("*", value)
-
-    def __truediv__(self, value: ExprLike) -> Any:
-        return self._updated("/", value)
-
-    def __format__(self, spec: str) -> str:
-        return format(f"{self._func.name()}({', '.join(map(format, self._arguments))})", spec)
-
-    def __repr__(self) -> str:
-        return f"<halide.FuncRef {self}>"
-
-
-@public
-class FuncTupleElementRef(Expr):
-    """`f[x, y][i]`: a component of the value of a function at a point."""
-
-    __slots__ = ("_index",)
-
-    def __init__(self, reference: FuncRef, index: int) -> None:
-        point = tuple(argument.node for argument in reference.arguments)
-        super().__init__(reference.func.function.at(point, index), reference.uses)
-        self._index = index
-
-    def index(self) -> int:
-        """Which component."""
-        return self._index
-
-
-class Pending(Expr):
-    """`f[…] + value` of a function that is not defined yet: assigned to `f[…]` it starts the function.
-
-    As any other expression it raises `AlgorithmError`.
-    """
-
-    __slots__ = ("_op", "_reference", "_value")
-
-    def __init__(self, reference: FuncRef, op: str, value: ExprLike) -> None:
-        self._reference, self._op, self._value = reference, op, value
-
-    @property
-    def func(self) -> Func:
-        """The function."""
-        return self._reference.func
-
-    @property
-    def node(self) -> ir.Expr:
-        self.func.require()
-        raise AlgorithmError(f"{self._reference} {self._op} … was written before {self.func.name()} was defined")
-
-    def _augmented(self, op: str, value: Any) -> Any:
-        raise TypeMismatch(
-            f"unsupported operand type(s) for {op}=: 'halide.halide_._UnevaluatedFuncRefExpr' and "
-            f"'{type(value).__name__}': assign it to {self._reference} first"
-        )
-
-    def __iadd__(self, value: Any) -> Any:
-        return self._augmented("+", value)
-
-    def __isub__(self, value: Any) -> Any:
-        return self._augmented("-", value)
-
-    def __imul__(self, value: Any) -> Any:
-        return self._augmented("*", value)
-
-    def __itruediv__(self, value: Any) -> Any:
-        return self._augmented("/", value)
-
-    def started(self, func: Func, index: Any) -> tuple[list[Expr], Any]:
-        """Define the function as 0 (of products, 1) everywhere, where it is assigned to the same point.
-
-        Returns the point and the value then. Raises `AlgorithmError` for another point or function.
-        """
-        given = _point(func, index if isinstance(index, tuple | list) else [index])
-        own = self._reference.arguments
-        if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
-            where = "when a pure definition already exists" if func is self.func and func.defined() else _ELSEWHERE
-            raise AlgorithmError(
-                f"Cannot use an unevaluated reference to '{func.name()}' to define an update {where}. "
-                f"In {self._reference} {self._op} … {self.func.name()} is used before it is defined: that can only "
-                f"be assigned to {self._reference} itself, once"
-            )
-        rank = len(own) - 1 + count(Tuple(self._value)) if any(map(is_placeholder, own)) else len(own)
-        point = [as_expr(one) for one in expanded(func.name(), own, rank)]
-        func.start(tuple(point), self._value, 0 if self._op in "+-" else 1)
-        return point, func[tuple(point)]._updated(self._op, self._value)
-
-
-def _point(func: Func, given: Sequence[Any]) -> tuple[Expr, ...]:
-    """What a function is indexed by, as coordinates."""
-    return tuple(coordinate(func.name(), as_expr(one)) for one in given)
-
-
-_ELSEWHERE = "at a different location"
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
 _PLACEHOLDER = Var("_")
 
 
@@ -309,7 +133,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
                 raise TypeMismatch(
                     f"{self.name()} has {len(self._variables)} dimensions, {len(given)} indices were given"
                 )
-        return FuncRef(self, _point(self, given))
+        return FuncRef(self, point_of(self, given))
 
     def __call__(self, *index: ExprLike) -> FuncRef:
         return self[index]
@@ -323,7 +147,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             rank = len(self._variables)
         else:
             rank = len(given) - 1 + count([as_expr(one) for one in values]) if any(map(is_placeholder, given)) else 0
-        arguments = _point(self, expanded(self.name(), given, rank))
+        arguments = point_of(self, expanded(self.name(), given, rank))
         if self.stages:
             self._update(arguments, values)
         else:

@@ -8,10 +8,11 @@ from typing import Any, Protocol, Self
 
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.given import startup, variable_name, whole
 from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
-from rfactor.compiler.language.stage import Directives, StageState, startup, variable_name, whole
+from rfactor.compiler.language.stage import Directives, StageState
 from rfactor.compiler.language.variables import end_pairs
 from rfactor.compiler.schedule.directives import (
     INLINED,

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from rfactor.compiler.language import spelling
-from rfactor.compiler.language.buffer import Buffer, coordinate
+from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, as_expr
+from rfactor.compiler.language.given import startup, variable_name, whole
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
-from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.told import tell
-from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.schedule import loops
-from rfactor.compiler.schedule.defaults import default_stage
+from rfactor.compiler.schedule.carried import carried, renamed
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Companion,
-    Dimension,
     Prefetch,
     Specialization,
-    Split,
     StageSchedule,
     TailStrategy,
 )
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.errors import ScheduleError, TypeMismatch
-from rfactor.ir.algorithm import Definition, Function
-from rfactor.ir.expr import Call, Const, cast, walk
+from rfactor.ir.algorithm import Definition
+from rfactor.ir.expr import Const, cast
 from rfactor.ir.expr import Expr as IrExpr
-from rfactor.ir.expr import Var as IrVar
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
@@ -56,17 +50,6 @@ class StageState(Changing):
     schedule: StageSchedule
     touched: bool = False
     """Whether a directive was given, `unscheduled` among them."""
-
-
-def variable_name(variable: Any) -> str:
-    """The name of a loop given as `Var`, `RVar`, one-dimensional `RDom`, or text."""
-    if isinstance(variable, str):
-        return variable
-    if isinstance(variable, VarOrRVar):
-        variable = variable.rvar if variable.is_rvar else variable.var
-    if isinstance(variable, Expr) and isinstance(variable.node, IrVar):
-        return variable.node.name
-    raise ScheduleError(f"{variable!r} names no loop: a Var, an RVar or a one-dimensional RDom does")
 
 
 _NOT_YET = frozenset(
@@ -386,41 +369,6 @@ def _put(whole: StageSchedule, path: tuple[int, ...], part: StageSchedule) -> St
     return replace(whole, specializations=(*whole.specializations[:place], new, *whole.specializations[place + 1 :]))
 
 
-def whole(number: Any) -> Any:
-    """A whole number that may be written as an expression; anything else as it is."""
-    node = number.node if isinstance(number, Expr) else number
-    value = node.value if isinstance(node, Const) else node
-    return int(value) if isinstance(value, np.integer) else value
-
-
-def startup(func: Func, value: Any, directive: str) -> IrExpr:
-    """An expression that is known before anything runs: of numbers, parameters and boxes of images and outputs.
-
-    Raises `ScheduleError` for any other. What it uses becomes an input of `func`.
-    """
-    expr = as_expr(value)
-    known: set[str] = set()
-    for name, used in expr.uses.items():
-        if isinstance(used, OutputImageParam):
-            known |= used.box()
-        elif isinstance(used, Buffer):
-            known |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent", "stride")}
-        else:
-            known.add(name)
-    for node in walk(expr.node):
-        if isinstance(node, Call) and node.kind != "intrinsic":
-            raise ScheduleError(
-                f"{directive}({expr}): it reads {node}; only parameters and boxes of images and outputs are known"
-            )
-        if isinstance(node, IrVar) and node.name not in known:
-            raise ScheduleError(
-                f"{directive}({expr}): {node.name} varies while the pipeline runs; it may be made of parameters and "
-                "boxes of images and outputs alone"
-            )
-    func.references.update(expr.uses)
-    return expr.node
-
-
 @public
 class Stage(Directives):
     """The schedule of one update: `f.update(0)`."""
@@ -549,49 +497,3 @@ class Stage(Directives):
                     f"{self._where()}: {read.name()}, which it reads, is undefined in part: a slice may have no "
                     f"defined element, and the operator has no identity on both sides; define {read.name()} everywhere"
                 )
-
-
-def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSchedule:
-    """`schedule` with the loops of factored reduction variables as serial loops of the pure ones that they become."""
-    dimensions = tuple(Dimension(variables[d.name]) if d.name in variables else d for d in schedule.dimensions)
-    return replace(schedule, dimensions=dimensions)
-
-
-def carried(function: Function, stage: Definition, before: StageSchedule, fresh: bool = False) -> StageSchedule:
-    """The schedule of a stage that `rfactor` made: what was asked of loops that it still has.
-
-    How pure loops run is not carried over to a `fresh` function: where that is computed is not known yet. Splits and
-    fuses of reduction variables are in its domain by now; those of pure variables are kept.
-    """
-    after = default_stage(function, stage)
-    held = {d.name for d in after.dimensions if d.reduction or not fresh}
-    for relation in before.relations:
-        here = {d.name for d in after.dimensions if not d.reduction}
-        olds = {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
-        if olds <= here:
-            if isinstance(relation, Split):
-                after = loops.split(after, relation.old, relation.outer, relation.inner, relation.factor, relation.tail)
-            else:
-                pair = relation.inner, relation.outer
-                after = loops.fuse(after, *pair, relation.fused, frozenset(here), lambda: None)
-    kinds = {d.name: d.kind for d in before.dimensions}
-    order = {name: place for place, name in enumerate(kinds)}
-    pure = pure_loops(function, stage, after)
-
-    def kind(name: str) -> LoopKind:
-        asked = kinds.get(name, "serial")
-        if name not in held:
-            return "serial"
-        return asked if asked in ("serial", "unrolled") or name in pure else "serial"
-
-    # Loops that are new stay outside; the others keep the order that they were given.
-    known = sorted((d for d in after.dimensions if d.name in order), key=lambda d: order[d.name])
-    new = [d for d in after.dimensions if d.name not in order]
-    return StageSchedule(
-        tuple(replace(d, kind=kind(d.name)) for d in (*known, *new)),
-        after.relations,
-        races=before.races,
-        atomic=before.atomic,
-        rounding=before.rounding,
-        companion=None if fresh else before.companion,
-    )

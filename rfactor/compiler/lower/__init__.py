@@ -15,7 +15,6 @@ from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
-from rfactor.compiler.lower.interval import Scope
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
@@ -24,6 +23,7 @@ from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
+from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.skip import skip, specialized_by_arms
 from rfactor.compiler.lower.storage import buffer_name, flatten

@@ -15,34 +15,27 @@ from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.interval import (
-    Binding,
-    Definition,
-    Interval,
-    Intervals,
-    LoopRange,
-    Scope,
-    ceilings,
-    compared,
-    nonpositive,
-    positive,
-    union,
-)
-from rfactor.compiler.lower.nest import Nest, hole
-from rfactor.compiler.lower.sliding import Slid, slide
+from rfactor.compiler.lower.boxes import Box, Touched, extent_of, hull, hulls, joined
+from rfactor.compiler.lower.conditions import ceilings, compared, nonpositive, positive
+from rfactor.compiler.lower.ends import Interval
+from rfactor.compiler.lower.interval import Intervals
+from rfactor.compiler.lower.nest import Nest
+from rfactor.compiler.lower.places import Places
+from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded
+from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
+from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, names, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, walk
 from rfactor.ir.loopnest import (
     Assert,
     Atomic,
     Block,
     For,
     If,
-    Layout,
     Let,
     Produce,
     Provide,
@@ -53,19 +46,6 @@ from rfactor.ir.loopnest import (
 )
 from rfactor.ir.several import points
 from rfactor.ir.types import I32
-
-Box = tuple[tuple[Expr, Expr], ...]
-"""Least and greatest coordinate of each dimension."""
-Lets = tuple[tuple[str, Expr], ...]
-Folds = tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """A box that is read or written, while `live` holds."""
-
-    live: Expr
-    box: Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,27 +127,6 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
     )
 
 
-@dataclass(slots=True)
-class _Place:
-    """What is known at one place of the walk."""
-
-    scope: Scope
-    around: _Place | None
-    """The innermost one of which everything is known here, and no other condition."""
-    intervals: dict[int, Intervals] = field(default_factory=dict)
-    """By level."""
-
-    def at(self, level: int, sums: dict[Interval, None]) -> Intervals:
-        """Intervals here as seen from inside `level` loops; those of one level share what they know."""
-        if level not in self.intervals:
-            place = self.around
-            while place is not None and level not in place.intervals:
-                place = place.around
-            around = None if place is None else place.intervals[level]
-            self.intervals[level] = Intervals(self.scope, level, None if level else sums, around)
-        return self.intervals[level]
-
-
 class _Inference:
     """One backward walk over a nest."""
 
@@ -180,12 +139,11 @@ class _Inference:
         self.touched: dict[str, dict[Touched, None]] = {name: {} for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
-        self._places: list[_Place] = []
-        """This place and those around it, outermost first."""
         self._read: tuple[Scope, set[tuple[str, tuple[Expr, ...]]]] = Scope(), set()
         """This place, and the functions and images with the points at which they are read here."""
         self.sums: dict[Interval, None] = {}
         """Ends of the sums of coordinates, as seen from outside all loops."""
+        self._places = Places(self.sums)
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
         """The greatest extents of the storage of each function."""
         self._extents: dict[str, tuple[Expr | None, ...]] = {}
@@ -216,7 +174,7 @@ class _Inference:
                     self._level[part.name] = scope.depth
             for part in reversed(stmt.statements):
                 own, part = self.visit(part, scope)
-                scope = _defined(scope, own)
+                scope = defined(scope, own)
                 lets += own
                 parts.append(part)
             return lets, block(*reversed(parts))
@@ -278,17 +236,18 @@ class _Inference:
         if home.boxes:
             box = home.boxes[0]
             for other in home.boxes[1:]:
-                box = _hull(box, other)
-            lets += self._stored(stmt.name, box, _defined(scope, lets))
-        folds = self._folds(self._functions[stmt.name], layout, home.slid)
-        self._limit(self._functions[stmt.name], folds)
-        return lets, Realize(stmt.name, stmt.types, stmt.bounds, body, replace(layout, folds=folds))
+                box = hull(box, other)
+            lets += self._stored(stmt.name, box, defined(scope, lets))
+        function = self._functions[stmt.name]
+        folded = folds(function, layout.order, dict(self._schedule[function.name].storage.folds), home.slid)
+        self._limit(function, folded)
+        return lets, Realize(stmt.name, stmt.types, stmt.bounds, body, replace(layout, folds=folded))
 
-    def _limit(self, function: Function, folds: Folds) -> None:
+    def _limit(self, function: Function, folded: Folds) -> None:
         """Require that what was just stored is as little as the schedule says."""
         for variable, limit in self._schedule[function.name].storage.limits:
             d = function.variables.index(variable)
-            fold = folds[d]
+            fold = folded[d]
             kept = self._extents[function.name][d] if fold is None else affine.integer(fold)
             if kept is None:
                 raise ScheduleError(
@@ -296,40 +255,6 @@ class _Inference:
                     "anything runs"
                 )
             self.limited.append(Limited(function.name, variable, limit, kept))
-
-    def _folds(self, function: Function, layout: Layout, slid: list[Slid]) -> Folds:
-        """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
-
-        The innermost dimension is folded only where that was asked for: vectors would be picked apart. What was asked
-        for is not done where nothing is left behind for good: where no loop moves up along the dimension. It may be all
-        that one iteration needs where nothing is kept for the next.
-        """
-        asked = dict(self._schedule[function.name].storage.folds)
-        folds: list[int | None] = []
-        for d in range(len(layout.order)):
-            sizes = [one.windows.get(d) for one in slid]
-            known = [size for size in sizes if size is not None]
-            least = max(known) if known and len(known) == len(sizes) else None
-            count = asked.get(function.variables[d])
-            moving = count is not None and least is None and any(d in one.unknown for one in slid)
-            if moving and all(d in one.sizes for one in slid):
-                least = max(one.sizes[d] for one in slid)
-            if count is not None and least is None:
-                if moving:
-                    raise ScheduleError(
-                        f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
-                        "known to move up along it with a serial loop, so that what it left behind may be needed again"
-                    )
-                count = None
-            elif count is not None and least is not None and least > count:
-                raise ScheduleError(
-                    f"fold_storage({function.variables[d]}, {count}) of {function.name}: {least} coordinates of it are "
-                    f"needed at a time: fold_storage({function.variables[d]}, {least}) holds them"
-                )
-            if count is None and least is not None and d != layout.order[0]:
-                count = 1 << max(least - 1, 0).bit_length()
-            folds.append(count)
-        return tuple(folds)
 
     def _produced(self, stmt: Produce, scope: Scope) -> tuple[Lets, Stmt]:
         """Stages, last to first: each is walked once the box that it must cover is known."""
@@ -340,7 +265,7 @@ class _Inference:
         needed = box
         if home is not None and self._schedule[function.name].storage.slides and function.name not in self._interleaved:
             around = self._path[home.path :]
-            slid = slide(function, box, around, lambda expr: _expanded(expr, scope, home.scope.depth))
+            slid = slide(function, box, around, lambda expr: expanded(expr, scope, home.scope.depth))
             box = slid.box
             home.slid.append(slid)
         elif home is not None:
@@ -355,7 +280,7 @@ class _Inference:
             ends: list[Expr] = []
             for name in pure_variables(function, function.stages[index]):
                 low, high = box[function.variables.index(name)]
-                extent = _extent(low, high)
+                extent = extent_of(low, high)
                 for end, value in (("min", low), ("extent", extent)):
                     ends.append(value)
                     named = hole(prefix, name, end)
@@ -363,16 +288,16 @@ class _Inference:
                     if not isinstance(value, Const | Var):
                         shared.setdefault(value, named)
             self._noted(ends, scope)
-            scope = _defined(scope, own)
+            scope = defined(scope, own)
             lets += own
             before = len(self.touched[function.name])
             inner, stage = self.visit(parts[index], scope)
-            scope = _defined(scope, inner)
+            scope = defined(scope, inner)
             lets += inner
             stages.append(stage)
             pure = pure_variables(function, function.stages[index])
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
-            box = _joined(box, islice(self.touched[function.name], before, None), fixed)
+            box = joined(box, islice(self.touched[function.name], before, None), fixed)
         produced = Produce(stmt.name, block(*reversed(stages)))
         if function.name in self.computed:
             whole_of = Intervals(scope, 0).of
@@ -391,9 +316,9 @@ class _Inference:
         storage: Lets = ()
         for d, (low, high) in zip(range(len(box)), box, strict=True):
             storage += ((hole(name, "min", d).name, low),)
-            storage += ((hole(name, "extent", d).name, _extent(low, high)),)
-        extents = tuple(_extent(low, high) for low, high in box)
-        greatest = self._noted(extents, _defined(scope, storage))
+            storage += ((hole(name, "extent", d).name, extent_of(low, high)),)
+        extents = tuple(extent_of(low, high) for low, high in box)
+        greatest = self._noted(extents, defined(scope, storage))
         self._extents[name] = tuple(extent for _, extent in greatest)
         self.sizes.append((name, tuple(extent for _, extent in greatest if extent is not None)))
         return storage
@@ -425,9 +350,9 @@ class _Inference:
                 (outer, _), (_, end) = self._noted((low, high), scope)
                 (begin, _), (_, stop) = self._noted((first, last), scope)
                 if asked.min is None:  # the ends move together
-                    extent = _extent(low, high)
+                    extent = extent_of(low, high)
                     one = affine.integer(1)
-                    whole = affine.subtract(_expanded(extent, scope, 0), one)
+                    whole = affine.subtract(expanded(extent, scope, 0), one)
                     most = affine.greatest(whole)
                     near = affine.apart(whole) if most is None else affine.integer(most)
                     ends = self._noted((affine.subtract(extent, one), near), scope)
@@ -441,7 +366,7 @@ class _Inference:
                 if asked.remainder is not None:
                     rest = affine.integer(asked.remainder)
                     low = affine.add(affine.scale(affine.divide(affine.subtract(low, rest), count), count), rest)
-                extent = affine.scale(affine.divide_up(_extent(low, high), count), count)
+                extent = affine.scale(affine.divide_up(extent_of(low, high), count), count)
                 result[d] = low, affine.subtract(affine.add(low, extent), affine.integer(1))
         return tuple(result)
 
@@ -453,11 +378,11 @@ class _Inference:
             for d in range(len(function.variables)):
                 low, extent = hole(function.name, "min", d), hole(function.name, "extent", d)
                 box += ((low, affine.subtract(affine.add(low, extent), affine.integer(1))),)
-            return _joined(box, touched)
+            return joined(box, touched)
         if not touched:  # scheduled, but nothing reads it: nothing is computed
             return tuple((affine.integer(0), affine.integer(-1)) for _ in function.variables)
         first = next(iter(hulls(touched).items()))
-        return _joined(first[1], [entry for entry in touched if entry.live != first[0]])
+        return joined(first[1], [entry for entry in touched if entry.live != first[0]])
 
     def _provided(self, stmt: Provide, scope: Scope) -> Provide:
         for expr in (*stmt.arguments, *stmt.values):
@@ -476,7 +401,7 @@ class _Inference:
         for argument in written:
             self._computed(argument, scope)
         level, arguments = self._level[name], tuple(map(affine.tidy, written))
-        intervals = self._intervals(scope, level)
+        intervals = self._places.at(scope, level)
         box: Box = ()
         for d, argument in zip(range(len(arguments)), arguments, strict=True):
             low, high = intervals.of(argument)
@@ -493,7 +418,7 @@ class _Inference:
 
     def _noted(self, exprs: Iterable[Expr], scope: Scope) -> list[Interval]:
         """The intervals of coordinates as seen from outside all loops; their sums are kept for the entry checks."""
-        outermost = self._intervals(scope, 0)
+        outermost = self._places.at(scope, 0)
         return [outermost.of(expr) for expr in exprs]
 
     def _computed(self, written: Expr, scope: Scope) -> None:
@@ -508,15 +433,6 @@ class _Inference:
         if self._read[0] is not scope:
             self._read = scope, set()
         return self._read[1]
-
-    def _intervals(self, scope: Scope, level: int) -> Intervals:
-        """Intervals at this place; they know what was found around it."""
-        while self._places and not _within(scope, self._places[-1].scope):
-            self._places.pop()
-        if not self._places or self._places[-1].scope is not scope:
-            around = self._places[-1] if self._places and _alike(scope, self._places[-1].scope) else None
-            self._places.append(_Place(scope, around))
-        return self._places[-1].at(level, self.sums)
 
     def _live(self, scope: Scope, intervals: Intervals, level: int) -> Expr:
         """Whether every loop inside `level` around this place has an iteration at all."""
@@ -552,90 +468,8 @@ def _countable(loop: For) -> None:
         raise AlgorithmError(f"the loop {loop.name} runs from {first} to {first + extent - 1}, beyond the range of i32")
 
 
-def _defined(scope: Scope, lets: Lets) -> Scope:
-    if not lets:
-        return scope
-    bindings: dict[str, Binding] = dict(scope.bindings)
-    bindings.update((name, Definition(scope.depth, value)) for name, value in lets)
-    return replace(scope, bindings=bindings)
-
-
-def _within(scope: Scope, other: Scope) -> bool:
-    """Whether all that is known in `other` is known in `scope`."""
-    if scope is other:
-        return True
-    held, ceiled = other.conditions, other.ceilings
-    return (
-        scope.facts is other.facts
-        and scope.ranges is other.ranges
-        and scope.conditions[: len(held)] == held
-        and scope.ceilings[: len(ceiled)] == ceiled
-        and all(scope.bindings.get(name) is binding for name, binding in other.bindings.items())
-    )
-
-
-def _alike(scope: Scope, other: Scope) -> bool:
-    """Whether the same conditions hold in `scope` as in `other`, which is around it."""
-    return len(scope.conditions) == len(other.conditions) and len(scope.ceilings) == len(other.ceilings)
-
-
 def define(lets: Lets, body: Stmt) -> Stmt:
     """`body` after the definitions, the first outermost."""
     for name, value in reversed(lets):
         body = Let(name, value, body)
     return body
-
-
-def _expanded(expr: Expr, scope: Scope, level: int) -> Expr:
-    """`expr` with what is defined inside more than `level` loops in place of its name."""
-    values: dict[str, Expr] = {}
-
-    def unfolded(part: Expr) -> Expr:
-        inner = {}
-        for name in names(part):
-            binding = scope.bindings.get(name)
-            if isinstance(binding, Definition) and binding.depth > level:
-                if name not in values:
-                    values[name] = unfolded(binding.value)
-                inner[name] = values[name]
-        return substitute(part, inner) if inner else part
-
-    return affine.tidy(unfolded(expr))
-
-
-def _hull(a: Box, b: Box) -> Box:
-    return tuple(
-        (affine.minimum(low_a, low_b), affine.maximum(high_a, high_b))
-        for (low_a, high_a), (low_b, high_b) in zip(a, b, strict=True)
-    )
-
-
-def _extent(low: Expr, high: Expr) -> Expr:
-    (_, first), (_, last) = affine.affine(low), affine.affine(high)
-    if last - first + 1 > int(I32.max):
-        raise AlgorithmError(f"from {low} to {high} there are more coordinates than i32 can count: clamp the index")
-    return affine.add(affine.subtract(high, low), affine.integer(1))
-
-
-def _joined(box: Box, touched: Iterable[Touched], fixed: frozenset[int] = frozenset()) -> Box:
-    """The box that holds `box` and what is touched while it is live.
-
-    `fixed` are the dimensions in which every touched box is `box` itself: those of the pure variables of a stage.
-    """
-    for live, other in hulls(touched).items():
-        condition = None if isinstance(live, Const) else live
-        grown: list[Interval] = [box[d] if d in fixed else union(box[d], other[d], condition) for d in range(len(box))]
-        box = tuple((low, high) for low, high in grown if low is not None and high is not None)
-    return box
-
-
-def hulls(touched: Iterable[Touched]) -> dict[Expr, Box]:
-    """The hull of what is touched under one condition, by condition."""
-    result: dict[Expr, Box] = {}
-    for entry in touched:
-        old = result.get(entry.live)
-        if old is None:
-            result[entry.live] = entry.box
-            continue
-        result[entry.live] = _hull(old, entry.box)
-    return result

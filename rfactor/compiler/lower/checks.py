@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, Box, Covered, Limited, hulls
+from rfactor.compiler.lower.bounds import Bounded, Covered, Limited
+from rfactor.compiler.lower.boxes import Box, hulls
 from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field, replace
 from rfactor.compiler.lower import float_interval
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.data_range import Ranges
+from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval
 from rfactor.compiler.lower.float_interval import FloatInterval
-from rfactor.compiler.lower.interval import UNBOUNDED, End, Interval, Intervals, Scope
+from rfactor.compiler.lower.interval import Intervals
+from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, Requirement
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, clamp, names, transform, walk

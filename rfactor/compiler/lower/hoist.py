@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.interval import positive
+from rfactor.compiler.lower.conditions import positive
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Var, walk
 from rfactor.ir.expr import replace as replaced

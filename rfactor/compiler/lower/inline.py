@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rfactor.compiler.lower.nest import conjuncts
+from rfactor.compiler.lower.conditions import conjuncts
 from rfactor.compiler.lower.refused import inlined
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.undefined import Parted, defined, differing
@@ -90,9 +90,7 @@ def _value(function: Function, component: int) -> Expr:
 
 def _unknown(stage: Definition) -> bool:
     """Whether something that a stage is made of is undefined in part."""
-    predicate = () if stage.domain is None else (stage.domain.predicate,)
-    where = () if stage.where is None else (stage.where,)
-    exprs = (*stage.arguments, *stage.values, *predicate, *where)
+    exprs = (*stage.expressions, *(() if stage.where is None else (stage.where,)))
     return any(isinstance(node, Var) and node.name == _UNDEFINED for expr in exprs for node in walk(expr))
 
 

@@ -7,57 +7,18 @@ by the whole type where it may wrap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from rfactor.compiler.lower import affine, float_interval
 from rfactor.compiler.lower.affine import reads
-from rfactor.compiler.lower.data_range import Ranges
+from rfactor.compiler.lower.conditions import STRICT, compared, negated, nonpositive
+from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval, converted, outer, product, tighter, weighted
 from rfactor.compiler.lower.float_interval import FloatInterval
-from rfactor.ir.expr import OPPOSITE, Call, Const, Expr, Op, Var, apply, select, variables, walk
-from rfactor.ir.types import BOOL, I32, I64, U32, Type
-
-End = Expr | None
-Interval = tuple[End, End]
-UNBOUNDED: Interval = (None, None)
-Extreme = Callable[[Expr, Expr], Expr]
-
-
-@dataclass(frozen=True, slots=True)
-class LoopRange:
-    """A loop variable: `min <= name < min + extent`, defined inside `depth` loops (its own included)."""
-
-    depth: int
-    min: Expr
-    extent: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A variable with one value, such as a hole that is filled; defined inside `depth` loops."""
-
-    depth: int
-    value: Expr
-
-
-Binding = LoopRange | Definition
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is known at a place in the nest."""
-
-    depth: int = 0
-    """The number of loops around it."""
-    bindings: Mapping[str, Binding] = field(default_factory=dict)
-    facts: Mapping[Expr, tuple[Expr, Expr]] = field(default_factory=dict)
-    """Terms with their least and greatest value."""
-    conditions: tuple[Expr, ...] = ()
-    """Coordinates that are <= 0 here, from guards and predicates that read no data."""
-    ceilings: tuple[tuple[Expr, Expr, int], ...] = ()
-    """`(a, b, sign)`: here `sign * a <= sign * b`, from predicates that read data; `b` reads none."""
-    ranges: Ranges = field(default_factory=Ranges)
-    """What is known of data."""
+from rfactor.compiler.lower.paired_terms import joined_quotients, means
+from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, select, variables, walk
+from rfactor.ir.types import I32, I64, U32
 
 
 class Intervals:
@@ -103,9 +64,9 @@ class Intervals:
         for value, bound, sign in self._scope.ceilings:
             if value == expr:
                 if sign > 0:
-                    high = _both(affine.minimum, high, self._plain(bound)[1])
+                    high = tighter(affine.minimum, high, self._plain(bound)[1])
                 else:
-                    low = _both(affine.maximum, low, self._plain(bound)[0])
+                    low = tighter(affine.maximum, low, self._plain(bound)[0])
         if self._conditions is None:
             expanded = [affine.affine(self._filled(c)) for c in self._scope.conditions]
             self._conditions = [(dict(own), constant) for own, constant in expanded]
@@ -144,8 +105,8 @@ class Intervals:
                 rest = self._guarded(affine.subtract(expr, affine.scale(affine.add(term, moved), factor)))
                 least, greatest = ends if factor > 0 else ends[::-1]
                 return (
-                    _both(affine.maximum, known[0], _weighted(I32, 0, [(factor, least), (1, rest[0])])),
-                    _both(affine.minimum, known[1], _weighted(I32, 0, [(factor, greatest), (1, rest[1])])),
+                    tighter(affine.maximum, known[0], weighted(I32, 0, [(factor, least), (1, rest[0])])),
+                    tighter(affine.minimum, known[1], weighted(I32, 0, [(factor, greatest), (1, rest[1])])),
                 )
         return known
 
@@ -165,9 +126,9 @@ class Intervals:
                 rest = affine.subtract(expr, affine.scale(condition, whole))
                 rest_low, rest_high = self._under(rest, conditions[place + 1 :], self._plain(rest))
                 if whole > 0:
-                    high = _both(affine.minimum, high, rest_high)
+                    high = tighter(affine.minimum, high, rest_high)
                 else:
-                    low = _both(affine.maximum, low, rest_low)
+                    low = tighter(affine.maximum, low, rest_low)
         return low, high
 
     def _is_outer(self, expr: Expr) -> bool:
@@ -200,22 +161,22 @@ class Intervals:
         return done
 
     def _sum(self, expr: Expr) -> Interval:
-        expr = _joined_quotients(expr, self._filled)
+        expr = joined_quotients(expr, self._filled)
         terms, constant = affine.affine(expr)
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)
         ends: list[tuple[int, End, End]] = []
-        means, terms = _means(terms)
-        for a, b, factor in means:
+        middles, terms = means(terms)
+        for a, b, factor in middles:
             (low_a, high_a), (low_b, high_b) = self._plain(a), self._plain(b)
-            least = _only_both(affine.minimum, low_a, low_b)
-            greatest = _only_both(affine.maximum, high_a, high_b)
+            least = outer(affine.minimum, low_a, low_b)
+            greatest = outer(affine.maximum, high_a, high_b)
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
         for term, factor in terms:
             least, greatest = self._term(term)
             ends.append((factor, least, greatest) if factor > 0 else (factor, greatest, least))
-        low = _weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
-        high = _weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
+        low = weighted(expr.type, constant, [(factor, end) for factor, end, _ in ends])
+        high = weighted(expr.type, constant, [(factor, end) for factor, _, end in ends])
         if low is None or high is None:
             return UNBOUNDED  # what may pass one end of the type comes back at the other
         return self._kept((low, high))
@@ -235,7 +196,7 @@ class Intervals:
             if known[0] is not None and known[0] == known[1]:
                 constant = isinstance(term, Op) and isinstance(self._plain(term.args[1])[0], Const)
                 return known if constant or not self._is_outer(term) else (term, term)  # by this name it has the fact
-            return _both(affine.maximum, known[0], low), _both(affine.minimum, known[1], high)
+            return tighter(affine.maximum, known[0], low), tighter(affine.minimum, known[1], high)
         return self._structure(term)
 
     def _structure(self, term: Expr) -> Interval:
@@ -265,7 +226,7 @@ class Intervals:
             if taken is not None:
                 return self._guarded(args[1] if taken else args[2])
             (low_a, high_a), (low_b, high_b) = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
-            return _only_both(affine.minimum, low_a, low_b), _only_both(affine.maximum, high_a, high_b)
+            return outer(affine.minimum, low_a, low_b), outer(affine.maximum, high_a, high_b)
         ends = [self._guarded(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
             same = tuple(low for low, _ in ends if low is not None)
@@ -277,10 +238,10 @@ class Intervals:
             extreme = affine.minimum if op == "min" else affine.maximum
             (low_a, high_a), (low_b, high_b) = ends
             if op == "min":
-                return _only_both(extreme, low_a, low_b), _both(extreme, high_a, high_b)
-            return _both(extreme, low_a, low_b), _only_both(extreme, high_a, high_b)
+                return outer(extreme, low_a, low_b), tighter(extreme, high_a, high_b)
+            return tighter(extreme, low_a, low_b), outer(extreme, high_a, high_b)
         if op == "*":
-            low, high = self._kept(_product(*ends))
+            low, high = self._kept(product(*ends))
             if low is not None and args[0] == args[1]:
                 low = affine.maximum(low, Const(term.type, 0))
             return low, high
@@ -302,7 +263,7 @@ class Intervals:
         power = 1 << int(by.value)
         if term.op == "<<":
             factor = Const(term.type, power)
-            return self._kept(_product(value, (factor, factor)))
+            return self._kept(product(value, (factor, factor)))
         low, high = value
         return self._divided(low, power), self._divided(high, power)
 
@@ -319,7 +280,7 @@ class Intervals:
         inner = term.args[0]
         if inner.type == I32:
             low, high = self._guarded(inner)
-            return None if low is None else _cast(term.type, low), None if high is None else _cast(term.type, high)
+            return converted(term.type, low), converted(term.type, high)
         if self._is_outer(term) and not reads(term):
             return term, term
         if inner.type.is_float:
@@ -344,7 +305,7 @@ class Intervals:
             return UNBOUNDED
         if self._sums is not None:
             self._sums[low, high] = None
-        return _cast(I32, low), _cast(I32, high)
+        return converted(I32, low), converted(I32, high)
 
     def _float(self, expr: Expr) -> FloatInterval:
         """The interval of a float expression. Ends that are no constants are kept with the sums, to be checked."""
@@ -410,7 +371,7 @@ class Intervals:
 
     def _taken(self, condition: Expr) -> bool | None:
         """Whether a comparison of coordinates holds, where a condition here is it or its opposite."""
-        if not isinstance(condition, Op) or condition.op not in _STRICT:
+        if not isinstance(condition, Op) or condition.op not in STRICT:
             return None
         for holds, one in ((True, condition), (False, negated(condition))):
             below = nonpositive(one)
@@ -477,8 +438,8 @@ class Intervals:
                 return self._most_times(affine.add(binding.value, affine.integer(constant)), divisor)
             if isinstance(atom, Op) and atom.op in ("min", "max"):
                 ends = [self._most_times(affine.add(arg, affine.integer(constant)), divisor) for arg in atom.args]
-                both = _both if atom.op == "min" else _only_both
-                return both(affine.minimum if atom.op == "min" else affine.maximum, ends[0], ends[1])
+                joined = tighter if atom.op == "min" else outer
+                return joined(affine.minimum if atom.op == "min" else affine.maximum, ends[0], ends[1])
         result: Expr = affine.integer(-1 if constant < 0 else constant)
         for atom, factor in terms:
             if atom == divisor:
@@ -514,105 +475,6 @@ class Intervals:
         return affine.divide(end, divisor)
 
 
-def _joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
-    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart.
-
-    `filled` puts what names stand for in their place, as in the rest of `expr`.
-    """
-    terms, _ = affine.affine(expr)
-    whole = dict(terms)
-    for term, factor in terms:
-        if not (isinstance(term, Op) and term.op == "//" and isinstance(term.args[1], Const)):
-            continue
-        dividend, count = filled(term.args[0]), int(term.args[1].value)
-        if count <= 0 or factor % count:
-            continue
-        rest = Op(term.type, "%", term.args)
-        times = factor // count
-        if whole.get(rest) == times:
-            gone = affine.add(affine.scale(term, factor), affine.scale(rest, times))
-            return affine.add(affine.subtract(expr, gone), affine.scale(dividend, times))
-        own = affine.affine(dividend)[0]
-        if own and all(whole.get(part) == -times * coefficient for part, coefficient in own):
-            gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
-            return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))
-    return expr
-
-
-def _means(terms: affine.Terms) -> tuple[list[tuple[Expr, Expr, int]], affine.Terms]:
-    """Means of two, each with its factor, among the terms of a sum, and the other terms.
-
-    `(a & b) + ((a ^ b) >> 1)` and `(a | b) - ((a ^ b) >> 1)` lie between a and b, and leave their type nowhere.
-    """
-    left = dict(terms)
-    means: list[tuple[Expr, Expr, int]] = []
-    for term, factor in terms:
-        if isinstance(term, Op) and term.op in ("&", "|") and term in left:
-            apart = Op(term.type, "^", term.args)
-            half = Op(term.type, ">>", (apart, Const(term.type, 1)))
-            if left.get(half) == (factor if term.op == "&" else -factor):
-                a, b = term.args
-                means.append((a, b, factor))
-                del left[term], left[half]
-    return means, tuple(left.items())
-
-
-def _weighted(type: Type, constant: int, ends: list[tuple[int, End]]) -> End:
-    """`constant + sum(factor * end)`; unknown where an end is, or where the type does not hold a constant of it."""
-    total: dict[Expr, int] = {}
-    for factor, end in ends:
-        if end is None:
-            return None
-        terms, own = affine.affine(end)
-        constant += factor * own
-        for term, count in terms:
-            total[term] = total.get(term, 0) + factor * count
-    kept = tuple((term, count) for term, count in total.items() if count)
-    least, greatest = int(type.min), int(type.max)
-    if all(least <= value <= greatest for value in (constant, *(count for _, count in kept))):
-        return affine.from_affine(kept, constant, type)
-    return None
-
-
-def _only_both(extreme: Extreme, a: End, b: End) -> End:
-    """The outer of two ends; unknown where one is."""
-    return None if a is None or b is None else extreme(a, b)
-
-
-def _both(extreme: Extreme, a: End, b: End) -> End:
-    """The tighter of two ends; the known one where one is not."""
-    if a is None or b is None:
-        return b if a is None else a
-    return extreme(a, b)
-
-
-def _fits(a: Expr, b: Expr) -> bool:
-    """Whether the type holds the constants of a product that is distributed."""
-    value = affine.constant_value(a)
-    if value is None:
-        return affine.constant_value(b) is None or _fits(b, a)
-    terms, constant = affine.affine(b)
-    return all(int(a.type.min) <= value * own <= int(a.type.max) for own in (constant, *(own for _, own in terms)))
-
-
-def _product(a: Interval, b: Interval) -> Interval:
-    if None in a or None in b:
-        return UNBOUNDED
-    corners = [(x, y) for x in a for y in b if x is not None and y is not None]
-    if not all(_fits(x, y) for x, y in corners):
-        return UNBOUNDED
-    products = [affine.multiply(x, y) for x, y in corners]
-    low = high = products[0]
-    for product in products[1:]:
-        low, high = affine.minimum(low, product), affine.maximum(high, product)
-    return low, high
-
-
-def _cast(type: Type, end: Expr) -> Expr:
-    """An end in another type, which holds it."""
-    return Const(type, end.value) if isinstance(end, Const) else Op(type, "cast", (end,))
-
-
 def _made_of(expr: Expr) -> Iterator[Op]:
     """The operations of the type of `expr` that its value is made of, none that is inside a value of another type."""
     pending, seen = [expr], {expr}
@@ -633,87 +495,3 @@ def _as_signed(expr: Expr) -> Expr | None:
         arms = [_as_signed(arm) for arm in expr.args[1:]]
         return None if arms[0] is None or arms[1] is None else select(expr.args[0], arms[0], arms[1])
     return None
-
-
-_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
-
-
-def nonpositive(condition: Expr) -> list[Expr]:
-    """Coordinates that are <= 0 where `condition` holds: what its i32 comparisons say, those that read no data."""
-    if not isinstance(condition, Op):
-        return []
-    if condition.op == "and" or (condition.op == "&" and condition.type == BOOL):
-        return nonpositive(condition.args[0]) + nonpositive(condition.args[1])
-    if condition.op not in _COMPARISONS or condition.op == "!=" or condition.args[0].type != I32 or reads(condition):
-        return []
-    a, b = condition.args
-    one = affine.integer(1)
-    if condition.op == "<":
-        return [affine.add(affine.subtract(a, b), one)]
-    if condition.op == "<=":
-        return [affine.subtract(a, b)]
-    if condition.op == ">":
-        return [affine.add(affine.subtract(b, a), one)]
-    if condition.op == ">=":
-        return [affine.subtract(b, a)]
-    return [affine.subtract(a, b), affine.subtract(b, a)]
-
-
-def compared(condition: Expr) -> list[Expr]:
-    """The sides of a condition's i32 comparisons that read no data: they are taken as comparisons of coordinates."""
-    return [
-        side
-        for node in walk(condition)
-        if isinstance(node, Op) and node.op in _COMPARISONS and node.args[0].type == I32 and not reads(node)
-        for side in node.args
-    ]
-
-
-def negated(condition: Expr) -> Expr:
-    """Where `condition` does not hold, as comparisons where it is one or a disjunction of them."""
-    if isinstance(condition, Op) and condition.type == BOOL:
-        if condition.op in OPPOSITE and condition.args[0].type == I32:
-            return Op(BOOL, OPPOSITE[condition.op], condition.args)
-        if condition.op in ("or", "|"):
-            return Op(BOOL, "and", tuple(map(negated, condition.args)))
-        if condition.op == "not":
-            return condition.args[0]
-    return Op(BOOL, "not", (condition,))
-
-
-def ceilings(condition: Expr) -> list[tuple[Expr, Expr, int]]:
-    """What an i32 comparison says of an operand that reads data, as bounds by the other operand, which reads none.
-
-    Data wrap around, so that nothing follows for any other expression: the bounds are of the operand as it stands.
-    """
-    if not isinstance(condition, Op) or condition.op not in _STRICT or condition.args[0].type != I32:
-        return []
-    a, b = condition.args
-    sign, slack = _STRICT[condition.op]
-    one = affine.integer(slack)
-    if reads(a) and not reads(b):
-        return [(affine.tidy(a), affine.subtract(b, one) if sign > 0 else affine.add(b, one), sign)]
-    if reads(b) and not reads(a):
-        return [(affine.tidy(b), affine.add(a, one) if sign > 0 else affine.subtract(a, one), -sign)]
-    return []
-
-
-_STRICT = {"<": (1, 1), "<=": (1, 0), ">": (-1, 1), ">=": (-1, 0)}
-"""The direction of a comparison, and by how much its ends differ."""
-
-
-def union(a: Interval, b: Interval, live: Expr | None = None) -> Interval:
-    """The interval that holds both; `b` counts only where `live` holds (None: always)."""
-    return _grown(affine.minimum, a[0], b[0], live), _grown(affine.maximum, a[1], b[1], live)
-
-
-def _grown(extreme: Extreme, a: End, b: End, live: Expr | None) -> End:
-    if a is None or b is None:
-        return None
-    grown: Expr = extreme(a, b)
-    return grown if live is None or grown == a else select(live, grown, a)
-
-
-def positive(extent: Expr) -> Expr:
-    """`extent > 0`."""
-    return apply(">", extent, affine.integer(0))

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.conditions import positive
 from rfactor.compiler.lower.hoist import parts
-from rfactor.compiler.lower.interval import positive
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, apply, conjunction, names, walk
 from rfactor.ir.expr import replace as replaced

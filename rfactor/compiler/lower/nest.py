@@ -15,27 +15,24 @@ from itertools import count
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
+from rfactor.compiler.lower.stage_loops import hole, stage_nest
 from rfactor.compiler.lower.trace import around
+from rfactor.compiler.lower.uses import called, called_functions, parts, uses, uses_outside
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     SILENT,
     FunctionSchedule,
     LoopLevel,
     Schedule,
-    Split,
     StageSchedule,
     entry_values,
 )
-from rfactor.compiler.schedule.loops import apart, countable
-from rfactor.compiler.schedule.purity import pure_loops, pure_variables
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, names, substitute, transform, walk
-from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, block
-from rfactor.ir.types import BOOL, I32, I64
+from rfactor.ir.expr import Const, Expr, Op, conjunction, names, transform
+from rfactor.ir.loopnest import Assert, Block, For, If, Produce, Realize, Stmt, block
+from rfactor.ir.types import BOOL
 
-_LONGEST = 1 << 20
-"""Iterations of an inner loop whose number is an expression, at most: no sum of coordinates overflows."""
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 
 
@@ -50,11 +47,6 @@ class Nest:
     """What must hold before anything runs: that some specialization fits where nothing else is there."""
     interleaved: frozenset[str] = frozenset()
     """What stages that share a loop compute each for itself, in turns, in storage around it: no window slides."""
-
-
-def hole(*parts: object) -> Var:
-    """The variable that stands for a bound until it is filled: `f.s0.x.min`, `f.extent.1`."""
-    return Var(I32, ".".join(map(str, parts)))
 
 
 def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
@@ -134,17 +126,6 @@ def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> boo
             waiting += called_functions(functions[one])
     levels = (schedule.functions[one].compute for one in needed - {name})
     return any(level.kind == "at" and level.function not in needed for level in levels)
-
-
-def called_functions(function: Function) -> set[str]:
-    """The functions that the stages of one call."""
-    return {
-        node.name
-        for stage in function.stages
-        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,)))
-        for node in walk(expr)
-        if isinstance(node, Call) and node.kind == "func"
-    }
 
 
 def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
@@ -276,7 +257,7 @@ def _inject(
             f"{function.name} is computed at {level.function}, {level.variable}, but {level.function} has no such "
             f"loop; it has {', '.join(loops) or 'none'}"
         )
-    if _uses_outside(result, function.name):
+    if uses_outside(result, function.name):
         raise ScheduleError(
             f"{function.name} is computed at {level.function}, {level.variable}, but is also used outside that loop: "
             f"compute it at a loop around all its uses, or compute_root()"
@@ -377,189 +358,3 @@ def _computed_outside(stmt: Stmt, name: str) -> bool:
     if isinstance(stmt, Produce) and stmt.name == name:
         return True
     return any(_computed_outside(part, name) for part in parts(stmt))
-
-
-def parts(stmt: Stmt) -> tuple[Stmt, ...]:
-    """The statements directly in one."""
-    if isinstance(stmt, Block):
-        return stmt.statements
-    if isinstance(stmt, If):
-        return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let | Atomic) else ()
-
-
-def expressions(stmt: Stmt) -> Iterator[Expr]:
-    """Every expression of a statement and of the statements in it."""
-    if isinstance(stmt, Block):
-        for part in stmt.statements:
-            yield from expressions(part)
-    elif isinstance(stmt, For):
-        yield from (stmt.min, stmt.extent)
-        yield from expressions(stmt.body)
-    elif isinstance(stmt, If):
-        yield stmt.condition
-        yield from expressions(stmt.then)
-        if stmt.otherwise is not None:
-            yield from expressions(stmt.otherwise)
-    elif isinstance(stmt, Provide):
-        yield from stmt.arguments
-        yield from stmt.values
-    elif isinstance(stmt, Produce | Realize | Let | Atomic):
-        yield from expressions(stmt.body)
-
-
-def called(expr: Expr, name: str) -> bool:
-    """Whether the function `name` is called in `expr`."""
-    return any(isinstance(node, Call) and node.kind == "func" and node.name == name for node in walk(expr))
-
-
-def uses(stmt: Stmt, name: str) -> bool:
-    """Whether the function `name` is called anywhere in `stmt`."""
-    return any(called(expr, name) for expr in expressions(stmt))
-
-
-def _uses_outside(stmt: Stmt, name: str) -> bool:
-    """Whether `name` is called where no `produce name` comes before it."""
-    if isinstance(stmt, Block):
-        if any(isinstance(part, Produce) and part.name == name for part in stmt.statements):
-            return False
-        return any(_uses_outside(part, name) for part in stmt.statements)
-    if isinstance(stmt, For):
-        return called(stmt.min, name) or called(stmt.extent, name) or _uses_outside(stmt.body, name)
-    if isinstance(stmt, If):
-        return called(stmt.condition, name) or any(_uses_outside(part, name) for part in parts(stmt))
-    if isinstance(stmt, Produce | Realize):
-        return _uses_outside(stmt.body, name)
-    return uses(stmt, name)
-
-
-@dataclass(slots=True)
-class _Loop:
-    """Bounds of a loop that a stage may have, over the stage's own variables."""
-
-    min: Expr
-    extent: Expr
-
-
-def stage_nest(function: Function, index: int, schedule: StageSchedule, facts: dict[Expr, tuple[Expr, Expr]]) -> Stmt:
-    """The loops of one stage. `facts` is extended with the ranges of the terms that fused loops give rise to."""
-    stage = function.stages[index]
-    prefix = f"{function.name}.s{index}"
-    loops: dict[str, _Loop] = {
-        name: _Loop(hole(prefix, name, "min"), hole(prefix, name, "extent")) for name in pure_variables(function, stage)
-    }
-    domain = () if stage.domain is None else stage.domain.variables
-    ranges: dict[Expr, Expr] = {}
-    for variable in domain:
-        loops[variable.name] = _Loop(variable.min, variable.extent)
-    zero = affine.integer(0)
-    defined: list[tuple[str, Expr, Expr | None]] = []
-    relations, keys = apart(schedule, (*function.variables, *(variable.name for variable in domain)))
-    for relation, said in zip(relations, schedule.relations, strict=True):
-        if isinstance(relation, Split) and isinstance(relation.factor, Expr):
-            old = loops.pop(relation.old)
-            size: Expr = affine.maximum(affine.minimum(relation.factor, affine.integer(_LONGEST)), affine.integer(1))
-            # What is true in any case is part of the value: nothing else bounds a product of two unknown numbers.
-            reached: Expr = apply("*", cast(I64, Var(I32, relation.outer)), cast(I64, size))
-            reached = cast(I32, apply("min", reached, cast(I64, affine.maximum(old.extent, zero))))
-            distance = affine.add(reached, Var(I32, relation.inner))
-            last = affine.subtract(affine.add(old.min, old.extent), affine.integer(1))
-            value = affine.minimum(affine.add(distance, old.min), last)
-            defined.append((relation.old, value, apply("<", distance, old.extent)))
-            rounded = affine.add(old.extent, affine.subtract(size, affine.integer(1)))
-            loops[relation.outer] = _Loop(zero, apply("//", rounded, size))
-            loops[relation.inner] = _Loop(zero, size)
-        elif isinstance(relation, Split):
-            assert isinstance(relation.factor, int)
-            assert isinstance(said, Split)
-            old = loops.pop(relation.old)
-            scaled = affine.scale(Var(I32, relation.outer), relation.factor)
-            value = affine.add(affine.add(scaled, Var(I32, relation.inner)), old.min)
-            known = affine.constant_value(old.extent)
-            divides = known is not None and known % relation.factor == 0
-            if known is not None:
-                countable(f"split({said.old})", -(-known // relation.factor) * relation.factor - 1)
-            guard: Expr | None = (
-                None if divides else apply("<", Var(I32, relation.old), affine.add(old.min, old.extent))
-            )
-            defined.append((relation.old, value, guard))
-            loops[relation.outer] = _Loop(zero, affine.divide_up(affine.tidy(old.extent), relation.factor))
-            loops[relation.inner] = _Loop(zero, affine.integer(relation.factor))
-        else:
-            inner, outer = loops.pop(relation.inner), loops.pop(relation.outer)
-            fused = Var(I32, relation.fused)
-            quotient, remainder = _quotient(fused, inner.extent), _remainder(fused, inner.extent)
-            defined.append((relation.outer, affine.add(quotient, outer.min), None))
-            defined.append((relation.inner, affine.add(remainder, inner.min), None))
-            counts = affine.constant_value(inner.extent), affine.constant_value(outer.extent)
-            if counts[0] is not None and counts[1] is not None:
-                countable(f"fuse({said.inner}, {said.outer})", max(counts[0], 0) * counts[1])
-            loops[relation.fused] = _Loop(zero, affine.multiply(affine.maximum(inner.extent, zero), outer.extent))
-            ranges[quotient], ranges[remainder] = outer.extent, inner.extent
-    environment: dict[str, Expr] = {key: Var(I32, f"{prefix}.{name}") for name, key in keys.items()}
-    for name, value, _ in reversed(defined):
-        environment[name] = affine.tidy(substitute(value, environment))
-    conditions = [substitute(guard, environment) for _, _, guard in defined if guard is not None]
-    for term, extent in ranges.items():
-        last = affine.subtract(substitute(extent, environment), affine.integer(1))
-        whole = affine.tidy(substitute(term, environment))
-        _, other = facts.get(whole, (None, last))  # of another specialization
-        facts[whole] = (affine.integer(0), affine.maximum(last, other))
-    for asked in (None if stage.domain is None else stage.domain.predicate, stage.where):
-        if asked is not None:
-            conditions.extend(substitute(term, environment) for term in conjuncts(asked))
-    provide: Stmt = Provide(
-        function.name,
-        tuple(substitute(a, environment) for a in stage.arguments),
-        tuple(substitute(v, environment) for v in stage.values),
-        stage.keeps,
-    )
-    if schedule.atomic:
-        pure = pure_loops(function, stage, schedule)
-        shared = {d.kind for d in schedule.dimensions if d.name not in pure}
-        if shared & {"parallel", "vectorized"}:
-            provide = Atomic(provide, "parallel" in shared)
-    ordered = [
-        For(
-            f"{prefix}.{d.name}",
-            affine.tidy(substitute(loops[keys[d.name]].min, environment)),
-            affine.tidy(substitute(loops[keys[d.name]].extent, environment)),
-            d.kind,
-            provide,
-        )
-        for d in schedule.dimensions
-    ]
-    return _nested(ordered, conditions, provide)
-
-
-def _quotient(fused: Expr, extent: Expr) -> Expr:
-    return Op(I32, "//", (fused, extent))
-
-
-def _remainder(fused: Expr, extent: Expr) -> Expr:
-    return Op(I32, "%", (fused, extent))
-
-
-def conjuncts(condition: Expr) -> list[Expr]:
-    """The terms of a conjunction, left to right; none for `True`."""
-    if isinstance(condition, Op) and (condition.op == "and" or (condition.op == "&" and condition.type.is_bool)):
-        return conjuncts(condition.args[0]) + conjuncts(condition.args[1])
-    return [] if getattr(condition, "value", None) is True else [condition]
-
-
-def _nested(loops: list[For], conditions: list[Expr], body: Stmt) -> Stmt:
-    """`body` in `loops` (innermost first). A condition goes as far out as its variables allow; one that reads data
-    stays innermost, after those before it, so that nothing is loaded for a point that they exclude."""
-    own = {loop.name for loop in loops}
-    waiting = [(names(c) & own, any(isinstance(node, Call) for node in walk(c)), c) for c in conditions]
-    for _, _, condition in reversed([w for w in waiting if w[1]]):
-        body = If(condition, body)
-    waiting = [w for w in waiting if not w[1]]
-    for loop in loops:
-        for _, _, condition in reversed([w for w in waiting if loop.name in w[0]]):
-            body = If(condition, body)
-        waiting = [w for w in waiting if loop.name not in w[0]]
-        body = For(loop.name, loop.min, loop.extent, loop.kind, body)
-    for _, _, condition in reversed(waiting):
-        body = If(condition, body)
-    return body

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT, borders, unclamped
-from rfactor.compiler.lower.interval import nonpositive
-from rfactor.compiler.lower.nest import conjuncts
+from rfactor.compiler.lower.conditions import conjuncts, nonpositive
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32

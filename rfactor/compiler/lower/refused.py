@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rfactor.compiler.lower.nest import expressions, parts, uses
+from rfactor.compiler.lower.uses import expressions, parts, uses
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Dimension,

@@ -309,7 +309,7 @@ def _rest(parts: _Parts) -> Definition:
 def _tile_size(definition: Definition, stage: StageSchedule, scan: Scan, place: int) -> int:
     """How many neighbours are computed in a vector; 1 where they do not lie side by side, other loops are vectors, the
     loop is one that `prefixes` runs in vectors anyway, or it would not pay."""
-    lanes = gcd(scan.block // 2, lanes_of(scan.types))
+    lanes = gcd(scan.block, 2 * lanes_of(scan.types)) // 2  # two tiles or more fill a block
     if place or lanes < 2 or any(d.kind == "vectorized" for d in stage.dimensions) or _is_running(scan):
         return 1
     return lanes if pays(lanes, scan.operator, scan.apply, definition.values) else 1

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.interval import Definition, Interval, Intervals, LoopRange, Scope
-from rfactor.compiler.lower.nest import parts
+from rfactor.compiler.lower.ends import Interval
+from rfactor.compiler.lower.interval import Intervals
+from rfactor.compiler.lower.scope import Definition, LoopRange, Scope
+from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import For, Let, Stmt
 

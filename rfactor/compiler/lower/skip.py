@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import answered, assumed, called, parts, uses
+from rfactor.compiler.lower.nest import answered, assumed
+from rfactor.compiler.lower.uses import called, parts, uses
 from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, walk

@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
+from rfactor.compiler.lower.boxes import Box
+from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, select, substitute, transform
 from rfactor.ir.loopnest import For, If
 from rfactor.ir.types import I32
 from rfactor.semantics.validity import pure_dimensions
 
-Box = tuple[tuple[Expr, Expr], ...]
+Folds = tuple[int | None, ...]
+"""By dimension, what its coordinates are taken modulo in storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +162,37 @@ def _window(low: Expr, high: Expr, firsts: set[Op]) -> int | None:
     sizes = [affine.greatest(affine.subtract(_chosen(high, firsts, a), _chosen(low, firsts, a))) for a in (1, 2)]
     known = [size for size in sizes if size is not None]
     return max(known) + 1 if len(known) == len(sizes) else None
+
+
+def folds(function: Function, order: tuple[int, ...], asked: Mapping[str, int], slid: Sequence[Slid]) -> Folds:
+    """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
+
+    The innermost dimension is folded only where that was asked for: vectors would be picked apart. What was asked
+    for is not done where nothing is left behind for good: where no loop moves up along the dimension. It may be all
+    that one iteration needs where nothing is kept for the next.
+    """
+    result: list[int | None] = []
+    for d in range(len(order)):
+        sizes = [one.windows.get(d) for one in slid]
+        known = [size for size in sizes if size is not None]
+        least = max(known) if known and len(known) == len(sizes) else None
+        count = asked.get(function.variables[d])
+        moving = count is not None and least is None and any(d in one.unknown for one in slid)
+        if moving and all(d in one.sizes for one in slid):
+            least = max(one.sizes[d] for one in slid)
+        if count is not None and least is None:
+            if moving:
+                raise ScheduleError(
+                    f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
+                    "known to move up along it with a serial loop, so that what it left behind may be needed again"
+                )
+            count = None
+        elif count is not None and least is not None and least > count:
+            raise ScheduleError(
+                f"fold_storage({function.variables[d]}, {count}) of {function.name}: {least} coordinates of it are "
+                f"needed at a time: fold_storage({function.variables[d]}, {least}) holds them"
+            )
+        if count is None and least is not None and d != order[0]:
+            count = 1 << max(least - 1, 0).bit_length()
+        result.append(count)
+    return tuple(result)

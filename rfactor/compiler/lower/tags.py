@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.bounds import Bounded, hulls
-from rfactor.compiler.lower.interval import Interval, union
+from rfactor.compiler.lower.bounds import Bounded
+from rfactor.compiler.lower.boxes import hulls
+from rfactor.compiler.lower.ends import Interval, union
 from rfactor.compiler.lower.trace import ALWAYS, line
 from rfactor.compiler.schedule.directives import Trace
 from rfactor.ir.algorithm import Algorithm, Function
@@ -87,7 +88,7 @@ def _order(functions: Mapping[str, Function], outputs: Sequence[str]) -> tuple[s
 
 def _calls(function: Function) -> Iterator[Call]:
     for stage in function.stages:
-        for expr in (*stage.arguments, *stage.values, *(() if stage.domain is None else (stage.domain.predicate,))):
+        for expr in stage.expressions:
             yield from (node for node in walk(expr) if isinstance(node, Call) and node.kind in ("func", "image"))
 
 

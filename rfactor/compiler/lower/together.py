@@ -19,12 +19,13 @@ from functools import reduce
 from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import called, once, parts, uses
+from rfactor.compiler.lower.nest import once
 from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
 from rfactor.compiler.lower.turns import coordinates, decided, known, left
+from rfactor.compiler.lower.uses import called, parts, uses
 from rfactor.compiler.schedule.directives import OUTERMOST, Schedule, StageSchedule
 from rfactor.errors import ScheduleError
-from rfactor.ir.algorithm import Algorithm, Definition
+from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, Var, apply, conjunction
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
 from rfactor.ir.types import I32
@@ -78,17 +79,11 @@ def _needs(name: str, algorithm: Algorithm) -> set[str]:
     while waiting:
         function = algorithm.function(waiting.pop())
         for other in algorithm.functions:
-            read = any(called(expr, other.name) for stage in function.stages for expr in _expressions(stage))
+            read = any(called(expr, other.name) for stage in function.stages for expr in stage.expressions)
             if read and other.name not in found | {name}:
                 found.add(other.name)
                 waiting.append(other.name)
     return found
-
-
-def _expressions(stage: Definition) -> Iterator[Expr]:
-    yield from (*stage.arguments, *stage.values)
-    if stage.domain is not None:
-        yield stage.domain.predicate
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import hole
+from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule, TailStrategy
 from rfactor.compiler.schedule.loops import apart
 from rfactor.compiler.schedule.purity import pure_variables

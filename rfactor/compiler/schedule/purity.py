@@ -15,9 +15,8 @@ from rfactor.ir.types import I32
 
 def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
     """The pure variables of the function that occur in a stage, dimension 0 first (definition 4.3)."""
-    exprs = [*stage.arguments, *stage.values]
+    exprs = list(stage.expressions)
     if stage.domain is not None:
-        exprs.append(stage.domain.predicate)
         exprs.extend(bound for variable in stage.domain.variables for bound in (variable.min, variable.extent))
     present = frozenset().union(*map(names, exprs))
     return tuple(name for name in function.variables if name in present)
@@ -111,12 +110,9 @@ def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
 
 
 def _self_accesses(function: Function, stage: Definition) -> list[tuple[Expr, ...]]:
-    exprs = [*stage.arguments, *stage.values]
-    if stage.domain is not None:
-        exprs.append(stage.domain.predicate)
     return [
         node.args
-        for expr in exprs
+        for expr in stage.expressions
         for node in walk(expr)
         if isinstance(node, Call) and node.kind == "func" and node.name == function.name
     ]

@@ -14,19 +14,10 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.schedule.directives import OUTERMOST, Split, StageSchedule
 from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.meanings import Meanings
+from rfactor.compiler.verify.reading import Reading
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
-from rfactor.compiler.verify.terms import (
-    Meanings,
-    Reading,
-    all_of,
-    any_of,
-    compare,
-    integer,
-    minus,
-    negation,
-    plus,
-    times,
-)
+from rfactor.compiler.verify.terms import all_of, any_of, compare, integer, minus, negation, plus, times
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Expr, Op, Var
 from rfactor.ir.loopnest import For, If, Let, Provide

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.compiler.verify.meanings import Meanings
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
-from rfactor.compiler.verify.terms import ONE, Meanings, all_of, at_most, compare, integer, minus, plus
+from rfactor.compiler.verify.terms import ONE, all_of, at_most, compare, integer, minus, plus
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute
 from rfactor.ir.loopnest import For, If, Let

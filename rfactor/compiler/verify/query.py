@@ -21,20 +21,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import conjuncts, in_own_storage, parts
+from rfactor.compiler.lower.conditions import conjuncts
+from rfactor.compiler.lower.nest import in_own_storage
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.compiler.lower.uses import parts
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.coordinates import sums, uses
 from rfactor.compiler.verify.cover import Leaf, covering, visiting
 from rfactor.compiler.verify.history import Boxes
+from rfactor.compiler.verify.meanings import Meanings, Opaque
+from rfactor.compiler.verify.reading import Reading
 from rfactor.compiler.verify.spec import Around, Home, Place, Query, Scope, Spec, Step, ranged
 from rfactor.compiler.verify.terms import (
     TRUE,
-    Meanings,
-    Opaque,
-    Reading,
     all_of,
     any_of,
     at_most,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rfactor.compiler.verify.terms import TRUE, Meanings, at_most, compare, negation, plus
+from rfactor.compiler.verify.meanings import Meanings
+from rfactor.compiler.verify.terms import TRUE, at_most, compare, negation, plus
 from rfactor.ir.expr import Expr, Var
 from rfactor.ir.loopnest import For, If, Let, Produce, Realize
 

@@ -26,8 +26,9 @@ from rfactor.matcher.known.record import has_numbers_of, read
 from rfactor.matcher.known.refused import by_condition, by_parts
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
-from rfactor.prover.claim import Discharged, Failed, discharge, starts
+from rfactor.prover.claim import Discharged, Failed
 from rfactor.prover.commuting import is_refuted
+from rfactor.prover.discharge import discharge, starts
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Operator

@@ -21,7 +21,8 @@ from rfactor.matcher.known.record import read, token, written
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recognize import forget, recognize
-from rfactor.prover.claim import Failed, discharge
+from rfactor.prover.claim import Failed
+from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Refuted
 from rfactor.table.known import Known

@@ -20,7 +20,8 @@ from rfactor.matcher.known.record import read, written
 from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recall import number_at
-from rfactor.prover.claim import Failed, discharge
+from rfactor.prover.claim import Failed
+from rfactor.prover.discharge import discharge
 from rfactor.table.known import Known
 
 _PURSE = 3_000_000

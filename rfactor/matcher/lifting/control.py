@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from rfactor.ir.expr import Const, Expr, Var, names, substitute
 from rfactor.ir.graph import closures, restrict
 from rfactor.ir.types import BOOL, Type
-from rfactor.ir.update import Update
+from rfactor.ir.update import Update, apply_update
 from rfactor.matcher.action import Action, Exprs, Inner, choose, marked, operands
 from rfactor.matcher.solve import renumbered
 from rfactor.matcher.terms import tidy
-from rfactor.prover.claim import Claim, Lift, apply_update
+from rfactor.prover.claim import Claim, Lift
 
 _MOST_FLAGS = 2
 _MOST_PARTS = 24

@@ -16,7 +16,8 @@ from rfactor.matcher.recall import Likeness
 from rfactor.matcher.solve import Solver, renumbered
 from rfactor.matcher.terms import tidy
 from rfactor.prover import sampling
-from rfactor.prover.claim import Claim, Discharged, Lift, discharge
+from rfactor.prover.claim import Claim, Discharged, Lift
+from rfactor.prover.discharge import discharge
 from rfactor.prover.infinity import has_infinity
 
 _DEEPEST = 2

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, transform, walk
 from rfactor.ir.types import BOOL
-from rfactor.ir.update import Update
+from rfactor.ir.update import Update, apply_update
 from rfactor.matcher.action import FALSE, TRUE, choose, nought, operands
 from rfactor.matcher.terms import tidy
-from rfactor.prover.claim import Claim, Lift, apply_update
+from rfactor.prover.claim import Claim, Lift
 
 _MOST_BOOLS, _MOST_LITERALS = 3, 8
 

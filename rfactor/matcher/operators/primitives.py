@@ -20,8 +20,6 @@ from rfactor.prover import sampling
 from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, is_infinite
 
-_BOOL_TWINS = frozenset(("&", "|", "min", "max", "^"))
-
 
 def claims(update: Update) -> Iterator[Claim]:
     """Claims for an update of one component, its own operation first."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Expr, Var, apply, const, substitute
-from rfactor.ir.update import Update
+from rfactor.ir.update import Update, apply_update
 from rfactor.matcher.operators.substitution import Samples, agrees
 from rfactor.matcher.terms import State, run_from
 from rfactor.prover import sampling
-from rfactor.prover.claim import Claim, apply_update
+from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, Undefined, is_infinite
 from rfactor.prover.operator import Operator
 

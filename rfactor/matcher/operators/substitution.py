@@ -21,12 +21,12 @@ from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Var, apply, cast, const, 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
-from rfactor.ir.update import Update
+from rfactor.ir.update import Update, apply_update
 from rfactor.matcher.ordered import chosen_by_order
 from rfactor.matcher.refusal.separation import promising
 from rfactor.matcher.terms import State, accumulator_names, free_of, gathered, maximal_free, run_from
 from rfactor.prover import sampling
-from rfactor.prover.claim import Claim, apply_update
+from rfactor.prover.claim import Claim
 from rfactor.prover.infinity import Undefined, is_infinite, without_infinities
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.operator import Operator, constants_of

@@ -1,4 +1,4 @@
-"""Functions in C99 that give each operation the meaning that `native.emit` gives it: total, and the same bits."""
+"""Functions in C99 that give each operation the meaning that `native` gives it: total, and the same bits."""
 
 from __future__ import annotations
 

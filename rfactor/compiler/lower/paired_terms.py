@@ -1,0 +1,51 @@
+"""Terms of a sum that move together, and so are bounded together: a quotient and its remainder, the mean of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rfactor.compiler.lower import affine
+from rfactor.ir.expr import Const, Expr, Op
+
+
+def joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
+    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart.
+
+    `filled` puts what names stand for in their place, as in the rest of `expr`.
+    """
+    terms, _ = affine.affine(expr)
+    whole = dict(terms)
+    for term, factor in terms:
+        if not (isinstance(term, Op) and term.op == "//" and isinstance(term.args[1], Const)):
+            continue
+        dividend, count = filled(term.args[0]), int(term.args[1].value)
+        if count <= 0 or factor % count:
+            continue
+        rest = Op(term.type, "%", term.args)
+        times = factor // count
+        if whole.get(rest) == times:
+            gone = affine.add(affine.scale(term, factor), affine.scale(rest, times))
+            return affine.add(affine.subtract(expr, gone), affine.scale(dividend, times))
+        own = affine.affine(dividend)[0]
+        if own and all(whole.get(part) == -times * coefficient for part, coefficient in own):
+            gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
+            return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))
+    return expr
+
+
+def means(terms: affine.Terms) -> tuple[list[tuple[Expr, Expr, int]], affine.Terms]:
+    """Means of two, each with its factor, among the terms of a sum, and the other terms.
+
+    `(a & b) + ((a ^ b) >> 1)` and `(a | b) - ((a ^ b) >> 1)` lie between a and b, and leave their type nowhere.
+    """
+    left = dict(terms)
+    found: list[tuple[Expr, Expr, int]] = []
+    for term, factor in terms:
+        if isinstance(term, Op) and term.op in ("&", "|") and term in left:
+            apart = Op(term.type, "^", term.args)
+            half = Op(term.type, ">>", (apart, Const(term.type, 1)))
+            if left.get(half) == (factor if term.op == "&" else -factor):
+                a, b = term.args
+                found.append((a, b, factor))
+                del left[term], left[half]
+    return found, tuple(left.items())
