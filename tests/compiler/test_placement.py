@@ -263,8 +263,34 @@ def test_what_is_left_behind_on_the_way_down_is_folded() -> None:
 
 
 def test_what_may_be_needed_again_is_not_folded() -> None:
-    f = _read_at(lambda g, at: g[at[0], hl.select(at[1] % 3 == 0, 5, at[1])])(hl)
+    f = _read_at(lambda g, at: g[at[0], hl.select(at[1] % 3 == 0, 5, at[1])] + g[at[0], at[1]])(hl)
     with pytest.raises(ScheduleError, match=r"fold_storage\(y, 1\) of g\S*: what is needed is not known"):
+        f.lowered()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_what_one_iteration_computes_and_needs_may_be_folded(count: int) -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = x * 3 + y
+    f[x] = g[x, x] + g[x + 1, x]
+    g.store_root().compute_at(f, x).fold_storage(x, count)
+    assert f"dimension 0 modulo {count}" in printed(f, "bounds")
+    assert np.asarray(f.realize([10])).tolist() == [8 * k + 3 for k in range(10)]
+    g.fold_storage(x, 1)
+    with pytest.raises(
+        ScheduleError, match=r"2 coordinates of it are needed at a time: fold_storage\(x, 2\) holds them"
+    ):
+        f.lowered()
+
+
+def test_what_updates_widen_is_not_folded_by_what_one_iteration_needs() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x, y] = x * 3 + y
+    r = hl.RDom([hl.Range(0, 5)], "r")
+    g[r.x, y] += 1
+    f[x] = g[x, x] + g[x + 1, x]
+    g.store_root().compute_at(f, x).fold_storage(x, 2)
+    with pytest.raises(ScheduleError, match=r"fold_storage\(x, 2\) of g\S*: what is needed is not known"):
         f.lowered()
 
 

@@ -11,7 +11,7 @@ no more, so that storage may take coordinates modulo the greatest size of the wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
@@ -37,6 +37,9 @@ class Slid:
     if nothing that the window has left behind is needed again."""
     unknown: frozenset[int] = frozenset()
     """The other dimensions along which it moves with a loop, and is not known to move down."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """Where each iteration computes all that is needed in it, and is done before the next begins: the most coordinates
+    that are needed in one, by dimension, where that is known."""
 
 
 def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr]) -> Slid:
@@ -65,7 +68,15 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         windows[d] = None if windows else _window(low, high, firsts)
     loops = [one.name for one in around if isinstance(one, For)]
     moving = frozenset(d for d in range(len(box)) if d not in windows and not all(_falls(whole[d], n) for n in loops))
-    return Slid(tuple(result), windows, moving)
+    return Slid(tuple(result), windows, moving, {} if windows else _sizes(whole, pure, around))
+
+
+def _sizes(whole: Box, pure: frozenset[int], around: Sequence[For | If]) -> dict[int, int]:
+    """See `Slid.sizes`: of a box that does not slide. Where updates may widen it, nothing is known."""
+    if any(isinstance(one, For) and one.kind not in ("serial", "unrolled") for one in around):
+        return {}
+    sizes = {d: affine.greatest(affine.subtract(high, low)) for d, (low, high) in enumerate(whole) if d in pure}
+    return {d: size + 1 for d, size in sizes.items() if size is not None}
 
 
 def _falls(ends: tuple[Expr, Expr], name: str) -> bool:
@@ -157,7 +168,8 @@ def folds(function: Function, order: tuple[int, ...], asked: Mapping[str, int], 
     """Along which dimensions storage is taken modulo what: where every place that computes it allows it.
 
     The innermost dimension is folded only where that was asked for: vectors would be picked apart. What was asked
-    for is not done where nothing is left behind for good: where no loop moves up along the dimension.
+    for is not done where nothing is left behind for good: where no loop moves up along the dimension. It may be all
+    that one iteration needs where nothing is kept for the next.
     """
     result: list[int | None] = []
     for d in range(len(order)):
@@ -165,8 +177,11 @@ def folds(function: Function, order: tuple[int, ...], asked: Mapping[str, int], 
         known = [size for size in sizes if size is not None]
         least = max(known) if known and len(known) == len(sizes) else None
         count = asked.get(function.variables[d])
+        moving = count is not None and least is None and any(d in one.unknown for one in slid)
+        if moving and all(d in one.sizes for one in slid):
+            least = max(one.sizes[d] for one in slid)
         if count is not None and least is None:
-            if any(d in one.unknown for one in slid):
+            if moving:
                 raise ScheduleError(
                     f"fold_storage({function.variables[d]}, {count}) of {function.name}: what is needed is not "
                     "known to move up along it with a serial loop, so that what it left behind may be needed again"
@@ -175,7 +190,7 @@ def folds(function: Function, order: tuple[int, ...], asked: Mapping[str, int], 
         elif count is not None and least is not None and least > count:
             raise ScheduleError(
                 f"fold_storage({function.variables[d]}, {count}) of {function.name}: {least} coordinates of it are "
-                "needed at a time"
+                f"needed at a time: fold_storage({function.variables[d]}, {least}) holds them"
             )
         if count is None and least is not None and d != order[0]:
             count = 1 << max(least - 1, 0).bit_length()
