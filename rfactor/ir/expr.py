@@ -128,10 +128,10 @@ class Expr:
         return (type(self), self._key())
 
     def __str__(self) -> str:
-        """As messages tell it: cut where it is long. `printer.show` is the whole text."""
-        from rfactor.ir.printer import brief
+        """All of it, a long part that is shared once. For messages: `printer.brief`; for the parser: `show`."""
+        from rfactor.ir.printer import whole
 
-        return brief(self)
+        return whole(self)
 
     __repr__ = __str__
 

@@ -36,6 +36,18 @@ def show_tuple(exprs: Iterable[Expr]) -> str:
     return ", ".join(map(printer.show, exprs))
 
 
+def whole(expr: Expr) -> str:
+    """All of `expr`: other text for other expressions, linear in the distinct nodes.
+
+    A long part that occurs several times is written once: `let .t0 = x + 1 in .t0*.t0`. The parser reads `show`.
+    """
+    printer, lets = Printer(), ""
+    for i, part in enumerate(repeated((expr,))):
+        lets += f"let .t{i} = {printer.show(part)} in "
+        printer.names[part] = f".t{i}"
+    return lets + printer.show(expr)
+
+
 def brief(expr: Expr, write: Callable[[Expr], str] = show) -> str:
     """`expr` as messages tell it: `write` of it, with `…` for what lies so deep that the text would be long.
 

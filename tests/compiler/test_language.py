@@ -207,7 +207,10 @@ def test_what_is_not_there_yet_says_so() -> None:
         (lambda: hl.undef(32), "undef takes a type first"),
         (lambda: hl.Param("x"), "Param takes a type first"),
         (lambda: hl.ImageParam("x", 2), "ImageParam takes a type first"),
-        (lambda: hl.ImageParam(hl.Int(32), "x"), "a number of dimensions and a name, not 'x' second"),
+        (
+            lambda: hl.ImageParam(hl.Int(32), "x"),
+            "a number of dimensions and a name: the second is a whole number, not 'x'",
+        ),
         (lambda: hl.Var(3), r"Var takes a name, as in Var\('x'\), or nothing, not 3"),
     ],
 )

@@ -182,7 +182,7 @@ def test_an_image_has_no_end_to_list() -> None:
 
 @pytest.mark.parametrize("given", [np.zeros((8, 8)), np.zeros(1, np.int32), 2.5, "x", None])
 def test_the_number_of_dimensions_of_an_image_is_a_whole_number(given: Any) -> None:
-    with pytest.raises(TypeMismatch, match="the number of dimensions of an ImageParam is a whole number, not"):
+    with pytest.raises(TypeMismatch, match="a number of dimensions and a name: the second is a whole number, not"):
         hl.ImageParam(hl.Bool(), given)
     assert hl.ImageParam(hl.Bool(), np.int8(2)).dimensions() == 2
 

@@ -161,3 +161,15 @@ def test_a_page_is_well_formed_and_says_what_the_text_says(i: int, tmp_path: Pat
         lines = [line.strip() for line in (tmp_path / "t").read_text().splitlines()]
         said = "".join(read.texts)
         assert all(line in said for line in lines)
+
+
+def test_other_expressions_have_other_texts() -> None:
+    """Texts are names and keys of expressions in places, so they may not be cut."""
+    texts = set()
+    for constant in range(3):
+        expr: Expr = Var(I32, "x")
+        for i in range(200):
+            expr = apply("max", apply("^", expr, const(I32, 7 if i else constant)), expr)
+        texts.add(str(expr))
+    assert len(texts) == 3
+    assert max(map(len, texts)) < 30_000

@@ -303,7 +303,7 @@ class ImageParam(Named, OutputImageParam, Wrapped):
 
     def __init__(self, type: Type | None = None, dimensions: SupportsIndex = 0, name: str | None = None) -> None:
         """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
-        rank = integer(dimensions, "the number of dimensions of an ImageParam")
+        rank = integer(dimensions, "ImageParam takes a type, a number of dimensions and a name: the second")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self)
         if type is not None:

@@ -65,8 +65,10 @@ class Expr:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __format__(self, spec: str) -> str:
-        """As text of the language: `f"{x // 3}"` is `x // 3`."""
-        return format(str(self.node), spec)
+        """As text of the language, cut where it is long: `f"{x // 3}"` is `x // 3`."""
+        from rfactor.ir.printer import brief
+
+        return format(brief(self.node), spec)
 
     def __repr__(self) -> str:
         """As Halide shows it: `<halide.Expr of type int32: (x/3)>`."""
