@@ -29,7 +29,7 @@ OURS, AUTO, SERIAL, READING = "rfactor", "auto", "serial", "reading"
 AGAINST_HALIDE = 1.5
 """How much faster than Halide under the schedules of its own benchmark the six are to be, in the geometric mean."""
 
-ROUNDS = 25
+ROUNDS = 60
 """With fewer it is luck whether each contender has met its data in the caches once, and the processor at its speed."""
 
 

@@ -23,9 +23,9 @@ from rfactor.errors import FactorError
 
 SIZE = 1 << 12
 """Elements a reduction; nothing here depends on it."""
-_AGAIN = 5
+_AGAIN = 15
 """How often it is asked again, of which the least time counts: a collection of garbage takes a millisecond."""
-_TURNS = 3
+_TURNS = 7
 """How often each compiles, in turn with the other."""
 PAPER = {
     "maximum": (0.08, 127.5),
