@@ -12,6 +12,9 @@ from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.loopnest import LoopKind
 
+_ORDERED = ("serial", "unrolled")
+"""Kinds of loops whose iterations run in order."""
+
 
 def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSchedule:
     """`schedule` with the loops of factored reduction variables as serial loops of the pure ones that they become."""
@@ -38,13 +41,14 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
                 after = loops.fuse(after, *pair, relation.fused, frozenset(here), lambda: None)
     kinds = {d.name: d.kind for d in before.dimensions}
     order = {name: place for place, name in enumerate(kinds)}
-    pure = pure_loops(function, stage, after)
+    asks = any(kind not in _ORDERED for name, kind in kinds.items() if name in held)
+    pure = pure_loops(function, stage, after) if asks else frozenset()
 
     def kind(name: str) -> LoopKind:
         asked = kinds.get(name, "serial")
         if name not in held:
             return "serial"
-        return asked if asked in ("serial", "unrolled") or name in pure else "serial"
+        return asked if asked in _ORDERED or name in pure else "serial"
 
     # Loops that are new stay outside; the others keep the order that they were given.
     known = sorted((d for d in after.dimensions if d.name in order), key=lambda d: order[d.name])
