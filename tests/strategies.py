@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import as_array
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, const, select
+from rfactor.ir.expr import Const, Expr, Var, apply, cast, const, select
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import BOOL, SCALARS, Type
 
 ALL_NAMES = ("x0", "x1", "y0", "a", "b", "k")

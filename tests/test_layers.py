@@ -28,7 +28,7 @@ EVERYWHERE = {"errors", "files", "forks", "kept", "__version__"}
 """What everything may import."""
 
 LIBRARIES = {
-    "z3": ["rfactor/prover/smt.py"],
+    "z3": ["rfactor/prover/smt.py", "rfactor/prover/smt_operations.py"],
     "llvmlite": ["rfactor/native/", "rfactor/compiler/codegen/", "rfactor/compiler/runtime/"],
     "sqlite3": ["rfactor/table/"],
     "sqlite_utils": ["rfactor/table/"],

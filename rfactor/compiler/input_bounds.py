@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rfactor.compiler.asked import outputs_for
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.lower import affine, built
 from rfactor.compiler.lower.bounds import Bounded, infer_bounds
 from rfactor.compiler.lower.boxes import Box, hulls
-from rfactor.compiler.pipeline import Owner, Prepared, outputs_for, prepare
+from rfactor.compiler.pipeline import Owner, Prepared, prepare
 from rfactor.compiler.runtime.arguments import HasPlace
 from rfactor.compiler.schedule.directives import Split, TailStrategy
 from rfactor.compiler.strides import zeros

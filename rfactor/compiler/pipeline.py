@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from rfactor.compiler.asked import as_needed, new_arrays, outputs_for
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.changes import LATEST
 from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.images import OutputImageParam
-from rfactor.compiler.language.region import misfit
-from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
@@ -27,9 +26,9 @@ from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.overwriting import OVERWRITABLE, apart, overwritable, same_points
 from rfactor.compiler.runtime.alike import Look, look
 from rfactor.compiler.runtime.arguments import HasPlace, Overlap, Placed, scalar, seen, share_memory
-from rfactor.compiler.schedule.directives import Bound, Schedule
+from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.structure import structure
-from rfactor.errors import AlgorithmError, BufferError
+from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import LoweredPipeline
@@ -279,11 +278,11 @@ def realize(owner: Owner, given: tuple[Any, ...]) -> Any:
     if any(one.asks for one in outputs):
         _answer(prepared, outputs)
         return None
-    held = _new(prepared, outputs) if fresh else outputs
+    held = new_arrays(prepared, outputs) if fresh else outputs
     try:
         run(prepared, [Placed(buffer.array, buffer.mins) for buffer in held])
     except BufferError:
-        larger = _as_needed(prepared, held) if fresh else None
+        larger = as_needed(prepared, held) if fresh else None
         if larger is None:
             raise
         held = larger
@@ -311,65 +310,6 @@ def _write_files(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
     from rfactor.compiler.debug_files import write
 
     write(prepared, outputs)
-
-
-def _new(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer]:
-    """New arrays for what is asked for, as large and with the strides that was promised."""
-    return _strided(prepared, [_with_room(*pair, prepared) for pair in zip(prepared.outputs, outputs, strict=True)])
-
-
-def _strided(prepared: Prepared, outputs: list[Buffer]) -> list[Buffer]:
-    if not any(end == "stride" for image in prepared.output_images for end, _ in image.promises):
-        return outputs
-    from rfactor.compiler.input_bounds import strided
-
-    return strided(prepared, outputs)
-
-
-def _with_room(output: Output, asked: Buffer, prepared: Prepared) -> Buffer:
-    """A new array, larger than what is asked for where constants that hold it say that more is computed: those of
-    `bound`, and those promised of the output's array."""
-    directives = prepared.schedule.functions[output.function.name].bounds
-    if not (directives or output.promised):
-        return asked
-    sizes, mins = list(reversed(asked.array.shape)), list(asked.mins)
-    for d, least, extent in (*_constant_bounds(output.function, directives), *output.promised):
-        low = mins[d] if least is None else least
-        if low <= mins[d] and mins[d] + sizes[d] <= low + extent:
-            mins[d], sizes[d] = low, extent
-    if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
-        return asked
-    large = Buffer(asked.type(), sizes)
-    large.set_min(mins)
-    return large
-
-
-def _as_needed(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer] | None:
-    """New arrays that hold all that is computed or read of the outputs beyond these: what a scatter may write, or
-    another output reads. None where these do, or where it is not known."""
-    from rfactor.compiler.input_bounds import needed_of_outputs
-
-    try:
-        boxes = needed_of_outputs(prepared, outputs)
-    except (AlgorithmError, BufferError):
-        return None
-    found = []
-    for output, small in zip(prepared.outputs, outputs, strict=True):
-        box = boxes[output.function.name]
-        large = Buffer(small.type(), [extent for _, extent in box])
-        large.set_min([low for low, _ in box])
-        found.append(large)
-    same = all(_box(large) == _box(small) for large, small in zip(found, outputs, strict=True))
-    return None if same else _strided(prepared, found)
-
-
-def _constant_bounds(function: Function, directives: Sequence[object]) -> Iterator[tuple[int, int | None, int]]:
-    for directive in directives:
-        extent = affine.constant_value(directive.extent) if isinstance(directive, Bound) else None
-        if isinstance(directive, Bound) and extent is not None:
-            low = None if directive.min is None else affine.constant_value(directive.min)
-            if directive.min is None or low is not None:
-                yield function.variables.index(directive.variable), low, extent
 
 
 def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] | None = None) -> None:
@@ -483,68 +423,3 @@ def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:
             return None
         found.append(Placed(array, mins))
     return found
-
-
-def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:
-    """The arrays to compute into, and whether they are new."""
-    if len(given) == 1 and type(given[0]) in (list, tuple) and _sizes_fit(prepared, given[0]):
-        return [Buffer(Type(o.function.types[o.component]), given[0]) for o in prepared.outputs], True
-    functions = {output.function.name: output.function for output in prepared.outputs}
-    wanted = " and ".join(
-        f"{f.name} has {len(f.variables)} dimensions and {len(f.types)} components" for f in functions.values()
-    )
-    if len(given) == 1 and isinstance(given[0], Sequence):
-        given = tuple(given[0])
-    elif len(given) > 1 and not all(_is_size(one) for one in given):
-        raise BufferError(f"{wanted}: realize takes sizes, an array, or a tuple of arrays, not {given!r}")
-    if all(_is_size(one) for one in given):
-        sizes = [int(size) for size in given]
-        for function in functions.values():
-            rank = len(function.variables)
-            if len(sizes) != rank:
-                raise BufferError(
-                    f"Error: Func {function.name} is defined with {rank} dimensions, but realize() is requesting a "
-                    f"realization with {len(sizes)} dimensions. {wanted}: realize takes {rank} sizes, not {sizes}"
-                )
-            if any(size < 0 for size in sizes):
-                raise BufferError(f"{wanted}: realize takes {rank} sizes of 0 or more, not {sizes}")
-        return [Buffer(Type(o.function.types[o.component]), sizes) for o in prepared.outputs], True
-    buffers = [one if isinstance(one, Buffer) else Buffer(_array(one, wanted)) for one in given]
-    if len(buffers) != len(prepared.outputs):
-        raise BufferError(f"{wanted}: realize takes {len(prepared.outputs)} arrays, {len(buffers)} were given")
-    for i, (output, buffer) in zip(count(), zip(prepared.outputs, buffers, strict=True), strict=False):
-        function, type_ = output.function, Type(output.function.types[output.component])
-        dimensions, given_type, rank = len(function.variables), buffer.type(), buffer.dimensions()
-        if given_type != type_ or rank != dimensions:
-            raise BufferError(misfit(f"Output buffer {_called(output)}", type_, dimensions, given_type, rank))
-        first = buffers[i - output.component]
-        if _box(buffer) != _box(first):
-            raise BufferError(f"the arrays given for {function.name} have different boxes: {first}, {buffer}")
-    return buffers, False
-
-
-def _called(output: Output) -> str:
-    """The function, and which component of several."""
-    return output.function.name if len(output.function.types) == 1 else f"{output.function.name}.{output.component}"
-
-
-def _sizes_fit(prepared: Prepared, sizes: Sequence[Any]) -> bool:
-    """Whether they are sizes, one for each dimension of every output."""
-    for size in sizes:
-        if type(size) is not int or size < 0:
-            return False
-    return all(len(output.box) == len(sizes) for output in prepared.outputs)
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _array(value: Any, wanted: str) -> np.ndarray[Any, Any]:
-    if not isinstance(value, np.ndarray):
-        raise BufferError(f"{wanted}: realize takes sizes, an array, or a tuple of arrays, not {value!r}")
-    return value
-
-
-def _box(buffer: Buffer) -> list[tuple[int, int]]:
-    return [(buffer.min(d), buffer.extent(d)) for d in range(buffer.dimensions())]

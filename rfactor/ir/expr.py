@@ -1,7 +1,7 @@
 """The one expression form: constants, variables, operations and calls, typed and immutable.
 
 `==` is structural equality and hashes are precomputed, so expressions serve as dictionary keys.
-Operations are rows of one table, `OPERATIONS`; evaluators, translators and printers are dictionaries
+Operations are rows of one table, `operations.OPERATIONS`; evaluators, translators and printers are dictionaries
 over the same names, so that adding an operation is adding a row to each.
 """
 
@@ -9,64 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeVar
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.intrinsics import INTRINSICS
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import BOOL, Type
 
 Value = bool | int | float
 CallKind = Literal["intrinsic", "unknown", "func", "image"]
-Shape = Literal["numeric", "bits", "compare", "logic", "integer", "real"]
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation of the language."""
-
-    name: str
-    arity: int
-    shape: Shape
-    """Which operand types it takes: `numeric` any but bool, `bits` integers and bool, `compare` any
-    (result bool), `logic` bool, `integer` integers, `real` floats."""
-    commutative: bool = False
-    associative: bool = False
-
-
-OPERATIONS: dict[str, Operation] = {
-    op.name: op
-    for op in (
-        Operation("+", 2, "numeric", commutative=True, associative=True),
-        Operation("-", 2, "numeric"),
-        Operation("*", 2, "numeric", commutative=True, associative=True),
-        Operation("/", 2, "real"),
-        Operation("//", 2, "integer"),
-        Operation("%", 2, "integer"),
-        Operation("min", 2, "numeric", commutative=True, associative=True),
-        Operation("max", 2, "numeric", commutative=True, associative=True),
-        Operation("neg", 1, "numeric"),
-        Operation("abs", 1, "numeric"),
-        Operation("&", 2, "bits", commutative=True, associative=True),
-        Operation("|", 2, "bits", commutative=True, associative=True),
-        Operation("^", 2, "bits", commutative=True, associative=True),
-        Operation("~", 1, "bits"),
-        Operation("<<", 2, "integer"),
-        Operation(">>", 2, "integer"),
-        Operation("<", 2, "compare"),
-        Operation("<=", 2, "compare"),
-        Operation(">", 2, "compare"),
-        Operation(">=", 2, "compare"),
-        Operation("==", 2, "compare", commutative=True),
-        Operation("!=", 2, "compare", commutative=True),
-        Operation("and", 2, "logic", commutative=True, associative=True),
-        Operation("or", 2, "logic", commutative=True, associative=True),
-        Operation("not", 1, "logic"),
-    )
-}
-"""Every operation but `select` and `cast`, whose operands have several types."""
 
 
 _E = TypeVar("_E", bound="Expr")
@@ -362,12 +315,6 @@ def intrinsic(name: str, *args: Expr) -> Call:
             what = {"real": "floats of one type", "integer": "integers", "bits": f"numbers as wide as {row.gives}"}
             raise TypeMismatch(f"{name} takes {what[row.takes]}, not {arg.type} (in {arg}); cast first")
     return Call(row.result(args[0].type), name, args)
-
-
-MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-"""The relation that holds of the operands exchanged."""
-OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-"""The relation that holds where this one does not; NaN aside."""
 
 
 def zero(type: Type) -> Const:

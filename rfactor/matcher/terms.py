@@ -6,21 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial, reduce
 
-from rfactor.ir.expr import (
-    MIRRORED,
-    OPERATIONS,
-    Call,
-    Const,
-    Expr,
-    Op,
-    apply,
-    intrinsic,
-    names,
-    rebuild,
-    substitute,
-    transform,
-)
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, intrinsic, names, rebuild, substitute, transform
 from rfactor.ir.linear import from_linear, linear
+from rfactor.ir.operations import MIRRORED, OPERATIONS
 from rfactor.ir.simplify import simplify, simplify_real
 from rfactor.ir.update import Update
 from rfactor.prover.infinity import Undefined, may_be_infinite, without_infinities

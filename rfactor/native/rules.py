@@ -1,7 +1,7 @@
 """The one place where an operation gets its machine meaning.
 
-`RULES` has one row per operation of `ir.expr.OPERATIONS`. Every rule works on scalars and on vectors and is total: no
-`nsw`, no fast-math flag, no poison. Scalar and vector code give the same bits.
+`RULES` has one row per operation of `ir.operations.OPERATIONS`. Every rule works on scalars and on vectors and is
+total: no `nsw`, no fast-math flag, no poison. Scalar and vector code give the same bits.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, const, is_held, names, replace, transform, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, const, is_held, names, replace, transform, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import OPERATIONS
 
 Pair = tuple[Expr, Expr]
 _OF_INTEGERS, _OF_REALS, _OF_BOOLS = map(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, rebuild, replace, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, rebuild, replace, walk
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.types import Type
 
 Interval = tuple[int, int]

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.exactness import simplifies_exactly
-from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Value, Var, apply, replace, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Value, Var, apply, replace, substitute, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import MIRRORED
 from rfactor.ir.simplify import simplify_real
 from rfactor.ir.types import BOOL
 from rfactor.prover import sampling

@@ -3,13 +3,14 @@
 Integers are bit-vectors of their exact width under `wrap` and unbounded under `math`; floats are reals. What has no
 faithful term (bitwise operations on unbounded integers, transcendental functions, conversions to and from floats) is
 an uninterpreted function of its operands: what holds for every function holds for the real one, so `Unsat` is a proof,
-and a model is a hint that callers confirm by evaluation. The only file that imports z3.
+and a model is a hint that callers confirm by evaluation. Only this file and
+`smt_operations` import z3.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.limits import MEMORY, PATIENCE, SETUP, Limits
+from rfactor.prover.smt_operations import BOOL, EXACT, WRAP, bits_counted, if_
 from rfactor.prover.sums import Sum, plus
 
 
@@ -267,7 +269,7 @@ class Terms:
                 self.ranges.append(variable >= 0)
             return variable
         if isinstance(expr, Call) and expr.name == "popcount" and self.meaning is Meaning.WRAP:
-            return _bits_counted(self.term(expr.args[0]), expr.type.bits)
+            return bits_counted(self.term(expr.args[0]), expr.type.bits)
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             kind = expr.type if expr.type.is_int else None  # -1 has more bits in a wider type, and one sqrt in all
             return self.uninterpreted(expr.type, ("call", expr.name, kind), expr.args)
@@ -278,22 +280,22 @@ class Terms:
             raise _NoTerm(f"{expr} is not an expression of its arguments alone")
         args = [self.term(arg) for arg in expr.args]
         if expr.op == "select":
-            return _if(*args)
+            return if_(*args)
         if expr.op == "cast":
             return self.cast(expr, args[0])
         operand = expr.args[0].type
         if operand.is_bool:
-            return _BOOL[expr.op](*args)
+            return BOOL[expr.op](*args)
         if operand.is_float or self.meaning is Meaning.MATH:
             divisor = _literal_divisor(expr) if self.spelt_out else None
             if divisor is not None:
                 return self.divided_by(divisor, args[0])[expr.op == "%"]
-            rule = _EXACT.get(expr.op)
+            rule = EXACT.get(expr.op)
             if expr.op == "~":
                 top = operand.max if operand.code == "uint" else -1
                 return self.constant(operand, top) - args[0]
             return self.uninterpreted(expr.type, (expr.op, operand), expr.args) if rule is None else rule(*args)
-        return _WRAP[expr.op](operand.code == "int", *args)
+        return WRAP[expr.op](operand.code == "int", *args)
 
     def divided_by(self, divisor: int, value: Any) -> tuple[Any, Any]:
         """Quotient and remainder by a literal but 0, 1 and -1: value = divisor * quotient + remainder, 0 <= remainder <
@@ -357,7 +359,7 @@ class LinearTerms(Terms):
         if expr.type.is_int:
             return self.value(self.sum(expr), expr.type)
         if isinstance(expr, Op) and expr.args[0].type.is_int and expr.op != "cast":
-            return _EXACT[expr.op](*map(self.term, expr.args))
+            return EXACT[expr.op](*map(self.term, expr.args))
         return super().make(expr)
 
     def atom(self, key: object, term: Any, low: int, high: int) -> Sum:
@@ -406,7 +408,7 @@ class LinearTerms(Terms):
             return self.divided(expr, args[0], int(args[1].value))
         if expr.op in ("min", "max", "select"):
             parts = tuple(map(self.term, args))
-            chosen = _if(*parts) if expr.op == "select" else _EXACT[expr.op](*parts)
+            chosen = if_(*parts) if expr.op == "select" else EXACT[expr.op](*parts)
             return self.atom(expr, chosen, low, high)
         description = (expr.op, type_, *(arg.type for arg in args))
         return self.atom(expr, self.uninterpreted(type_, description, args), low, high)
@@ -447,128 +449,3 @@ class LinearTerms(Terms):
             self.ranges += [times >= first, times <= last, term >= int(type_.min), term <= int(type_.max)]
         self.reduced[key] = term
         return term
-
-
-# Terms are made by the C interface: its Python one looks at the sort and context of every operand anew, which takes
-# longer than most answers. Operands have the same sort here, because they have the same type.
-
-
-def _formula(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: z3.BoolRef(make(a.ctx.ref(), a.ast, b.ast), a.ctx)
-
-
-def _formula_of_many(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: z3.BoolRef(make(a.ctx.ref(), 2, (z3.Ast * 2)(a.ast, b.ast)), a.ctx)
-
-
-def _number_of_many(make: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: z3.ArithRef(make(a.ctx.ref(), 2, (z3.Ast * 2)(a.ast, b.ast)), a.ctx)
-
-
-def _not(a: Any) -> Any:
-    return z3.BoolRef(z3.Z3_mk_not(a.ctx.ref(), a.ast), a.ctx)
-
-
-def _if(condition: Any, true: Any, false: Any) -> Any:
-    kind = next(kind for kind in (z3.ArithRef, z3.BitVecRef, z3.BoolRef) if isinstance(true, kind))
-    return kind(z3.Z3_mk_ite(true.ctx.ref(), condition.ast, true.ast, false.ast), true.ctx)
-
-
-_and, _or = _formula_of_many(z3.Z3_mk_and), _formula_of_many(z3.Z3_mk_or)
-_differ = _formula_of_many(z3.Z3_mk_distinct)
-_same, _below, _at_most = _formula(z3.Z3_mk_eq), _formula(z3.Z3_mk_lt), _formula(z3.Z3_mk_le)
-
-
-def _less(signed: bool, a: Any, b: Any) -> Any:
-    return a < b if signed else z3.ULT(a, b)
-
-
-def _less_equal(signed: bool, a: Any, b: Any) -> Any:
-    return a <= b if signed else z3.ULE(a, b)
-
-
-def _quotient(signed: bool, a: Any, b: Any) -> Any:
-    if not signed:
-        return _if(b == 0, b, z3.UDiv(a, b))
-    rest = z3.SRem(a, b)
-    return _if(b == 0, b, _if(rest < 0, _if(b < 0, a / b + 1, a / b - 1), a / b))
-
-
-def _remainder(signed: bool, a: Any, b: Any) -> Any:
-    if not signed:
-        return _if(b == 0, b, z3.URem(a, b))
-    rest = z3.SRem(a, b)
-    return _if(b == 0, b, _if(rest < 0, _if(b < 0, rest - b, rest + b), rest))
-
-
-def _right(signed: bool, a: Any, count: Any) -> Any:
-    return a >> count if signed else z3.LShR(a, count)
-
-
-def _shift_left(signed: bool, a: Any, count: Any) -> Any:
-    return _if(count < 0, _right(True, a, -count), a << count) if signed else a << count
-
-
-def _shift_right(signed: bool, a: Any, count: Any) -> Any:
-    return _if(count < 0, a << -count, _right(True, a, count)) if signed else _right(False, a, count)
-
-
-def _bits_counted(word: Any, bits: int) -> Any:
-    """How many bits a word has, as a word of so many bits."""
-    ones = [z3.ZeroExt(bits - 1, z3.Extract(i, i, word)) for i in range(word.size())]
-    while len(ones) > 1:
-        ones = [a + b for a, b in zip(ones[::2], ones[1::2], strict=True)]
-    return ones[0]
-
-
-_WRAP: dict[str, Callable[..., Any]] = {
-    "+": lambda s, a, b: a + b,
-    "-": lambda s, a, b: a - b,
-    "*": lambda s, a, b: a * b,
-    "//": _quotient,
-    "%": _remainder,
-    "min": lambda s, a, b: _if(_less(s, a, b), a, b),
-    "max": lambda s, a, b: _if(_less(s, a, b), b, a),
-    "neg": lambda s, a: -a,
-    "abs": lambda s, a: _if(a < 0, -a, a) if s else a,
-    "&": lambda s, a, b: a & b,
-    "|": lambda s, a, b: a | b,
-    "^": lambda s, a, b: a ^ b,
-    "~": lambda s, a: ~a,
-    "<<": _shift_left,
-    ">>": _shift_right,
-    "<": _less,
-    "<=": _less_equal,
-    ">": lambda s, a, b: _less(s, b, a),
-    ">=": lambda s, a, b: _less_equal(s, b, a),
-    "==": lambda s, a, b: a == b,
-    "!=": lambda s, a, b: a != b,
-}
-"""Operations on bit-vectors; the first argument says whether the type is signed."""
-
-_EXACT: dict[str, Callable[..., Any]] = {
-    "+": _number_of_many(z3.Z3_mk_add),
-    "-": _number_of_many(z3.Z3_mk_sub),
-    "*": _number_of_many(z3.Z3_mk_mul),
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: _if(b == 0, b, a / b),
-    "%": lambda a, b: _if(b == 0, b, a % b),
-    "min": lambda a, b: _if(_below(a, b), a, b),
-    "max": lambda a, b: _if(_below(a, b), b, a),
-    "neg": lambda a: -a,
-    "abs": lambda a: _if(a < 0, -a, a),
-    "<": _below,
-    "<=": _at_most,
-    ">": lambda a, b: _below(b, a),
-    ">=": lambda a, b: _at_most(b, a),
-    "==": _same,
-    "!=": _differ,
-}
-"""Operations on unbounded integers and reals that have a faithful term."""
-
-_BOOL: dict[str, Callable[..., Any]] = {
-    "and": _and, "&": _and, "min": _and, "or": _or, "|": _or, "max": _or,
-    "^": _differ, "!=": _differ, "==": _same, "not": _not, "~": _not,
-    "<": lambda a, b: _and(_not(a), b), "<=": lambda a, b: _or(_not(a), b),
-    ">": lambda a, b: _and(a, _not(b)), ">=": lambda a, b: _or(a, _not(b)),
-}  # fmt: skip

@@ -13,8 +13,9 @@ from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.compiler.runtime.arguments import Binding
 from rfactor.compiler.runtime.threads import cell
 from rfactor.ir.evaluate import dtype_of, evaluate
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, apply, cast
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import F16, F32, F64, I32, I64, SCALARS, Type
 from rfactor.native.engine import Target, compile_module, host
 from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide

@@ -13,8 +13,9 @@ from llvmlite import ir
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import dtype_of, evaluate
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Var, apply, cast, intrinsic, select
+from rfactor.ir.expr import Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.intrinsics import INTRINSICS
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
 from rfactor.native.emit import Emitter
 from rfactor.native.evaluator import compile_evaluator

@@ -8,11 +8,10 @@ width. Functions (`min`, `pow`, …) take numbers as they are: `min(u8(x), 3)` i
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from rfactor.compiler.language.numbers import is_i32, is_number, literal, number_of, peer, warn_of_rounding
 from rfactor.compiler.language.types import Type, text
 from rfactor.errors import AlgorithmError, NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
@@ -220,24 +219,6 @@ def text_of(value: object) -> str | None:
     return found
 
 
-def number_of(value: Any) -> bool | int | float | None:
-    """A Python or NumPy number (bool included), also in an array without dimensions, as Python's; None for the rest.
-
-    One wider than f64 is rounded to that.
-    """
-    if isinstance(value, bool | int | float):
-        return value
-    if getattr(value, "shape", None) != () or not hasattr(value, "item"):
-        return None
-    held: Any = value.item() if getattr(getattr(value, "dtype", None), "kind", "f") in "biuf" else None
-    return held if isinstance(held, bool | int | float) else float(held) if hasattr(held, "__float__") else None
-
-
-def is_number(value: object) -> bool:
-    """Whether it is a Python or NumPy number (bool included)."""
-    return number_of(value) is not None
-
-
 def is_sequence(value: object) -> bool:
     """Whether it stands for a tuple of values: a tuple, a list, or an object of a class of the user's with elements."""
     if isinstance(value, tuple | list):
@@ -259,24 +240,9 @@ def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
     number = number_of(value)
     if number is not None:
         if type is None and isinstance(number, float):
-            _warn_of_rounding(number)
+            warn_of_rounding(number)
         return Expr(literal(number, type))
     raise TypeMismatch(f"{value!r} is no expression: numbers, Var, RVar, RDom, Param and calls of Func and Buffer are")
-
-
-def _warn_of_rounding(number: float) -> None:
-    """Warn, at the user's line, of a number that f32 does not hold: it is rounded, beside an operand of f64 too."""
-    if number != number or ir.const(T.F32, number).value == number:
-        return
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rfactor."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(
-        f"The floating-point value {number:.17f} will be interpreted as a float32 by Halide and lose precision; add an "
-        "explicit `f32()` or `f64()`` cast to avoid this warning.",
-        RuntimeWarning,
-        stacklevel=level,
-    )
 
 
 def known_on_entry(expr: Expr, what: str) -> None:
@@ -293,39 +259,12 @@ def known_on_entry(expr: Expr, what: str) -> None:
             )
 
 
-def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
-    """A number as a constant of `type` (by default i32, f32 or bool). Raises `TypeMismatch` if it does not fit."""
-    if type is None:
-        type = T.BOOL if isinstance(number, bool) else T.F32 if isinstance(number, float) else T.I32
-        if type == T.I32 and not _is_i32(int(number)):
-            type = T.I64
-    if isinstance(number, float) and not type.is_float:
-        raise TypeMismatch(f"{number} is no {type}: write f32({number}) or cast the other operand to a float type")
-    if type.is_bool and number not in (0, 1):
-        raise TypeMismatch(f"{number} is no bool: compare with 0 instead")
-    return ir.const(type, number)
-
-
-def _peer(type: T.Type, number: Any) -> T.Type | None:
-    """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
-    plain = number_of(number)
-    if plain is None or isinstance(plain, float):
-        return None
-    if _is_i32(int(plain)) or not T.I64.min <= int(plain) <= T.I64.max:
-        return type
-    return None
-
-
-def _is_i32(number: int) -> bool:
-    return int(T.I32.min) <= number <= int(T.I32.max)
-
-
 def both(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Two operands, numbers typed by the other side, not yet of one type."""
     if not isinstance(a, Expr) and isinstance(b, Expr):
-        return as_expr(a, _peer(b.node.type, a)), b
+        return as_expr(a, peer(b.node.type, a)), b
     if isinstance(a, Expr) and not isinstance(b, Expr):
-        return a, as_expr(b, _peer(a.node.type, b))
+        return a, as_expr(b, peer(a.node.type, b))
     return as_expr(a), as_expr(b)
 
 
@@ -368,7 +307,7 @@ def as_i32(value: Expr) -> Expr | None:
         return value
     if isinstance(node, ir.Const):
         whole = not node.type.is_float or float(node.value).is_integer()
-        return Expr(ir.const(T.I32, int(node.value)), value.uses) if whole and _is_i32(int(node.value)) else None
+        return Expr(ir.const(T.I32, int(node.value)), value.uses) if whole and is_i32(int(node.value)) else None
     if node.type.is_bool or (node.type.is_int and node.type.bits < T.I32.bits):
         return converted(T.I32, value)
     return None

@@ -12,11 +12,12 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.chance import resolved
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_number, is_sequence
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_sequence
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import count, expanded, implicit, is_placeholder
 from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
+from rfactor.compiler.language.numbers import is_number
 from rfactor.compiler.language.placement import Placement
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.queries import Queries

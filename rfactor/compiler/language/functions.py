@@ -15,11 +15,11 @@ from rfactor.compiler.language.expr import (
     converted,
     is_sequence,
     joined,
-    number_of,
     promoted,
     together,
     typed_binary,
 )
+from rfactor.compiler.language.numbers import number_of
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type, meant

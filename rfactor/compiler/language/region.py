@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.expr import literal, number_of
+from rfactor.compiler.language.numbers import literal, number_of
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch

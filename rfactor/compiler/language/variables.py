@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, is_number, known_on_entry
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, known_on_entry
 from rfactor.compiler.language.names import Named, checked
+from rfactor.compiler.language.numbers import is_number
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch

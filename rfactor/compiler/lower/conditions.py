@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
-from rfactor.ir.expr import OPPOSITE, Expr, Op, apply, walk
+from rfactor.ir.expr import Expr, Op, apply, walk
+from rfactor.ir.operations import OPPOSITE
 from rfactor.ir.types import BOOL, I32
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})

@@ -16,9 +16,10 @@ from functools import reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, names, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute, walk
 from rfactor.ir.loopnest import Allocate, AnyLane, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store
 from rfactor.ir.loopnest import block as sequence
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 
 _AT_A_TIME = 4
 _RARE = frozenset({"<", ">"})

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Expr, Op, names, substitute
+from rfactor.ir.expr import Expr, Op, names, substitute
 from rfactor.ir.loopnest import Allocate, AnyLane, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 
 _MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""

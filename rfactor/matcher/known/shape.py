@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.ir.canonical import canonical
-from rfactor.ir.expr import OPERATIONS, Call, Const, Expr, Op, Var, rebuild, substitute, transform, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild, substitute, transform, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.known.data import Parts, are_apart, is_below_zero

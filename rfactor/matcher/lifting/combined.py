@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rfactor.ir.expr import OPPOSITE, Expr, Op, Var, apply, const, names, rebuild, substitute
+from rfactor.ir.expr import Expr, Op, Var, apply, const, names, rebuild, substitute
 from rfactor.ir.linear import Coefficient, from_linear, linear
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import OPPOSITE
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import Action, Exprs, Inner, bind, operands

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Const, Expr, Op, Var, apply, cast, const, names, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, substitute, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.types import BOOL, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import choose, nought, operands

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rfactor.ir.expr import MIRRORED, OPPOSITE, Expr, Op, apply, names
+from rfactor.ir.expr import Expr, Op, apply, names
 from rfactor.ir.graph import restrict
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.types import BOOL
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, Action, Inner, choose, nought, operands

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rfactor.ir.expr import OPPOSITE, Const, Expr, Op, apply, cast, select, substitute, walk
+from rfactor.ir.expr import Const, Expr, Op, apply, cast, select, substitute, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import OPPOSITE
 from rfactor.ir.update import Update
 from rfactor.matcher.action import choose, nought, operands
 from rfactor.matcher.terms import accumulator_names, free_of, run_from, tidy

@@ -13,23 +13,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import (
-    MIRRORED,
-    OPPOSITE,
-    Const,
-    Expr,
-    Op,
-    Var,
-    apply,
-    names,
-    substitute,
-    transform,
-    variables,
-    walk,
-)
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute, transform, variables, walk
 from rfactor.ir.expr import replace as exchange
 from rfactor.ir.graph import closures, dependencies, restrict
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.action import FALSE, TRUE, Action, Exprs, Inner, choose, marked, nought, operands, pruned

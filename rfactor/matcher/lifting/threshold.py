@@ -11,22 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from rfactor.ir.expr import (
-    MIRRORED,
-    OPPOSITE,
-    Const,
-    Expr,
-    Op,
-    Var,
-    apply,
-    conjunction,
-    const,
-    names,
-    substitute,
-    transform,
-)
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, substitute, transform
 from rfactor.ir.linear import linear
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.update import Update

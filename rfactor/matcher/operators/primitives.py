@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import OPERATIONS, Const, Expr, Op, Var, const
+from rfactor.ir.expr import Const, Expr, Op, Var, const
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.terms import run_from

@@ -17,8 +17,9 @@ from functools import cache
 import numpy as np
 
 from rfactor.ir.evaluate import evaluate, evaluate_all, spread
-from rfactor.ir.expr import MIRRORED, Const, Expr, Op, Var, apply, cast, const, names, replace, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, replace, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.operations import MIRRORED
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update, apply_update

@@ -1,0 +1,71 @@
+"""Python and NumPy numbers as constants of the language: of which type, and whether it holds them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from rfactor.errors import TypeMismatch
+from rfactor.ir import expr as ir
+from rfactor.ir import types as T
+
+
+def number_of(value: Any) -> bool | int | float | None:
+    """A Python or NumPy number (bool included), also in an array without dimensions, as Python's; None for the rest.
+
+    One wider than f64 is rounded to that.
+    """
+    if isinstance(value, bool | int | float):
+        return value
+    if getattr(value, "shape", None) != () or not hasattr(value, "item"):
+        return None
+    held: Any = value.item() if getattr(getattr(value, "dtype", None), "kind", "f") in "biuf" else None
+    return held if isinstance(held, bool | int | float) else float(held) if hasattr(held, "__float__") else None
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a Python or NumPy number (bool included)."""
+    return number_of(value) is not None
+
+
+def warn_of_rounding(number: float) -> None:
+    """Warn, at the user's line, of a number that f32 does not hold: it is rounded, beside an operand of f64 too."""
+    if number != number or ir.const(T.F32, number).value == number:
+        return
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rfactor."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(
+        f"The floating-point value {number:.17f} will be interpreted as a float32 by Halide and lose precision; add an "
+        "explicit `f32()` or `f64()`` cast to avoid this warning.",
+        RuntimeWarning,
+        stacklevel=level,
+    )
+
+
+def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
+    """A number as a constant of `type` (by default i32, f32 or bool). Raises `TypeMismatch` if it does not fit."""
+    if type is None:
+        type = T.BOOL if isinstance(number, bool) else T.F32 if isinstance(number, float) else T.I32
+        if type == T.I32 and not is_i32(int(number)):
+            type = T.I64
+    if isinstance(number, float) and not type.is_float:
+        raise TypeMismatch(f"{number} is no {type}: write f32({number}) or cast the other operand to a float type")
+    if type.is_bool and number not in (0, 1):
+        raise TypeMismatch(f"{number} is no bool: compare with 0 instead")
+    return ir.const(type, number)
+
+
+def peer(type: T.Type, number: Any) -> T.Type | None:
+    """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
+    plain = number_of(number)
+    if plain is None or isinstance(plain, float):
+        return None
+    if is_i32(int(plain)) or not T.I64.min <= int(plain) <= T.I64.max:
+        return type
+    return None
+
+
+def is_i32(number: int) -> bool:
+    return int(T.I32.min) <= number <= int(T.I32.max)
