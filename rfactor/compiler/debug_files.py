@@ -8,6 +8,7 @@ other ending has five i32 (four extents, the number of the type), then the eleme
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from rfactor.compiler.input_bounds import bounds_for
 from rfactor.compiler.language.buffer import Buffer
 from rfactor.compiler.pipeline import Prepared
 from rfactor.errors import ScheduleError, TypeMismatch
+from rfactor.files import write_whole
 
 _NUMBERS = ("float32", "float64", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 
@@ -49,13 +51,14 @@ def write(prepared: Prepared, outputs: Sequence[Buffer]) -> None:
 
 
 def save(file: str, array: NDArray[Any]) -> None:
-    """Write elements. Raises `TypeMismatch` for elements or dimensions that a format does not have."""
+    """Write elements. Raises `TypeMismatch` for elements or dimensions that a format does not have, and `FileError`."""
     ending = Path(file).suffix
     flat = np.ascontiguousarray(array)
     extents = flat.shape[::-1]
     if ending == ".npy":
-        with Path(file).open("wb") as stream:
-            np.save(stream, flat.reshape(extents))
+        stream = io.BytesIO()
+        np.save(stream, flat.reshape(extents))
+        write_whole(file, stream.getvalue())
         return
     plain = flat.astype(np.uint8) if flat.dtype == np.bool_ else flat
     if plain.dtype.name not in _NUMBERS or len(extents) > 4:
@@ -67,7 +70,7 @@ def save(file: str, array: NDArray[Any]) -> None:
     else:
         head = np.array([*extents, *[1] * (4 - len(extents)), _NUMBERS.index(plain.dtype.name)], np.int32)
         content = head.tobytes() + plain.tobytes()
-    Path(file).write_bytes(content)
+    write_whole(file, content)
 
 
 _CLASSES = {

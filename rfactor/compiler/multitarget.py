@@ -90,6 +90,9 @@ def _check(targets: Sequence[Target], suffixes: Sequence[str]) -> None:
     if suffixes and len(suffixes) != len(targets):
         raise TargetError(f"{len(targets)} targets take as many suffixes, or none, not {len(suffixes)}")
     if len(targets) > 1 and targets[-1].arch is not TargetArch.X86:
-        raise TargetError(f"only x86 is asked at run time for its features, not {targets[-1]}: one object a target")
+        raise TargetError(
+            f"which of several targets fits the processor is asked at run time on x86 alone, not on {targets[-1]}: "
+            "give one target, or call compile_to_object once for each, with a name of its own"
+        )
     if len(targets) > 1 and get_host_target().arch is not TargetArch.X86:
         raise NotImplementedError("code that asks x86 for its features is written on x86 only: one object a target")

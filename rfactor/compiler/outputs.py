@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from rfactor.native import engine
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS_OF_C = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const const_cast
+    constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
+    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+    protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert
+    static_cast struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned
+    using virtual void volatile wchar_t while xor xor_eq
+    """.split()  # noqa: SIM905 - a list this long is read as text
+)
+"""Words that name nothing else in C or in C++, which reads the header too."""
 _SIZE_OF_HEADER = 60
 """Bytes of a member's header in an archive."""
 
@@ -84,6 +95,10 @@ class Made:
         self.name = fn_name or re.sub(r"\W", "_", "_".join(self._frozen.algorithm.outputs))
         if not _WORD.fullmatch(self.name):
             raise AlgorithmError(f"{self.name!r} is no name for a function in C: letters, digits and _ are")
+        if self.name in _WORDS_OF_C:
+            raise AlgorithmError(
+                f"{self.name!r} is no name for a function: it is a word of C or C++ itself; give another as fn_name"
+            )
         self._target = Target() if target is None else target
         self.check(Target(self._target) if isinstance(self._target, str) else self._target)
         self._lowered: LoweredPipeline | None = None

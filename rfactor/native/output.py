@@ -82,7 +82,7 @@ def _function(builder: Builder, name: str, type: ir.FunctionType) -> ir.Function
 
 def _text(builder: Builder, text: str) -> LLVMValue:
     """The address of a constant text."""
-    data = bytearray(text.encode() + b"\0")
+    data = bytearray(text.encode(errors="replace") + b"\0")
     name = f"text.{data.hex()}"
     found = builder.module.globals.get(name)
     if found is None:

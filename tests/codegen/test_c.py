@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 import warnings
@@ -216,6 +217,16 @@ def test_names_are_none_of_the_language_and_end_no_comment(tmp_path: Path) -> No
     found = np.zeros(4, np.int32)
     assert call(3, passed(np.arange(1, 5, dtype=np.int32)), passed(found)) == 0
     assert found.tolist() == [3, 7, 11, 15]
+
+
+def test_numbers_say_in_c_what_they_say_of_an_object(tmp_path: Path) -> None:
+    n, image, f = hl.Param(hl.Int(32), "n"), hl.ImageParam(hl.Int(32), 1, "im"), hl.Func("f")
+    f[x] = image[x + n]
+    names = {hl.OutputFileType.c_source: "f.c", hl.OutputFileType.c_header: "f.h"}
+    f.compile_to({kind: str(tmp_path / name) for kind, name in names.items()}, [image, n], "f")
+    source, header = (re.findall(r"^   \d+: .*", (tmp_path / name).read_text(), re.M) for name in ("f.c", "f.h"))
+    assert len(header) > 15
+    assert source == header
 
 
 def printing() -> hl.Func:

@@ -154,7 +154,7 @@ def test_a_loop_without_guards_or_clamps_is_not_partitioned(name: str) -> None:
         (lambda f: f.partition(z, hl.Partition.Never), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
         (lambda f: f.partition(x, True), TypeMismatch, "partition takes a Partition, not True"),
         (lambda f: f.never_partition([z]), ScheduleError, r"f: partition\(z\): the stage has no such loop"),
-        (lambda f: f.rename(z, y), ScheduleError, r"f: split\(z\): the stage has no such loop"),
+        (lambda f: f.rename(z, y), ScheduleError, r"f: rename: split\(z\): the stage has no such loop"),
         (lambda f: f.rename(x, y), ScheduleError, "the name y is taken"),
     ],
 )
@@ -179,7 +179,7 @@ def test_renamed_loops_are_scheduled_and_factored_by_their_new_names() -> None:
     f.update().rename(r.y, q)
     f.update().rfactor(q, u).compute_root().update().parallel(u)
     assert np.array(f.realize([9])).tolist() == [45 * 21 + 71 * i for i in range(9)]
-    with pytest.raises(ScheduleError, match=r"f: split\(x\): the stage has no such loop; it has z,"):
+    with pytest.raises(ScheduleError, match=r"f: vectorize: split\(x\): the stage has no such loop; it has z,"):
         f.vectorize(x, 4)
 
 

@@ -438,7 +438,7 @@ def test_every_tail_strategy_gives_the_values_or_is_refused(tail: hl.TailStrateg
     f.vectorize(x, 4, tail)
     exact = tail in (hl.TailStrategy.Auto, hl.TailStrategy.GuardWithIf, hl.TailStrategy.Predicate)
     if tail is hl.TailStrategy.ShiftInwards:
-        with pytest.raises(ScheduleError, match=r"f\.update\(0\): split\(x\) .* changes each point once"):
+        with pytest.raises(ScheduleError, match=r"f\.update\(0\): vectorize: split\(x\) .* changes each point once"):
             f.update(0).vectorize(x, 4, tail)
     else:
         f.update(0).vectorize(x, 4, tail)

@@ -297,7 +297,7 @@ def _messages(module: ir.Module, name: str, messages: Sequence[str]) -> None:
 
 
 def _text(module: ir.Module, text: str) -> LLVMValue:
-    content = bytearray(text.encode() + b"\0")
+    content = bytearray(text.encode(errors="replace") + b"\0")
     data = ir.GlobalVariable(module, ir.ArrayType(_I8, len(content)), module.get_unique_name("message"))
     data.initializer = ir.Constant(data.value_type, content)
     data.linkage, data.global_constant = "private", True

@@ -304,6 +304,8 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def __init__(self, type: Type | None = None, dimensions: SupportsIndex = 0, name: str | None = None) -> None:
         """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
         rank = integer(dimensions, "ImageParam takes a type, a number of dimensions and a name: the second")
+        if rank < 0:
+            raise TypeMismatch(f"ImageParam takes a number of dimensions of 0 or more, not {rank}")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self)
         if type is not None:

@@ -36,6 +36,8 @@ class Callable:
             raise AlgorithmError(
                 f"compile_to_callable lacks {' and '.join(missing)} among its arguments ({', '.join(listed) or 'none'})"
             )
+        if len(set(listed)) < len(listed):
+            raise AlgorithmError(f"the list of arguments of compile_to_callable has one twice: {', '.join(listed)}")
         self._images = [
             (argument.name, dtype_of(argument.type.ir), argument.dimensions)
             for argument in arguments

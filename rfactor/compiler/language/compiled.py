@@ -172,7 +172,7 @@ class Compiled:
         target: Any = None,
     ) -> None:
         """Write the lowered nest, as text or as a page."""
-        kind = OutputFileType.stmt_html if fmt == StmtOutputFormat.HTML else OutputFileType.stmt
+        kind = OutputFileType.stmt_html if _is_page(fmt) else OutputFileType.stmt
         self._write(kind, filename, arguments, "", target)
 
     def compile_to_conceptual_stmt(
@@ -183,8 +183,7 @@ class Compiled:
         target: Any = None,
     ) -> None:
         """Write the nest before its bounds are known, as text or as a page."""
-        html = fmt == StmtOutputFormat.HTML
-        kind = OutputFileType.conceptual_stmt_html if html else OutputFileType.conceptual_stmt
+        kind = OutputFileType.conceptual_stmt_html if _is_page(fmt) else OutputFileType.conceptual_stmt
         self._write(kind, filename, arguments, "", target)
 
     def compile_to_file(
@@ -254,6 +253,12 @@ class Compiled:
         if isinstance(fn_name, Target):
             fn_name, target = "", fn_name
         self.compile_to({kind: filename}, self.infer_arguments() if arguments is None else arguments, fn_name, target)
+
+
+def _is_page(fmt: Any) -> bool:
+    if not isinstance(fmt, StmtOutputFormat):
+        raise TypeMismatch(f"a nest is written as StmtOutputFormat.Text or StmtOutputFormat.HTML, not as {fmt!r}")
+    return fmt == StmtOutputFormat.HTML
 
 
 _OF_WINDOWS = {".o": ".obj", ".a": ".lib"}

@@ -263,6 +263,8 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             if isinstance(used, Func):
                 used.use()
         self.references.update(references)
+        if domain is not None:
+            domain.used_by(self.name())
         self.stages = [*self.stages, StageState(definition, default_stage_of(self, definition))]
 
     def _all_known(self, nodes: Iterable[ir.Expr], names: Container[str], references: Uses, what: str) -> None:

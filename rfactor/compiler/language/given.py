@@ -9,6 +9,7 @@ import numpy as np
 from rfactor.compiler.language.buffer import Buffer
 from rfactor.compiler.language.expr import Expr, as_expr
 from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.names import writable
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Call, Const, walk
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def variable_name(variable: Any) -> str:
     """The name of a loop given as `Var`, `RVar`, one-dimensional `RDom`, or text."""
     if isinstance(variable, str):
-        return variable
+        return writable(variable)
     if isinstance(variable, VarOrRVar):
         variable = variable.rvar if variable.is_rvar else variable.var
     if isinstance(variable, Expr) and isinstance(variable.node, IrVar):

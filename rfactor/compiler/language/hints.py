@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
+from rfactor.compiler.language.whose import directives
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import ScheduleError, TypeMismatch
 
@@ -70,6 +71,7 @@ def kind_of_memory(given: Any) -> MemoryType:
     return given
 
 
+@directives
 @public
 class Hints:
     """Directives without effect, on the loops of one stage."""
@@ -144,6 +146,7 @@ class Hints:
         raise NotImplementedError
 
 
+@directives
 @public
 class FunctionHints:
     """Directives without effect, on a whole function."""

@@ -48,6 +48,13 @@ def checked(name: str) -> str:
     """The name itself. Raises `AlgorithmError` if it has a dot: `f.x.min` is how the bounds of loops are called."""
     if not name or "." in name:
         raise AlgorithmError(f"the name {name!r} is empty or has a dot; names with dots are those of loop bounds")
+    return writable(name)
+
+
+def writable(name: str) -> str:
+    """The name itself. Raises `AlgorithmError` where it has a character that no code holds: a null, half a pair."""
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
+        raise AlgorithmError(f"the name {name!r} has a character that code cannot hold: letters, digits and _ are best")
     return name
 
 

@@ -11,7 +11,7 @@ from rfactor.compiler.language.freeze import Outputs, frozen
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.shorthands import requirement
-from rfactor.errors import AlgorithmError
+from rfactor.errors import AlgorithmError, OutOfBounds
 
 
 @public
@@ -44,8 +44,11 @@ class Pipeline(Compiled):
         return bool(self._outputs)
 
     def get_func(self, index: int) -> Func:
-        """Function number `index` of all that it needs, producers first."""
-        return frozen(self.results()).functions[index]
+        """Function number `index` of all that it needs, producers first. Raises `OutOfBounds` for a number of none."""
+        functions = frozen(self.results()).functions
+        if not 0 <= index < len(functions):
+            raise OutOfBounds(f"get_func({index}): there are {len(functions)} functions in the pipeline, from 0 on")
+        return functions[index]
 
     def add_requirement(self, condition: ExprLike, *told: Any) -> None:
         """Stop with a `BufferError` on entry where `condition`, over parameters and boxes of images and of the outputs

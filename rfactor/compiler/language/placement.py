@@ -14,6 +14,7 @@ from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.stage import Directives, StageState
 from rfactor.compiler.language.variables import end_pairs
+from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule.directives import (
     INLINED,
     PLAIN,
@@ -30,6 +31,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
 
 
+@directives
 @public
 class Placement(FunctionHints, Directives):
     """The part of a `Func` that says where and how it is computed and kept."""
@@ -54,12 +56,12 @@ class Placement(FunctionHints, Directives):
     @property
     def level(self) -> LoopLevel:
         """Where it is computed."""
-        return _now(self._computed)
+        return _now(self._computed, self._owner().name())
 
     @property
     def store_level(self) -> LoopLevel | None:
         """Where its storage is kept; None for where it is computed."""
-        return None if self._kept is None else _now(self._kept)
+        return None if self._kept is None else _now(self._kept, self._owner().name())
 
     # Tracing
 
@@ -254,12 +256,12 @@ class Settable(Protocol):
     level: LoopLevel
 
 
-def _now(place: LoopLevel | Settable) -> LoopLevel:
+def _now(place: LoopLevel | Settable, name: str) -> LoopLevel:
     level = place if isinstance(place, LoopLevel) else place.level
     if level is UNDEFINED:
         raise ScheduleError(
-            "There should be no undefined LoopLevels at the start of lowering: set it, or write LoopLevel.inlined() "
-            "instead of LoopLevel()"
+            f"There should be no undefined LoopLevels at the start of lowering: set that of {name}, or write "
+            "LoopLevel.inlined() instead of LoopLevel()"
         )
     return level
 

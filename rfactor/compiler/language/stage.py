@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.buffer import coordinate
@@ -17,6 +16,7 @@ from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.told import tell
+from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
 from rfactor.compiler.schedule.carried import carried, renamed
 from rfactor.compiler.schedule.directives import (
@@ -67,6 +67,7 @@ _OF_TILE = (
 """What `tile` calls its arguments, in their order."""
 
 
+@directives
 @public
 class Directives(Hints):
     """What `Func` and `Stage` have in common: directives on the loops of one stage. Each returns its own object."""
@@ -119,23 +120,13 @@ class Directives(Hints):
         self._state().touched = True
         return self
 
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Refusals that say whose stage it is."""
-        try:
-            yield
-        except ScheduleError as error:
-            raise ScheduleError(f"{self._where()}: {error}") from error
-
     def _checked(self, directive: str, variable: Any) -> Self:
-        with self._named():
-            loops.find(self._schedule(), variable_name(variable), directive)
+        loops.find(self._schedule(), variable_name(variable), directive)
         return self
 
     def _partitioned(self, var: Any, always: bool) -> Self:
         schedule = self._schedule()
-        with self._named():
-            named = schedule.dimensions if var is None else (loops.find(schedule, variable_name(var), "partition"),)
+        named = schedule.dimensions if var is None else (loops.find(schedule, variable_name(var), "partition"),)
         dimensions = tuple(replace(d, partitioned=always) if d in named else d for d in schedule.dimensions)
         state = self._state()
         state.schedule = _put(state.schedule, self._path(), replace(schedule, dimensions=dimensions))
@@ -144,12 +135,13 @@ class Directives(Hints):
     def split(self, old: Any, outer: Any, inner: Any, factor: Any, tail: Any = TailStrategy.Auto) -> Self:
         """Make two loops of one: `old = outer*factor + inner`."""
         a, b, c = map(variable_name, (old, outer, inner))
-        with self._named():
-            return self._become(self._split(self._schedule(), a, b, c, factor, tail))
+        return self._become(self._split(self._schedule(), a, b, c, factor, tail))
 
     def _split(
         self, schedule: StageSchedule, old: str, outer: str, inner: str, factor: Any, tail: Any
     ) -> StageSchedule:
+        if not isinstance(tail, TailStrategy):
+            raise TypeMismatch(f"split({old}) takes a TailStrategy, as in TailStrategy.GuardWithIf, not {tail!r}")
         if self._index() and tail is TailStrategy.ShiftInwards:
             raise ScheduleError(
                 f"split({old}) with tail strategy {tail.name}: an update changes each point once; use GuardWithIf"
@@ -174,23 +166,20 @@ class Directives(Hints):
     def rename(self, old_name: Any, new_name: Any) -> Self:
         """Call a loop otherwise from now on."""
         old, new = variable_name(old_name), variable_name(new_name)
-        with self._named():
-            taken = loops.taken_names(self._schedule())
-            inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
-            return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.Auto))
+        taken = loops.taken_names(self._schedule())
+        inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
+        return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.Auto))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
         a, b, c = map(variable_name, (inner, outer, fused))
-        with self._named():
-            return self._become(loops.fuse(self._schedule(), a, b, c, self._pure(), self._commutes))
+        return self._become(loops.fuse(self._schedule(), a, b, c, self._pure(), self._commutes))
 
     @spread("vars")
     def reorder(self, *vars: Any) -> Self:
         """Nest the named loops in this order, the first innermost."""
         names = tuple(map(variable_name, vars))
-        with self._named():
-            return self._become(loops.reorder(self._schedule(), names, self._pure(), self._commutes))
+        return self._become(loops.reorder(self._schedule(), names, self._pure(), self._commutes))
 
     def _commutes(self) -> str | None:
         """Why the iterations of the update may not run in another order; None where they are proved to commute."""
@@ -300,17 +289,16 @@ class Directives(Hints):
     def _run(self, variable: Any, factor: Any, kind: LoopKind, directive: str, tail: Any) -> Self:
         name = asked = variable_name(variable)
         schedule = self._schedule()
-        with self._named():
-            if factor is not None:
-                taken = loops.taken_names(schedule)
-                own = f"{name}.{directive}"
-                inner = next(free for n in count() if (free := f"{own}.{n}" if n else own) not in taken)
-                schedule = self._split(schedule, name, name, inner, factor, tail)
-                if kind != "parallel":
-                    name = inner
-            pure = pure_loops(self._owner().function, self._state().definition, schedule)
-            done = schedule
-            return self._become(loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked))
+        if factor is not None:
+            taken = loops.taken_names(schedule)
+            own = f"{name}.{directive}"
+            inner = next(free for n in count() if (free := f"{own}.{n}" if n else own) not in taken)
+            schedule = self._split(schedule, name, name, inner, factor, tail)
+            if kind != "parallel":
+                name = inner
+        pure = pure_loops(self._owner().function, self._state().definition, schedule)
+        done = schedule
+        return self._become(loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked))
 
     def parallel(self, var: Any, task_size: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""
@@ -326,10 +314,9 @@ class Directives(Hints):
 
     def serial(self, var: Any) -> Self:
         """Run the iterations of a loop one after the other."""
-        with self._named():
-            schedule = self._schedule()
-            name = variable_name(var)
-            return self._become(loops.run(schedule, name, "serial", self._pure(), "serial", lambda: None))
+        schedule = self._schedule()
+        name = variable_name(var)
+        return self._become(loops.run(schedule, name, "serial", self._pure(), "serial", lambda: None))
 
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
@@ -338,12 +325,11 @@ class Directives(Hints):
         decides.
         """
         schedule = self._schedule()
-        with self._named():
-            if schedule.failure is not None:
-                raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
-            test = startup(self._owner(), condition, "specialize")
-            if test.type != BOOL:
-                raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
+        if schedule.failure is not None:
+            raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
+        test = startup(self._owner(), condition, "specialize")
+        if test.type != BOOL:
+            raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
         for place, known in zip(count(), schedule.specializations, strict=False):
             if known.condition == test:
                 return Stage(self._owner(), self._index(), (*self._path(), place))
@@ -369,6 +355,7 @@ def _put(whole: StageSchedule, path: tuple[int, ...], part: StageSchedule) -> St
     return replace(whole, specializations=(*whole.specializations[:place], new, *whole.specializations[place + 1 :]))
 
 
+@directives
 @public
 class Stage(Directives):
     """The schedule of one update: `f.update(0)`."""
@@ -409,10 +396,9 @@ class Stage(Directives):
         count = whole(block)
         if isinstance(count, bool) or not isinstance(count, int) or count < 2:
             raise ScheduleError(f"{self._where()}: parallel_scan takes blocks of 2 iterations or more, not {block}")
-        with self._named():
-            state = self._state()
-            scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
-            return self._become(replace(self._schedule(), scan=scan))
+        state = self._state()
+        scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
+        return self._become(replace(self._schedule(), scan=scan))
 
     def auto_rfactor(self) -> AutoSchedule:
         """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run.
@@ -430,7 +416,7 @@ class Stage(Directives):
         return auto_rfactor(self._func, self._number - 1)
 
     @also_named(r="preserved")
-    def rfactor(self, preserved: Any, v: Any = None, *, semantics: str = "wrap") -> Func:
+    def rfactor(self, preserved: Any, v: Any = None, *, semantics: Literal["wrap", "math"] = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.
 
         Every named reduction variable becomes a pure variable of the intermediate, which reduces over the others; the

@@ -143,6 +143,8 @@ class RDom(Named, Expr):
         self.ranges = () if region is None else _ranges(region)
         self._predicate: ir.Expr = ir.Const(BOOL, True)
         self._predicate_uses: Uses = {}
+        self._user: str | None = None
+        """A function with an update over it."""
         Expr.__init__(self, ir.Var(I32, f"{self._name}.{_AXES[0]}"))
 
     @property
@@ -189,12 +191,24 @@ class RDom(Named, Expr):
         return (self[i] for i in range(len(self.ranges)))
 
     def where(self, predicate: ExprLike) -> None:
-        """Leave out the points where `predicate` is false; with earlier ones, where one is."""
+        """Leave out the points where `predicate` is false; with earlier ones, where one is.
+
+        Raises `AlgorithmError` once an update is over the domain.
+        """
         held = as_expr(predicate)
+        if self._user is not None:
+            raise AlgorithmError(
+                f"{self._name} cannot be given a new predicate, {held}, because it has already been used in the update "
+                f"definition of {self._user}: write where(…) before that"
+            )
         if not held.node.type.is_bool:
             raise TypeMismatch(f"where({held}) is {held.node.type}, not bool: compare it, as in {held} != 0")
         self._predicate = ir.conjunction(self._predicate, held.node)
         self._predicate_uses = {**self._predicate_uses, **{k: v for k, v in held.uses.items() if v is not self}}
+
+    def used_by(self, name: str) -> None:
+        """Stay as it is: an update of the function is over it."""
+        self._user = name
 
     def domain(self) -> ReductionDomain:
         """The domain as it is now."""

@@ -57,6 +57,10 @@ class Wrapped:
         """
         from rfactor.compiler.language.func import Func
 
+        if isinstance(f, list | tuple) and not f:
+            raise ScheduleError(
+                f"Could not create a in wrapper for an empty list of Funcs: {self.name()}.in_() is for all"
+            )
         names = consumer_names(self, () if f is None else f)
         known = self._known(names)
         if known is not None:

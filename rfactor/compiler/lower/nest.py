@@ -254,8 +254,7 @@ def _inject(
     result, places, loops = _at_loops(nest, level, stages[0], function.name, computed)
     if places is None:
         raise ScheduleError(
-            f"{function.name} is computed at {level.function}, {level.variable}, but {level.function} has no such "
-            f"loop; it has {', '.join(loops) or 'none'}"
+            f"{function.name} is computed at {level.function}, {level.variable}, but {_lacks(level.function, loops)}"
         )
     if uses_outside(result, function.name):
         raise ScheduleError(
@@ -274,8 +273,7 @@ def _inject(
     result, found, loops = _at_loops(result, store, stages[1], function.name, kept)
     if found is None:
         raise ScheduleError(
-            f"{function.name} is stored at {store.function}, {store.variable}, but {store.function} has no such "
-            f"loop; it has {', '.join(loops) or 'none'}"
+            f"{function.name} is stored at {store.function}, {store.variable}, but {_lacks(store.function, loops)}"
         )
     if _computed_outside(result, function.name):
         raise ScheduleError(
@@ -283,6 +281,16 @@ def _inject(
             f"{level.variable}, which is not inside that loop: store it at a loop around the one where it is computed"
         )
     return result, places
+
+
+def _lacks(name: str, loops: list[str]) -> str:
+    """That a function has no loop of a name, and what it has."""
+    if loops:
+        return f"{name} has no such loop; it has {', '.join(loops)}"
+    return (
+        f"{name} has no such loop; it has none where this is used: it must be computed from it, and be an output or "
+        "have compute_root() or compute_at()"
+    )
 
 
 def _at_loops(

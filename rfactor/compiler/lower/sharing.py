@@ -52,7 +52,14 @@ def groups(algorithm: Algorithm, schedule: Schedule) -> list[Group]:
     """The functions that pairs of stages connect, and those pairs, in the algorithm's order."""
     found: list[Group] = []
     order = [function.name for function in algorithm.functions]
+    ends_of = set[tuple[str, str]]()
     for pair in _pairs({name: schedule.functions[name] for name in order}):
+        ends_of.add((pair.function, pair.companion.function))
+        if (pair.companion.function, pair.function) in ends_of:
+            raise ScheduleError(
+                f"Found cyclic dependencies between compute_with of {pair.companion.function} and {pair.function}: "
+                f"leave out one of the two ({pair})"
+            )
         if pair.companion.function not in order:
             other = f"{pair.companion.function}.s{pair.companion.stage}"
             raise ScheduleError(

@@ -20,6 +20,8 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
 from rfactor.ir.types import BOOL, I32
 
+MOST_AT_ONCE = 65535
+"""Lanes of a vector, copies of an unrolled loop's body."""
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
 
@@ -90,6 +92,11 @@ def unroll(stmt: Stmt) -> Stmt:
         if count is None:
             raise ScheduleError(
                 f"{stmt.name} cannot be unrolled: its extent {stmt.extent} is not a constant; give unroll a factor"
+            )
+        if count > MOST_AT_ONCE:
+            raise ScheduleError(
+                f"{stmt.name} cannot be unrolled: {count} copies of its body are more than {MOST_AT_ONCE}; give unroll "
+                "a smaller factor"
             )
         choices = Choices(stmt.name)
         return block(*(_set_variable(body, choices, affine.add(stmt.min, affine.integer(i))) for i in range(count)))

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.storage import ALWAYS
+from rfactor.compiler.lower.unroll import MOST_AT_ONCE
 from rfactor.errors import ScheduleError
 from rfactor.ir.effects import Print, Told
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
@@ -64,6 +65,11 @@ def _vectors(loop: For) -> Stmt:
     if lanes is None:
         raise ScheduleError(
             f"{loop.name} cannot be vectorized: its extent {loop.extent} is not a constant; give vectorize a factor"
+        )
+    if lanes > MOST_AT_ONCE:
+        raise ScheduleError(
+            f"{loop.name} cannot be vectorized: {lanes} lanes are more than the {MOST_AT_ONCE} that a vector may have; "
+            "give vectorize a smaller factor"
         )
     if lanes < 2 or not _separate(loop.body, {loop.name}):
         return replace(loop, kind="serial")

@@ -31,6 +31,8 @@ def split(
     """
     if isinstance(factor, bool) or not isinstance(factor, int | Expr) or (isinstance(factor, int) and factor < 1):
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
+    if isinstance(factor, int):
+        countable(f"split({old}) by {factor}", factor)
     dimension = find(stage, old, "split")
     _new_names(stage, {old}, "split", outer, inner)
     if dimension.reduction and tail not in EXACT:

@@ -50,7 +50,7 @@ class Unit:
     def told(self, check: Assert | Refuse) -> int:
         """The number of a failure. Values that are only known then are not told."""
         template = check.message if isinstance(check, Assert) else check.template
-        self.messages.append(template.format(*(f"({show_told(argument)})" for argument in check.arguments)))
+        self.messages.append(template.format(*map(show_told, check.arguments)))
         return len(self.messages)
 
 

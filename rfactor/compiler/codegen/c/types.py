@@ -50,7 +50,7 @@ def constant(node: Const) -> str:
 def literal(text: str) -> str:
     """A string literal."""
     plain = {c: c for c in text if " " <= c <= "~" and c not in '"\\?'}
-    escaped = (plain.get(c) or "".join(f"\\{byte:03o}" for byte in c.encode()) for c in text)
+    escaped = (plain.get(c) or "".join(f"\\{byte:03o}" for byte in c.encode(errors="replace")) for c in text)
     return '"' + "".join(escaped) + '"'
 
 
