@@ -101,6 +101,20 @@ def test_reading_outside_an_input_is_an_error_that_names_the_range() -> None:
         f.realize([10])
 
 
+def test_reading_outside_an_input_is_an_error_that_names_the_stages_that_read() -> None:
+    a, n = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "n", 2)
+    g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(0, n)], "r")
+    g[x] = a[x]
+    f[x] = g[x]
+    f[x] += x
+    f[x] += a[x + r.x]
+    g.compute_root()
+    a.set(np.zeros(10, np.int32))
+    f.realize([9])
+    with pytest.raises(BufferError, match=r"0 to 9 \(read by g, f\.update\(1\): give a larger array, or clamp"):
+        f.realize([10])
+
+
 def test_a_scatter_outside_its_output_is_an_error_even_where_nothing_else_is_asked() -> None:
     data, f = hl.Buffer(np.array([3, 200], np.uint8)), hl.Func("f")
     r = hl.RDom([(0, 2)], "r")

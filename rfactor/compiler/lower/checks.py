@@ -5,7 +5,8 @@ read of a over (0, n - 1)   ->   assert a.min.0 <= 0 and n <= a.min.0 + a.extent
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded, Covered, Limited
@@ -14,7 +15,7 @@ from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, walk
 from rfactor.ir.loopnest import Assert, Let, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
@@ -25,11 +26,13 @@ def entry_checks(bounded: Bounded, algorithm: Algorithm, sparse: frozenset[str])
     checks += [*bounded.required, *coordinates_fit(bounded, algorithm), *storage_fits(bounded)]
     checks.extend(_covers(covered) for covered in bounded.covered)
     checks.extend(map(_is_kept, bounded.limited))
+    readers = _readers(algorithm)
     for image in algorithm.images:
         if image.dimensions and image.name not in sparse:
             checks.append(_dense(f"input {image.name}", image.name))
+        advice = (readers.get(image.name, ""),) * image.dimensions
         for live, box in hulls(bounded.images[image.name]).items():
-            checks.extend(_inside(f"input {image.name}", "is read", image.name, box, live))
+            checks.extend(_inside(f"input {image.name}", "is read", image.name, box, live, advice))
     for name in algorithm.outputs:
         function = algorithm.function(name)
         for component in range(len(function.types)):
@@ -94,6 +97,18 @@ def _elsewhere(function: Function, d: int) -> str:
         if not (isinstance(at := definition.arguments[d], Var) and at.name == variable)
     ]
     return f" (written by {', '.join(stages)}: give {variable} that extent, or clamp the index)" if stages else ""
+
+
+def _readers(algorithm: Algorithm) -> Mapping[str, str]:
+    """The stages that read each image, and what would be accepted."""
+    found: dict[str, list[str]] = {}
+    for function in algorithm.functions:
+        for k, stage in zip(count(), function.stages, strict=False):
+            told = f"{function.name}.update({k - 1})" if k else function.name
+            nodes = (node for expr in stage.expressions for node in walk(expr))
+            for name in {node.name for node in nodes if isinstance(node, Call) and node.kind == "image"}:
+                found.setdefault(name, []).append(told)
+    return {n: f" (read by {', '.join(all_)}: give a larger array, or clamp the index)" for n, all_ in found.items()}
 
 
 def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr, advice: tuple[str, ...] = ()) -> Iterator[Assert]:

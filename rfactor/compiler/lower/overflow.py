@@ -42,7 +42,9 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
         if high is not None and high not in known and _span(high, extents, spans)[1] > I32.max:
             terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
     if terms:
-        yield Assert(conjunction(*dict.fromkeys(terms)), "coordinates reach beyond the range of i32")
+        told = f"coordinates reach beyond the range of i32, in {', '.join(algorithm.outputs)} or what that reads"
+        advice = "ask for a smaller box, nearer to 0, or split by smaller factors"
+        yield Assert(conjunction(*dict.fromkeys(terms)), f"{told}: {advice}")
     if floats:
         yield Assert(conjunction(*floats), "a float that a coordinate is computed with is infinite or not a number")
 
