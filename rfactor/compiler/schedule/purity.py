@@ -15,11 +15,11 @@ from rfactor.ir.types import I32
 
 def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
     """The pure variables of the function that occur in a stage, dimension 0 first (definition 4.3)."""
-    exprs = list(stage.expressions)
-    if stage.domain is not None:
-        exprs.extend(bound for variable in stage.domain.variables for bound in (variable.min, variable.extent))
-    present = frozenset().union(*map(names, exprs))
-    return tuple(name for name in function.variables if name in present)
+    if not function.variables:
+        return ()
+    bounds = () if stage.domain is None else [e for rv in stage.domain.variables for e in (rv.min, rv.extent)]
+    present = frozenset().union(*map(names, (*stage.expressions, *bounds)))
+    return tuple([name for name in function.variables if name in present])
 
 
 def race_free(function: Function, stage: Definition) -> frozenset[str]:
