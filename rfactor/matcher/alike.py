@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rfactor.ir.expr import Expr, Var, substitute_all
+from rfactor.ir.expr import Expr, Var, substitute_all, variables
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
-from rfactor.prover.sampling import used
 
 _LIKE_OPERANDS = re.compile("[xyz]")
 """How names begin that stand among those of operands, or after them, in the order of the alphabet."""
@@ -34,14 +33,14 @@ class Form:
     def of(update: Update) -> Form | None:
         """None where a name is like one of an operand's, or is that of two variables."""
         own = {x.name for x in update.accumulators}
-        free = {var for component in update.components for var in used((component,)) if var.name not in own}
+        free = {var for component in update.components for var in variables(component) if var.name not in own}
         ordered = tuple(sorted(free, key=lambda var: var.name))
         if len({var.name for var in ordered}) < len(ordered) or any(_LIKE_OPERANDS.match(v.name) for v in ordered):
             return None
         numbers = {var.name: f"{place:06}" for place, var in enumerate(ordered)}
         components = substitute_all(update.components, {v.name: Var(v.type, numbers[v.name]) for v in ordered})
         constants = frozenset(numbers[name] for name in update.constants if name in numbers)
-        return Form(replace(update, components=components, constants=constants), ordered)
+        return Form(Update(components, update.types, constants, update.meaning), ordered)
 
     def said_of(self, answer: Answer, update: Update) -> Answer | None:
         """What `answer`, a yes about an update of this form, says of `update`, which has this form as well."""
