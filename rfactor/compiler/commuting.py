@@ -60,7 +60,7 @@ def writes_the_same(function: Function, definition: Definition) -> bool:
     exprs = (*definition.expressions, *filter(None, [definition.where]))
     if any(isinstance(node, Several | Print) for expr in exprs for node in walk(expr)):
         return False
-    if any(self_calls(function, expr) for expr in exprs):
+    if self_calls(function.name, *exprs):
         return False
     point = {argument: Var(argument.type, "") for argument in definition.arguments if not isinstance(argument, Const)}
     moving = {variable.name for variable in domain.variables}
@@ -74,6 +74,6 @@ def rounds(function: Function, definition: Definition) -> bool:
         operands = node.args if isinstance(node, Op) else (node,)
         floats = any(operand.type.is_float for operand in (node, *operands))
         exact = isinstance(node, Op) and node.op in ("min", "max")
-        if floats and not exact and any(self_calls(function, child) for child in node.children):
+        if floats and not exact and self_calls(function.name, *node.children):
             return True
     return False

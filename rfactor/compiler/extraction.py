@@ -11,6 +11,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain
@@ -53,8 +54,9 @@ def recognized(
     what they may be matters, as in `select(a % 8 < 8, x + a, x*x)`. Raises as `extract` does."""
     extracted = extract(function, definition, components, meaning)
     answer = recognize(extracted.update)
-    hidden = any(isinstance(expr, Op) and expr.type.is_int for expr in extracted.meanings.values())
-    if answer.verdict in ("associative", "lifted") or not hidden:
+    if answer.verdict in ("associative", "lifted"):
+        return extracted, answer
+    if not any(isinstance(expr, Op) and expr.type.is_int for expr in extracted.meanings.values()):
         return extracted, answer
     seen = extract(function, definition, components, meaning, in_sight=True)
     other = recognize(seen.update)
@@ -81,46 +83,50 @@ def extract(
     return Extracted(Update(values, tuple(function.types[c] for c in components), constants, meaning), meanings)
 
 
-def self_calls(function: Function, expr: Expr) -> tuple[Call, ...]:
-    """The distinct references to `function` in `expr`."""
-    return tuple(
-        node for node in walk(expr) if isinstance(node, Call) and node.kind == "func" and node.name == function.name
-    )
+def self_calls(function: str, *exprs: Expr) -> list[Call]:
+    """The references to the function of this name in `exprs`, the distinct ones of each."""
+    return [
+        node
+        for expr in exprs
+        for node in walk(expr)
+        if isinstance(node, Call) and node.kind == "func" and node.name == function
+    ]
 
 
 def check_form(function: Function, definition: Definition) -> None:
     """Condition 0. Raises `FactorError` naming the reference that breaks it."""
     name = function.name
     domain = definition.domain or ReductionDomain(())
-    if any(isinstance(expr, Several) for expr in (*definition.arguments, *definition.values)):
-        raise FactorError(
-            "it writes several points at once (scatter): a reduction writes one; write it as several updates, or keep "
-            "its loops serial"
-        )
+    for expr in (*definition.arguments, *definition.values):
+        if isinstance(expr, Several):
+            raise FactorError(
+                "it writes several points at once (scatter): a reduction writes one; write it as several updates, or "
+                "keep its loops serial"
+            )
     for what, exprs in (
         ("the point that is written", definition.arguments),
         ("the predicate (where)", (domain.predicate,)),
-        ("a bound of the reduction domain", tuple(e for rv in domain.variables for e in (rv.min, rv.extent))),
+        ("a bound of the reduction domain", [e for rv in domain.variables for e in (rv.min, rv.extent)]),
     ):
-        for call in (call for expr in exprs for call in self_calls(function, expr)):
+        for call in self_calls(name, *exprs):
             raise FactorError(
                 f"{what} depends on {call}, that is on what {name} holds so far, so slices cannot be reduced apart; "
                 f"only the values of the update may refer to {name}"
             )
-    here = tuple(map(simplify, definition.arguments))
+    here = definition.arguments
     for value in definition.values:
         for node in walk(value):
             if not isinstance(node, Call) or node.kind == "intrinsic":
                 continue
             if node.kind == "func" and node.name == name:
-                if tuple(map(simplify, node.args)) != here:
+                if node.args != here and tuple(map(simplify, node.args)) != tuple(map(simplify, here)):
                     point = f"{name}({', '.join(map(str, definition.arguments))})"
                     raise FactorError(
                         f"it reads {node}, another point than {point}, which it writes: a recurrence between points is "
                         f"no reduction; only {point} may occur on the right-hand side"
                     )
                 continue
-            for call in (call for arg in node.args for call in self_calls(function, arg)):
+            for call in self_calls(name, *node.args):
                 raise FactorError(
                     f"it reads {node}, at a place that depends on {call}: data must not depend on what {name} holds "
                     "so far"
@@ -143,27 +149,31 @@ class _Extraction:
         return done
 
     def compute(self, expr: Expr) -> Expr:
-        if isinstance(expr, Const):
+        if isinstance(expr, Op):
+            if expr.op in _OPAQUE and not (self.in_sight and expr.type.is_int) and not self.computes(expr):
+                return Var(expr.type, self.name(expr))
+            if expr.op == "<<" and expr.type.is_signed and not self.in_sight:
+                value, count = expr.args
+                return rebuild(expr, (self.visit(value), self.counted(count)))
+        elif isinstance(expr, Const):
             return expr
-        if isinstance(expr, Call) and expr.kind == "func" and expr.name == self.function:
-            return Var(expr.type, f"x{self.accumulators[expr.index]}")
-        named = isinstance(expr, Op) and expr.op in _OPAQUE and not (self.in_sight and expr.type.is_int)
-        opaque = isinstance(expr, Call) or named
-        if isinstance(expr, Var) or (opaque and not self.computes(expr)):
+        elif isinstance(expr, Var):
             return Var(expr.type, self.name(expr))
-        if isinstance(expr, Print):
-            if isinstance(expr, Refuse):
-                raise FactorError(f"it requires something on the way (in {expr}); require it of the result, elsewhere")
+        elif isinstance(expr, Call):
+            if expr.kind == "func" and expr.name == self.function:
+                return Var(expr.type, f"x{self.accumulators[expr.index]}")
+            if not self.computes(expr):
+                return Var(expr.type, self.name(expr))
+            if INTRINSICS[expr.name].takes != "real":
+                raise FactorError(
+                    f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "
+                    f"{expr.name} of data is fine"
+                )
+        elif isinstance(expr, Refuse):
+            raise FactorError(f"it requires something on the way (in {expr}); require it of the result, elsewhere")
+        elif isinstance(expr, Print):
             raise FactorError(f"it prints on the way (in {expr}); print what is read, or the result, elsewhere")
-        if isinstance(expr, Call) and INTRINSICS[expr.name].takes != "real":
-            raise FactorError(
-                f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "
-                f"{expr.name} of data is fine"
-            )
-        if isinstance(expr, Op) and expr.op == "<<" and expr.type.is_signed and not self.in_sight:
-            value, count = expr.args
-            return rebuild(expr, (self.visit(value), self.counted(count)))
-        return rebuild(expr, tuple(map(self.visit, expr.children)))
+        return rebuild(expr, tuple([self.visit(child) for child in expr.children]))
 
     def counted(self, count: Expr) -> Expr:
         """A count of bits, of which it counts whether it may be negative."""
@@ -174,18 +184,15 @@ class _Extraction:
 
     def computes(self, expr: Expr) -> bool:
         """Whether `expr` is a function of the accumulators."""
-        return any(isinstance(n, Call) and n.kind == "func" and n.name == self.function for n in walk(expr))
+        return bool(self_calls(self.function, expr))
 
     def name(self, expr: Expr) -> str:
         """A name for what `expr` stands for, like its own where that is free."""
         known = self.named.get(expr)
         if known is not None:
             return known
-        stem = _OPAQUE[expr.op] if isinstance(expr, Op) else re.sub(r"\W", "_", getattr(expr, "name", ""))
-        if isinstance(expr, Call) and expr.index:
-            stem += f"_{expr.index}"
-        if stem in _RESERVED or not stem.isidentifier() or re.fullmatch(r"[xyzk]\d*", stem):
-            stem += "_"
+        called = _OPAQUE[expr.op] if isinstance(expr, Op) else getattr(expr, "name", "")
+        stem = _stem(f"{called}_{expr.index}" if isinstance(expr, Call) and expr.index else called)
         name, count = stem, 1
         while name in self.taken:
             count += 1
@@ -193,3 +200,11 @@ class _Extraction:
         self.taken.add(name)
         self.named[expr] = name
         return name
+
+
+@lru_cache(maxsize=1 << 10)
+def _stem(called: str) -> str:
+    """A name of the expression language for what is called so: `r.x` becomes `r_x`."""
+    stem = re.sub(r"\W", "_", called)
+    is_taken = stem in _RESERVED or not stem.isidentifier() or re.fullmatch(r"[xyzk]\d*", stem)
+    return f"{stem}_" if is_taken else stem

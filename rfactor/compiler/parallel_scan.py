@@ -133,7 +133,7 @@ def _running_value(function: Function, definition: Definition, rvar: str, place:
         for d, argument in enumerate(definition.arguments)
     )
     for value in definition.values:
-        for call in self_calls(function, value):
+        for call in self_calls(function.name, value):
             if tuple(map(simplify, call.args)) != before:
                 point = f"{function.name}({', '.join(map(str, before))})"
                 raise ScheduleError(

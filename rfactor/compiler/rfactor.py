@@ -30,7 +30,7 @@ from rfactor.compiler.slices import occupied
 from rfactor.compiler.state import FALSE, TRUE, Column, Factoring, State, intermediate, merge
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, Var, apply, names, select, substitute, walk
+from rfactor.ir.expr import Const, Expr, Var, apply, names, select, substitute_all
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.printer import show_tuple
 from rfactor.ir.types import BOOL
@@ -39,8 +39,10 @@ from rfactor.matcher.answer import Answer
 from rfactor.prover.infinity import has_infinity
 
 Recognize = Callable[[Update], Answer]
-FLAG = Column(".seen", BOOL, FALSE, TRUE, apply("or", Var(BOOL, "x.seen"), Var(BOOL, "y.seen")))
-"""The component that says whether a point saw an element."""
+FLAG = Column(".seen", BOOL, FALSE, TRUE)
+"""The component that says whether a point saw an element,"""
+CHOSEN_FLAG = replace(FLAG, choose=apply("or", FLAG.var("x"), FLAG.var("y")))
+"""and where slices are merged in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,11 @@ def factor(
     a counterexample where there is one, and what would be accepted.
     """
     definition = function.updates[update]
-    title = f"rfactor of {function.name}.update({update}) over {', '.join(rvar for rvar, _ in pairs) or 'nothing'}"
     try:
         return _factor(function, update, definition, pairs, intermediate_name, recognize, semantics, ranges or {})
     except FactorError as error:
-        raise FactorError(f"{title}: {error}") from error
+        over = ", ".join(rvar for rvar, _ in pairs) or "nothing"
+        raise FactorError(f"rfactor of {function.name}.update({update}) over {over}: {error}") from error
 
 
 def _factor(
@@ -106,9 +108,10 @@ def _factor(
     plan = _plan(asked, answer, extracted, kept, seen, ranges)
     made = intermediate(asked, plan)
     updates = (*function.updates[:number], merge(asked, plan, made), *function.updates[number + 1 :])
+    merged = Function(function.name, function.variables, function.types, function.pure, updates)
     became = dict(pairs)
-    read = {became[rv.name]: replace(rv, name=became[rv.name]) for rv in asked.factored}
-    return Factored(replace(function, updates=updates), made, answer, {**ranges, **read})
+    read = {(name := became[rv.name]): ReductionVariable(name, rv.min, rv.extent) for rv in asked.factored}
+    return Factored(merged, made, answer, {**ranges, **read})
 
 
 def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[str, str], ...]) -> None:
@@ -131,7 +134,7 @@ def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[s
         if var in fresh:
             raise FactorError(f"the variable {var} is given twice; each reduction variable becomes one of its own")
         fresh.add(var)
-    used = {n.name for e in definition.expressions for n in walk(e) if isinstance(n, Var)} | held.keys()
+    used = held.keys() | frozenset().union(*map(names, definition.expressions))
     for var in sorted(fresh & ({*function.variables} | used - factored)):
         raise FactorError(f"the name {var} is taken in {function.name}; use a new Var")
     for rvar in factored:
@@ -195,7 +198,7 @@ def seen_component(function: Function, definition: Definition) -> int | None:
     else reads. It joins by `or`, from false."""
     for c, (type_, value) in enumerate(zip(function.types, definition.values, strict=True)):
         if type_.is_bool and value == TRUE and len(function.types) > 1:
-            read = (call for e in definition.values for call in self_calls(function, e))
+            read = (call for e in definition.values for call in self_calls(function.name, e))
             if all(call.index != c for call in read):
                 return c
     return None
@@ -224,10 +227,7 @@ def _plan(
     ranges: Mapping[str, ReductionVariable],
 ) -> State:
     """The columns of the intermediate, by conditions 4 and 5."""
-    columns, joined = _columns(answer, extracted.update)
-    new = {f"x{i}": Var(asked.function.types[c], f"x.{c}") for i, c in enumerate(kept)}
-    merged = [substitute(value, new) for value in joined]
-    starts_empty = any(FLAG.var("x").name in names(column.step) for column in columns)
+    columns, merged, starts_empty = _columns(answer, extracted.update)
     flagged = seen is not None or starts_empty
     skips = starts_empty or (answer.verdict == "associative" and answer.identity_kind == "left")
     ordered: Ordered | None = None
@@ -243,19 +243,18 @@ def _plan(
         visited = ordered.occupied if ordered else occupied(asked.definition, (rvar for rvar, _ in asked.pairs))
     if flagged or visited is None:
         place = len(columns) if seen is None or answer.verdict == "lifted" else seen
-        columns = (*columns[:place], FLAG, *columns[place:])
+        columns = (*columns[:place], CHOSEN_FLAG if ordered else FLAG, *columns[place:])
         if visited is None:
             visited = FLAG.var("y")
         if seen is not None:
-            merged.insert(seen, apply("or", Var(BOOL, f"x.{seen}"), FLAG.var("y")))
-    if ordered is None:
-        columns = tuple(replace(column, choose=None) for column in columns)
-    meanings = {**extracted.meanings, **(ordered.meanings if ordered else {})}
-    return State(columns, tuple(merged), visited, meanings)
+            saw = apply("or", Var(BOOL, f"x{len(kept)}"), FLAG.var("y"))
+            kept, merged = (*kept, seen), (*merged[:seen], saw, *merged[seen:])
+    meanings = {**extracted.meanings, **ordered.meanings} if ordered else extracted.meanings
+    return State(columns, kept, merged, visited, meanings)
 
 
-def _columns(answer: Answer, update: Update) -> tuple[tuple[Column, ...], tuple[Expr, ...]]:
-    """The state's own columns, and how it joins the function's values, called `x0`, ….
+def _columns(answer: Answer, update: Update) -> tuple[tuple[Column, ...], tuple[Expr, ...], bool]:
+    """The state's own columns, how it joins the function's values, called `x0`, …, and whether a column asks the flag.
 
     A component whose identity its type cannot hold (an infinite integer), or that has none, starts from its first
     element instead, for which it asks the flag; so does what reads such a component.
@@ -264,18 +263,22 @@ def _columns(answer: Answer, update: Update) -> tuple[tuple[Column, ...], tuple[
         lift = answer.lift
         assert lift is not None
         own = {f"y{i}": value for i, value in enumerate(lift.data)}
-        step = tuple(substitute(expr, own) for expr in lift.operator)
+        step = substitute_all(lift.operator, own)
         types, data, joined = lift.types, lift.data, lift.apply
     else:
         assert answer.operator is not None
         types, data, step, joined = update.types, answer.data or (), update.components, answer.operator
     start = _start(answer)
     empty = {k for k, t in enumerate(types) if start is None or (not t.is_float and has_infinity(start[k]))}
-    for _ in types:
-        empty |= {k for k, value in enumerate(step) if names(value) & {f"x{m}" for m in empty}}
-    return tuple(
+    more = empty
+    while more:
+        unknown = {f"x{k}" for k in more}
+        more = {k for k, value in enumerate(step) if not unknown.isdisjoint(names(value))} - empty
+        empty |= more
+    columns = [
         Column(str(k), t, Const(t, 0), select(FLAG.var("x"), step[k], data[k]))
         if start is None or k in empty
         else Column(str(k), t, start[k], step[k])
         for k, t in enumerate(types)
-    ), joined
+    ]
+    return tuple(columns), joined, bool(empty)

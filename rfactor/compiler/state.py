@@ -6,11 +6,11 @@ names of the extracted update, which `meanings` takes back to the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, rebuild, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, substitute_all
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32, Type
 
@@ -40,11 +40,18 @@ class State:
     """The columns of the intermediate, and how the function's values take them in."""
 
     columns: tuple[Column, ...]
+    components: tuple[int, ...]
+    """The function's components that are called `x0`, `x1`, … in `merge`."""
     merge: tuple[Expr, ...]
-    """The function's new values, over its old ones `x.0`, `x.1`, … by component, and the state `y…`."""
+    """The function's new values by component, over its old ones and the state `y…`."""
     visited: Expr
     """Where the merge takes a point in: over the state `y…` and the factored variables."""
     meanings: Mapping[str, Expr]
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the intermediate chooses among its slices, in any order: all columns say how, or none."""
+        return self.columns[0].choose is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ class Factoring:
     def factored(self) -> tuple[ReductionVariable, ...]:
         """The variables that leave the update, innermost first."""
         gone = {rvar for rvar, _ in self.pairs}
-        return tuple(rv for rv in self.domain.variables if rv.name in gone)
+        return tuple([rv for rv in self.domain.variables if rv.name in gone])
 
     @property
     def arguments(self) -> tuple[Expr, ...]:
@@ -82,27 +89,16 @@ class Factoring:
 
 
 def _calls(function: Function, arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    return tuple(function.at(arguments, c) for c in range(len(function.types)))
+    return tuple([function.at(arguments, c) for c in range(len(function.types))])
 
 
-def _written(exprs: Iterable[Expr], meanings: Mapping[str, Expr], **states: Mapping[str, Expr]) -> tuple[Expr, ...]:
+def _written(exprs: Sequence[Expr], meanings: Mapping[str, Expr], **states: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """`exprs` in the algorithm's own terms."""
     values = dict(meanings)
     for side, columns in states.items():
-        values |= {side + name: value for name, value in columns.items()}
-    memo: dict[Expr, Expr] = {}
-
-    def visit(node: Expr) -> Expr:
-        done = memo.get(node)
-        if done is None:
-            if isinstance(node, Var):
-                done = values.get(node.name, node)
-            else:
-                done = rebuild(node, tuple(map(visit, node.children))) if node.children else node
-            memo[node] = done
-        return done
-
-    return tuple(map(visit, exprs))
+        for name, value in columns.items():
+            values[side + name] = value
+    return substitute_all(exprs, values)
 
 
 def intermediate(asked: Factoring, state: State) -> Function:
@@ -114,22 +110,21 @@ def intermediate(asked: Factoring, state: State) -> Function:
     fresh = tuple(Var(I32, var) for _, var in asked.pairs)
     variables = (*asked.function.variables, *(var for _, var in asked.pairs))
     types = tuple(column.type for column in state.columns)
-    start = _written((column.start for column in state.columns), state.meanings)
+    start = _written([column.start for column in state.columns], state.meanings)
     shell = Function(asked.name, variables, types, Definition(tuple(Var(I32, v) for v in variables), start))
-    arguments = (*(substitute(argument, moved) for argument in asked.definition.arguments), *fresh)
-    meanings = {name: substitute(expr, moved) for name, expr in state.meanings.items()}
-    values = _written((c.step for c in state.columns), meanings, x=_by_column(state, _calls(shell, arguments)))
+    arguments = (*substitute_all(asked.definition.arguments, moved), *fresh)
+    meanings = dict(zip(state.meanings, substitute_all([*state.meanings.values()], moved), strict=True))
+    values = _written([c.step for c in state.columns], meanings, x=_by_column(state, _calls(shell, arguments)))
     remaining = tuple(
-        ReductionVariable(rv.name, substitute(rv.min, moved), substitute(rv.extent, moved))
+        ReductionVariable(rv.name, *substitute_all((rv.min, rv.extent), moved))
         for rv in asked.domain.variables
         if rv.name not in moved
     )
     predicate = substitute(asked.domain.predicate, moved)
     domain = ReductionDomain(remaining, predicate) if remaining or predicate != TRUE else None
-    slices = replace(shell, updates=(Definition(arguments, values, domain),))
-    if any(column.choose is None for column in state.columns):
-        return slices
-    return replace(slices, updates=(*slices.updates, _choice(asked, state, shell)))
+    slices = Definition(arguments, values, domain)
+    updates = (slices, _choice(asked, state, shell)) if state.chooses else (slices,)
+    return Function(asked.name, variables, types, shell.pure, updates)
 
 
 def _by_column(state: State, values: tuple[Expr, ...]) -> Mapping[str, Expr]:
@@ -154,7 +149,7 @@ def _choice(asked: Factoring, state: State, shell: Function) -> Definition:
         others = apply("not", conjunction(*same))
     into = asked.at(first)
     values = _written(
-        (column.choose for column in state.columns if column.choose is not None),
+        [column.choose for column in state.columns if column.choose is not None],
         state.meanings,
         x=_by_column(state, _calls(shell, into)),
         y=_by_column(state, _calls(shell, asked.at(renamed))),
@@ -167,13 +162,12 @@ def merge(asked: Factoring, state: State, made: Function) -> Definition:
 
     Where the intermediate has chosen among its slices, only the first point is left to take in.
     """
-    chosen = any(column.choose is not None for column in state.columns)
     loops = asked.factored
-    if chosen:
+    if state.chooses:
         loops = tuple(replace(rv, extent=_at_most_one(rv.extent)) for rv in loops)
     here = _calls(asked.function, asked.arguments)
     there = _by_column(state, _calls(made, asked.at({rv.name: rv.var for rv in asked.factored})))
-    old = {f".{c}": value for c, value in enumerate(here)}
+    old = {str(k): here[c] for k, c in enumerate(state.components)}
     values = _written(state.merge, state.meanings, x=old, y=there)
     (visited,) = _written((state.visited,), {}, y=there)
     return Definition(asked.arguments, values, ReductionDomain(loops, visited))

@@ -96,7 +96,8 @@ class Expr:
 
 _set = object.__setattr__
 _MOST_HELD = 1 << 16
-"""Constants, variables, and operations, that are held so that equal ones are the same object, before all are let go."""
+"""Constants, variables, operations, and calls, that are held so that equal ones are the same object, before all are let
+go."""
 
 
 def _held(held: dict[tuple[object, ...], _E], key: tuple[object, ...], expr: _E) -> _E:
@@ -192,6 +193,7 @@ class Op(Expr):
 _CONSTANTS: dict[tuple[object, ...], Const] = {}
 _VARS: dict[tuple[object, ...], Var] = {}
 _OPS: dict[tuple[object, ...], Op] = {}
+_CALLS: dict[tuple[object, ...], Call] = {}
 
 
 class Call(Expr):
@@ -204,20 +206,26 @@ class Call(Expr):
     kind: CallKind
     index: int
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         type: Type,
         name: str,
         args: tuple[Expr, ...],
         kind: CallKind = "intrinsic",
         index: int = 0,
-    ) -> None:
+    ) -> Call:
+        key = (name, type, args, kind, index)
+        known = _CALLS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "name", name)
         _set(self, "args", args)
         _set(self, "kind", kind)
         _set(self, "index", index)
-        _set(self, "_hash", hash(("call", type, name, args, kind, index)))
+        _set(self, "_hash", hash(key))
+        return _held(_CALLS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.name, self.args, self.kind, self.index)
@@ -346,9 +354,11 @@ def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     """`expr` with other operands of the same types; the very same object if nothing changed."""
     for new, old in zip(children, expr.children, strict=True):
         if new is not old:
-            break
-    else:
-        return expr
+            return _with_operands(expr, children)
+    return expr
+
+
+def _with_operands(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     if isinstance(expr, Op):
         return Op(expr.type, expr.op, children)
     if isinstance(expr, Call):
@@ -413,19 +423,25 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """`substitute` in several expressions; what they share is rebuilt once."""
     changed: dict[Expr, Expr] = {}
+    known = changed.get
     for expr in exprs:
         for node in walk(expr):
             if isinstance(node, Var):
-                if node.name in values:
-                    changed[node] = values[node.name]
+                new = values.get(node.name)
+                if new is not None:
+                    changed[node] = new
             elif changed:
-                children = node.children
-                for child in children:
-                    if child in changed:
-                        if node not in changed:
-                            changed[node] = rebuild(node, tuple([changed.get(child, child) for child in children]))
-                        break
-    return tuple([changed.get(expr, expr) for expr in exprs])
+                operands, moved = [], False
+                for child in node.children:
+                    new = known(child)
+                    if new is None:
+                        operands.append(child)
+                    else:
+                        operands.append(new)
+                        moved = True
+                if moved and node not in changed:
+                    changed[node] = _with_operands(node, tuple(operands))
+    return tuple([known(expr, expr) for expr in exprs])
 
 
 def walk(expr: Expr) -> Iterable[Expr]:

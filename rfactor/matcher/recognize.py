@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from rfactor.ir.expr import Expr, Op, Var, substitute, variables, walk
+from rfactor.ir.expr import Op, Var, substitute_all, variables, walk
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.unknown import unknown_calls
 from rfactor.ir.update import Update
 from rfactor.kept import Kept
+from rfactor.matcher.alike import Form, renamed
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.known.lookup import known_answer, shipped
@@ -31,8 +32,9 @@ from rfactor.table.store import Table
 DEFAULT = Limits(seconds=10.0)
 
 
-_ANSWERED: Kept[tuple[Update, Table | None, bool], Answer] = Kept(512)
-"""Answers that hold for good: a compiler asks about the same update again and again."""
+_ANSWERED: Kept[tuple[Update, Table | None, bool, bool], Answer] = Kept(1024)
+"""Answers that hold for good: a compiler asks about the same update again and again. The last of a key is whether the
+update is a form, of which a yes about another update is kept."""
 
 
 _HINT = 5_000_000
@@ -56,17 +58,27 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     up first, unless `known` is false. `limits.seconds` bounds the whole; when it is used up the answer is `unknown`.
     """
     start = time.perf_counter()
-    before = _ANSWERED.get((update, table, known))
-    if before is not None:
-        return replace(before, ms=(time.perf_counter() - start) * 1000)
+    answer = _ANSWERED.get((update, table, known, False))
+    if answer is None:
+        form = Form.of(update)
+        like = None if form is None else _ANSWERED.get((form.update, table, known, True))
+        answer = None if form is None or like is None else form.said_of(like, update)
+        if answer is None:
+            answer = _first_answer(update, table, limits, known)
+            if form is not None and answer.verdict in ("associative", "lifted"):
+                _ANSWERED.keep((form.update, table, known, True), answer)
+        if answer.verdict != "unknown":
+            _ANSWERED.keep((update, table, known, False), answer)
+    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+
+
+def _first_answer(update: Update, table: Table | None, limits: Limits, known: bool) -> Answer:
+    """The answer about an update that nothing is kept of."""
     try:
         held = known_answer(update, shipped()) if known and table is None else None
-        answer = _answer(update, limits.starting_now(), table, known) if held is None else held
+        return _answer(update, limits.starting_now(), table, known) if held is None else held
     except RecursionError:
-        answer = Answer(update, "unknown", reason="the update is nested too deep")
-    if answer.verdict != "unknown":
-        _ANSWERED.keep((update, table, known), answer)
-    return replace(answer, ms=(time.perf_counter() - start) * 1000)
+        return Answer(update, "unknown", reason="the update is nested too deep")
 
 
 def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
@@ -269,46 +281,23 @@ _ITS = "its "
 """Before names of data and constants that are called like operands; no name of a user's has a space."""
 
 
-def _without_operand_names(update: Update) -> tuple[Update, dict[str, str]]:
+def _without_operand_names(update: Update) -> tuple[Update, dict[str, Var]]:
     """The update with data and constants renamed that are called like operands, and the way back."""
-    used = {var.name: var for component in update.components for var in variables(component)}
-    forth = {
-        name: Var(var.type, f"{_ITS}{name}")
-        for name, var in used.items()
-        if name[0] in "yz" and (not name[1:] or name[1:].isdigit())
-    }
-    if not forth:
+    own = {var.name: var for component in update.components for var in variables(component)}
+    like = {name: var for name, var in own.items() if name[0] in "yz" and (not name[1:] or name[1:].isdigit())}
+    if not like:
         return update, {}
-    components = tuple(substitute(e, forth) for e in update.components)
-    constants = frozenset(f"{_ITS}{name}" if name in forth else name for name in update.constants)
-    return replace(update, components=components, constants=constants), {f"{_ITS}{name}": name for name in forth}
+    components = substitute_all(update.components, {n: Var(var.type, f"{_ITS}{n}") for n, var in like.items()})
+    constants = frozenset(f"{_ITS}{name}" if name in like else name for name in update.constants)
+    return replace(update, components=components, constants=constants), {f"{_ITS}{n}": v for n, v in like.items()}
 
 
-def _with_names(answer: Answer, update: Update, back: dict[str, str]) -> Answer:
+def _with_names(answer: Answer, update: Update, back: dict[str, Var]) -> Answer:
     if not back:
         return replace(answer, update=update)
-
-    def restored(exprs: tuple[Expr, ...] | None) -> tuple[Expr, ...] | None:
-        if exprs is None:
-            return None
-        return tuple(
-            substitute(e, {v.name: Var(v.type, back[v.name]) for v in variables(e) if v.name in back}) for e in exprs
-        )
-
-    lift = answer.lift
-    if lift is not None:
-        lift = Lifting(lift.types, *(restored(e) or () for e in (lift.data, lift.operator, lift.identity, lift.apply)))
-    return replace(
-        answer,
-        update=update,
-        operator=restored(answer.operator),
-        identity=restored(answer.identity),
-        data=restored(answer.data),
-        invariant=restored(answer.invariant) or (),
-        assumes=restored(answer.assumes) or (),
-        lift=lift,
-        counterexample=None
-        if answer.counterexample is None
-        else {name.removeprefix(_ITS): value for name, value in answer.counterexample.items()},
-        reason=None if answer.reason is None else answer.reason.replace(f"({_ITS}", "(").replace(f" {_ITS}", " "),
-    )
+    counterexample, reason = answer.counterexample, answer.reason
+    if counterexample is not None:
+        counterexample = {name.removeprefix(_ITS): value for name, value in counterexample.items()}
+    if reason is not None:
+        reason = reason.replace(f"({_ITS}", "(").replace(f" {_ITS}", " ")
+    return replace(renamed(answer, update, back), counterexample=counterexample, reason=reason)

@@ -10,16 +10,18 @@ import pytest
 
 import rfactor as hl
 from rfactor.errors import FactorError
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
 from tests.compiler.pipelines import computed, expected, same
 
 u, v = hl.Var("u"), hl.Var("v")
 DATA = np.random.default_rng(1).integers(-9, 9, (8, 40)).astype(np.int32)
 
 
-def update(step: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+def update(step: Callable[[Any, Any], Any], data: Any = DATA) -> tuple[Any, Any]:
     f, r = hl.Func("f"), hl.RDom([(0, 40), (0, 8)], "r")
     f[()] = 3
-    f[()] = step(f[()], hl.Buffer(DATA)[r.x, r.y])
+    f[()] = step(f[()], hl.Buffer(data)[r.x, r.y])
     return f, r
 
 
@@ -44,6 +46,30 @@ def test_a_lifted_update_is_factored_once_and_again(step: Callable[[Any, Any], A
     pieces = rows.update(0).rfactor("ro", v)
     pieces.compute_root().update(0).parallel(v)
     assert same(before[0], computed(f, [])[0])
+
+
+def test_functions_that_differ_in_names_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each is factored over its own data; one that differs in more is asked about itself."""
+    from rfactor.matcher import recognize
+
+    both = [update(lambda f, a: f * a + 3, data) for data in (DATA, DATA[::-1].copy())]
+    before = [expected(f, [])[0] for f, _ in both]
+    asked, answer = [], recognize._first_answer
+
+    def noted(one: Update, *rest: Any) -> Answer:
+        asked.append(one)
+        return answer(one, *rest)
+
+    monkeypatch.setattr(recognize, "_first_answer", noted)
+    recognize.forget()
+    answers = [f.update(0).rfactor(r.y, u).answer for f, r in both]
+    assert len(asked) == 1
+    assert answers[0].lift.data != answers[1].lift.data
+    assert [computed(f, [])[0] for f, _ in both] == before
+    assert before[0] != before[1]
+    f, r = update(lambda f, a: f * a + 4)
+    f.update(0).rfactor(r.y, u)
+    assert len(asked) == 2
 
 
 def test_what_cannot_be_lifted_is_refused() -> None:

@@ -396,3 +396,20 @@ def test_a_loop_may_not_have_the_name_of_another_that_is_there() -> None:
     assert np.array(f.realize([3])).tolist() == [36] * 3
     with pytest.raises(FactorError, match="has the name of x of f: give it another"):
         f.update().rfactor("x", "u")
+
+
+def test_loops_that_rfactor_leaves_run_as_they_were_asked_to() -> None:
+    """But for pure loops of the intermediate: where that is computed is not known yet."""
+    f, r, u = hl.Func("f"), hl.RDom([(0, 8), (0, 8), (0, 8)], "r"), hl.Var("u")
+    f[x] = 0
+    f[x] += x * r.x + r.y * r.z
+    f.update().unroll(r.x).unroll(r.z).parallel(x).reorder(r.y, x, r.x)
+    part = f.update().rfactor(r.z, u)
+    assert kinds(part.update()) == [("r.y", "serial"), ("x", "serial"), ("u", "serial"), ("r.x", "unrolled")]
+    assert kinds(f.update()) == [("x", "parallel"), ("r.z", "unrolled")]
+    part.compute_root()
+    assert np.array(f.realize([3])).tolist() == [v * 28 * 64 + 8 * 28 * 28 for v in range(3)]
+
+
+def kinds(stage: Any) -> list[tuple[str, str]]:
+    return [(d.name, d.kind) for d in stage._schedule().dimensions]

@@ -9,7 +9,21 @@ import pytest
 
 from rfactor.errors import TypeMismatch
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, leaves, replace, select, substitute, variables
+from rfactor.ir.expr import (
+    Call,
+    Const,
+    Expr,
+    Op,
+    Var,
+    apply,
+    cast,
+    const,
+    leaves,
+    replace,
+    select,
+    substitute,
+    variables,
+)
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, I8, I32, U8, parse_type
 
@@ -33,11 +47,26 @@ def test_equal_expressions_are_one_object_while_they_are_held(monkeypatch):
     assert apply("+", Var(F32, "f"), Const(F32, 0.0)) is not apply("+", Var(F32, "f"), Const(F32, -0.0))
     assert Const(I32, 1) is not Const(BOOL, True)
     assert Const(I32, True).value == 1
+    read = Call(I32, "f", (x, y), "func")
+    assert Call(I32, "f", (x, y), "func") is read
+    assert pickle.loads(pickle.dumps(read)) is read
+    others = (
+        Call(I8, "f", (x, y), "func"),
+        Call(I32, "g", (x, y), "func"),
+        Call(I32, "f", (y, x), "func"),
+        Call(I32, "f", (x,), "func"),
+        Call(I32, "f", (x, y), "image"),
+        Call(I32, "f", (x, y), "func", 1),
+    )
+    assert len({read, *others}) == 7
     monkeypatch.setattr("rfactor.ir.expr._MOST_HELD", 0)  # all are let go with the next one
     apply("-", x, Const(I32, 1_234_567))
+    Call(I32, "h", (x,), "func")
     again = apply("+", x, y)
     assert again is not total
     assert again == total
+    assert Call(I32, "f", (x, y), "func") is not read
+    assert Call(I32, "f", (x, y), "func") == read
 
 
 def test_expressions_cannot_be_changed_and_survive_pickling():

@@ -12,7 +12,7 @@ from rfactor.compiler.split_domain import split_domain
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, Image, ReductionDomain
 from rfactor.ir.algorithm_printer import show_function
-from rfactor.ir.expr import Var
+from rfactor.ir.expr import Const, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple
 from rfactor.ir.types import BOOL, I32, U8
@@ -291,6 +291,35 @@ def test_an_identity_that_the_type_cannot_hold_becomes_a_flag() -> None:
     ]
     with pytest.raises(FactorError, match="it may overflow"):
         factor(f, 0, (("ro", "u"),), "intm", recognize=largest_prefix)
+
+
+def test_what_reads_a_component_without_an_identity_has_none_either() -> None:
+    """The third reads the second, which reads the first."""
+
+    def recognize(update: Update) -> Answer:
+        answer = answering("max(x0, y0), max(x1, y1), max(x2, y2)", "0, 0, 0", data="a, a, a")(update)
+        assert answer.identity is not None
+        return replace(answer, identity=(MINUS_INFINITY, *answer.identity[1:]))
+
+    v = read(A, var("r.x"))
+    f = reduction([i32(0)] * 3, ["max(x0, v)", "max(x1, x0)", "max(x2, x1)"], over(("r.x", extent(A, 0))), v=v)
+    f = splitting(f, Split("r.x", "ro", "ri", 16))
+    step = shown(factor(f, 0, (("ro", "u"),), "intm", recognize=recognize))[2]
+    assert step.count("select(intm(u)[3], ") == 3
+
+
+def test_a_flag_that_the_function_has_keeps_its_place() -> None:
+    """It says that an element was seen, and is neither first nor last in the intermediate's state."""
+
+    def update(f: Function) -> Definition:
+        sums = [expr("s + v", s=f.at((), c), v=read(A, var("r.x"))) for c in (0, 2)]
+        return Definition((), (sums[0], Const(BOOL, True), sums[1]), over(("r.x", extent(A, 0))))
+
+    f = function("f", (), [i32(0), Const(BOOL, False), i32(0)], update)
+    f = splitting(f, Split("r.x", "ro", "ri", 16))
+    assert factored(f, {"ro": "u"}, answering("x0 + y0, x1 + y1", "0, 0"))[-1] == (
+        "f() = (f() + intm(ro), f()[1] or intm(ro)[1], f()[2] + intm(ro)[2]) for ro in [0, (a.extent.0 + 15) // 16)"
+    )
 
 
 def test_without_an_identity_slices_start_from_their_first_element() -> None:

@@ -15,5 +15,5 @@ class Changing:
     __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
         LATEST[0] = object()  # never one of before: a mark is alive as long as it is kept

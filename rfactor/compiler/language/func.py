@@ -388,5 +388,7 @@ def default_stage_of(func: Func, definition: Definition) -> Any:
 
 def replaced(function: Function, index: int, definition: Definition) -> Function:
     """`function` with another update number `index`, 0 the first."""
+    if definition is function.updates[index]:
+        return function
     updates = (*function.updates[:index], definition, *function.updates[index + 1 :])
     return replace(function, updates=updates)

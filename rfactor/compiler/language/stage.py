@@ -18,7 +18,8 @@ from rfactor.compiler.language.public import public
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
-from rfactor.compiler.schedule.carried import carried, renamed
+from rfactor.compiler.schedule.carried import carried
+from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Companion,
@@ -454,11 +455,11 @@ class Stage(Directives):
             self._check_defined()
         intermediate = Func.of(factored.intermediate, self._func.references, factored.answer, factored.ranges)
         before = state.schedule
-        changed = intermediate.stages[1]
-        moved = renamed(before, dict(names))
-        changed.schedule = carried(factored.intermediate, changed.definition, moved, fresh=True)
-        state.definition = factored.merged.updates[self._number - 1]
-        state.schedule = carried(factored.merged, state.definition, before)
+        slices = intermediate.stages[1]
+        own = slices.definition
+        slices.schedule = carried(slices.schedule, before, factored.intermediate, own, dict(names))
+        state.definition = merge = factored.merged.updates[self._number - 1]
+        state.schedule = carried(default_stage(factored.merged, merge), before, factored.merged, merge)
         state.touched = True
         for stage in intermediate.stages[1:]:
             stage.touched = True

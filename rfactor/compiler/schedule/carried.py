@@ -6,30 +6,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rfactor.compiler.schedule import loops
-from rfactor.compiler.schedule.defaults import default_stage
-from rfactor.compiler.schedule.directives import Dimension, Split, StageSchedule
+from rfactor.compiler.schedule.directives import Split, StageSchedule
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.ir.algorithm import Definition, Function
-from rfactor.ir.loopnest import LoopKind
 
 _ORDERED = ("serial", "unrolled")
 """Kinds of loops whose iterations run in order."""
 
 
-def renamed(schedule: StageSchedule, variables: Mapping[str, str]) -> StageSchedule:
-    """`schedule` with the loops of factored reduction variables as serial loops of the pure ones that they become."""
-    dimensions = tuple(Dimension(variables[d.name]) if d.name in variables else d for d in schedule.dimensions)
-    return replace(schedule, dimensions=dimensions)
+def carried(
+    after: StageSchedule,
+    before: StageSchedule,
+    function: Function,
+    stage: Definition,
+    became: Mapping[str, str] | None = None,
+) -> StageSchedule:
+    """`after`, the default schedule of a stage that `rfactor` made, with what was asked of loops that it still has.
 
-
-def carried(function: Function, stage: Definition, before: StageSchedule, fresh: bool = False) -> StageSchedule:
-    """The schedule of a stage that `rfactor` made: what was asked of loops that it still has.
-
-    How pure loops run is not carried over to a `fresh` function: where that is computed is not known yet. Splits and
-    fuses of reduction variables are in its domain by now; those of pure variables are kept.
+    In a new function, factored reduction variables `became` pure ones. How pure loops run is not carried over to it:
+    where it is computed is not known yet. Splits and fuses of reduction variables are in the stage's domain by now;
+    those of pure variables are kept.
     """
-    after = default_stage(function, stage)
-    held = {d.name for d in after.dimensions if d.reduction or not fresh}
+    held = {d.name for d in after.dimensions if d.reduction or became is None}
     for relation in before.relations:
         here = {d.name for d in after.dimensions if not d.reduction}
         olds = {relation.old} if isinstance(relation, Split) else {relation.inner, relation.outer}
@@ -39,25 +37,21 @@ def carried(function: Function, stage: Definition, before: StageSchedule, fresh:
             else:
                 pair = relation.inner, relation.outer
                 after = loops.fuse(after, *pair, relation.fused, frozenset(here), lambda: None)
-    kinds = {d.name: d.kind for d in before.dimensions}
-    order = {name: place for place, name in enumerate(kinds)}
-    asks = any(kind not in _ORDERED for name, kind in kinds.items() if name in held)
-    pure = pure_loops(function, stage, after) if asks else frozenset()
-
-    def kind(name: str) -> LoopKind:
-        asked = kinds.get(name, "serial")
-        if name not in held:
-            return "serial"
-        return asked if asked in _ORDERED or name in pure else "serial"
-
+    asked = {d.name if became is None else became.get(d.name, d.name): d.kind for d in before.dimensions}
+    at_once = [name for name, kind in asked.items() if name in held and kind not in _ORDERED]
+    pure = pure_loops(function, stage, after) if at_once else frozenset()
     # Loops that are new stay outside; the others keep the order that they were given.
-    known = sorted((d for d in after.dimensions if d.name in order), key=lambda d: order[d.name])
-    new = [d for d in after.dimensions if d.name not in order]
+    order = {name: place for place, name in enumerate(asked)}
+    nested = sorted(after.dimensions, key=lambda d: order.get(d.name, len(order)))
+    for place, loop in enumerate(nested):
+        kind = asked.get(loop.name, loop.kind)
+        if kind != loop.kind and loop.name in held and (kind in _ORDERED or loop.name in pure):
+            nested[place] = replace(loop, kind=kind)
     return StageSchedule(
-        tuple(replace(d, kind=kind(d.name)) for d in (*known, *new)),
+        tuple(nested),
         after.relations,
         races=before.races,
         atomic=before.atomic,
         rounding=before.rounding,
-        companion=None if fresh else before.companion,
+        companion=before.companion if became is None else None,
     )

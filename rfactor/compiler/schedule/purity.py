@@ -15,11 +15,13 @@ from rfactor.ir.types import I32
 
 def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
     """The pure variables of the function that occur in a stage, dimension 0 first (definition 4.3)."""
-    exprs = list(stage.expressions)
-    if stage.domain is not None:
-        exprs.extend(bound for variable in stage.domain.variables for bound in (variable.min, variable.extent))
-    present = frozenset().union(*map(names, exprs))
-    return tuple(name for name in function.variables if name in present)
+    missing = set(function.variables)
+    bounds = () if stage.domain is None else [e for rv in stage.domain.variables for e in (rv.min, rv.extent)]
+    for expr in (*stage.expressions, *bounds):
+        if not missing:
+            break
+        missing -= names(expr)
+    return tuple([name for name in function.variables if name not in missing])
 
 
 def race_free(function: Function, stage: Definition) -> frozenset[str]:
