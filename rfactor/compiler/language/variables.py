@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
@@ -24,8 +24,17 @@ if TYPE_CHECKING:
 _AXES = ("x", "y", "z", "w")
 
 
+class _Declared(Expr):
+    """What a user declares: it is there, so that `x or Var()` is `x`. What is made of it has no truth value."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return True
+
+
 @public
-class Var(Expr):
+class Var(_Declared):
     """A pure variable: one dimension of a function. Two of one name are the same variable."""
 
     __slots__ = ()
@@ -76,7 +85,7 @@ class Var(Expr):
 
 
 @public
-class RVar(Expr):
+class RVar(_Declared):
     """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
 
     __slots__ = ("_domain", "_range")
@@ -128,7 +137,7 @@ class RVar(Expr):
 
 
 @public
-class RDom(Named, Expr):
+class RDom(Named, _Declared):
     """A reduction domain: loops over the box of (min, extent) pairs, the last outermost. `where` leaves points out.
 
     A pair may be a `Range`. A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
@@ -194,6 +203,11 @@ class RDom(Named, Expr):
             raise TypeMismatch(f"where({held}) is {held.node.type}, not bool: compare it, as in {held} != 0")
         self._predicate = ir.conjunction(self._predicate, held.node)
         self._predicate_uses = {**self._predicate_uses, **{k: v for k, v in held.uses.items() if v is not self}}
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Have `settled(predicate)` for the predicate: the first definition over the domain knows what it draws."""
+        held = settled(Expr(self._predicate, self._predicate_uses))
+        self._predicate, self._predicate_uses = held.node, held.uses
 
     def domain(self) -> ReductionDomain:
         """The domain as it is now."""
@@ -341,7 +355,7 @@ def read_before(what: str, expr: Expr) -> Expr:
 
 
 @public
-class Param(Changing, Named, Expr):
+class Param(Changing, Named, _Declared):
     """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
 
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
