@@ -28,7 +28,7 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
     wanted = " and ".join(
         f"{f.name} has {len(f.variables)} dimensions and {len(f.types)} components" for f in functions.values()
     )
-    if len(given) == 1 and isinstance(given[0], Sequence):
+    if len(given) == 1 and (isinstance(given[0], Sequence) or _lists_sizes(prepared, given[0])):
         given = tuple(given[0])
     elif len(given) > 1 and not all(_is_size(one) for one in given):
         raise BufferError(f"{wanted}: realize takes sizes, an array, or a tuple of arrays, not {given!r}")
@@ -69,6 +69,13 @@ def _sizes_fit(prepared: Prepared, sizes: Sequence[Any]) -> bool:
         if type(size) is not int or size < 0:
             return False
     return all(len(output.box) == len(sizes) for output in prepared.outputs)
+
+
+def _lists_sizes(prepared: Prepared, given: Any) -> bool:
+    """Whether an array holds sizes, and is none to compute into: that has as many dimensions as each output."""
+    if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in "iu":
+        return False
+    return any(len(output.box) != 1 for output in prepared.outputs)
 
 
 def _is_size(value: Any) -> bool:

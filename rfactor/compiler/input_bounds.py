@@ -228,12 +228,12 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
     for image in prepared.images:
         name = image.name()
         if name in held or isinstance(image, Buffer) or image.is_set():
-            placed = held[name] if name in held else image if isinstance(image, Buffer) else image.get()
+            placed = held[name] if name in held else image if isinstance(image, Buffer) else image.given()
             known |= _named({name: _shape(placed)})
     for output, buffer in zip(prepared.outputs, outputs, strict=True):
         known |= _named({output.function.name: _shape(buffer)})
     arrays = {
-        image.name(): held.get(image.name(), image if isinstance(image, Buffer) else image.is_set() and image.get())
+        image.name(): held.get(image.name(), image if isinstance(image, Buffer) else image.is_set() and image.given())
         for image in prepared.images
     }
     for reading in prepared.algorithm.readings:

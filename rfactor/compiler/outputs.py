@@ -12,7 +12,7 @@ from rfactor.compiler.language.arguments import Argument, OutputFileType
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import Frozen, frozen
 from rfactor.compiler.language.images import OutputImageParam
-from rfactor.compiler.language.target import Target, machine
+from rfactor.compiler.language.target import Target, get_target_from_environment, machine
 from rfactor.compiler.language.warned import warn
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
@@ -99,7 +99,7 @@ class Made:
             raise AlgorithmError(
                 f"{self.name!r} is no name for a function: it is a word of C or C++ itself; give another as fn_name"
             )
-        self._target = Target() if target is None else target
+        self._target = get_target_from_environment() if target is None else target
         self.check(Target(self._target) if isinstance(self._target, str) else self._target)
         self._lowered: LoweredPipeline | None = None
         self._linkable: _Compiled | None = None

@@ -358,7 +358,7 @@ def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Seque
 
 def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[HasPlace]:
     return [
-        image if type(image) is Buffer else given[name] if given and name in given else image.get()
+        image if type(image) is Buffer else given[name] if given and name in given else image.given()
         for name, image in prepared.images_by_name
     ]
 

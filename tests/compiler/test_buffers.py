@@ -25,7 +25,8 @@ SHAPES = [
     "hl.Buffer(a, reverse_axes=False)", "hl.Buffer(hl.Int(32), [4, 3])", "hl.Buffer(hl.Int(32), [4, 3, 2], [2, 0, 1])",
     "hl.Buffer(hl.Int(32), [4, 3, 2], [1, 2, 0], 'n')", "hl.Buffer.make_interleaved(hl.UInt(8), 4, 3, 2)",
     "hl.Buffer.make_scalar(hl.Float(32))", "hl.Buffer.make_with_shape_of(b.transposed(0, 1))",
-    "hl.Buffer(hl.Int(32), [])",
+    "hl.Buffer(hl.Int(32), [])", "hl.Buffer(hl.Int(32), np.array([4, 3]), np.array([1, 0]))",
+    "hl.Buffer(hl.Int(32), range(2, 4))",
     "hl.Buffer(memoryview(a))", "hl.Buffer(bytearray(5))",
 ]  # fmt: skip
 
@@ -39,7 +40,7 @@ def told(buffer: Any) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize("text", SHAPES)
 def test_shapes_and_elements_are_those_of_halide(text: str) -> None:
     halide = pytest.importorskip("halide")
-    ours, theirs = (eval(text, {"hl": api, "a": ARRAY, "b": api.Buffer(ARRAY)}) for api in (hl, halide))
+    ours, theirs = (eval(text, {"hl": api, "np": np, "a": ARRAY, "b": api.Buffer(ARRAY)}) for api in (hl, halide))
     assert str(ours.type()) == str(theirs.type())
     assert told(ours) == told(theirs)
     assert ours.number_of_elements() == theirs.number_of_elements()
@@ -99,6 +100,33 @@ def test_elements_are_read_and_written_at_coordinates() -> None:
     b.sliced(2).for_each_element(seen.append)
     assert seen[:5] == [[10, 20], [11, 20], [12, 20], [13, 20], [10, 21]]
     assert hl.Buffer(np.zeros((), np.float32))[()] == 0.0
+
+
+def test_sizes_and_coordinates_may_be_arrays() -> None:
+    x, y, f = hl.Var("x"), hl.Var("y"), hl.Func("f")
+    f[x, y] = x + 10 * y
+    assert told(f.realize(np.array([3, 4]))) == [(0, 3, 2, 1), (0, 4, 3, 3)]
+    b = hl.Buffer(ARRAY)
+    assert b[np.array([3, 2, 1])] == b[3, 2, 1] == 23
+    b.set_min(np.array([1, 2, 3]))
+    assert b[[1, 2, 3]] == 0
+    g = hl.Func("g")
+    g[x] = x
+    out = np.zeros(1, np.int32) - 7
+    g.realize(out)  # an array of the output's rank is computed into
+    assert out.tolist() == [0]
+
+
+def test_a_copy_by_numpy_keeps_the_order_in_memory() -> None:
+    assert np.array(hl.Buffer.make_interleaved(hl.UInt(8), 5, 4, 3)).strides == (1, 15, 3)
+
+
+def test_an_image_without_an_array_gives_an_undefined_one() -> None:
+    im, f, x = hl.ImageParam(hl.Int(32), 1), hl.Func("f"), hl.Var("x")
+    assert not im.get().defined()
+    f[x] = im[x]
+    with pytest.raises(BufferError, match="has no array"):
+        f.realize([3])
 
 
 def test_crops_and_slices_are_of_the_same_elements() -> None:

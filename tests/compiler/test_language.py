@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
+from rfactor.errors import AlgorithmError, BufferError, NoTruthValue, TypeMismatch
 
 x, y = hl.Var("x"), hl.Var("y")
 
@@ -58,6 +58,34 @@ def test_an_expression_has_no_truth_value() -> None:
         bool(x < 3)
     with pytest.raises(ValueError, match="cannot be converted to a bool"):
         (x < 3) and (y < 3)  # noqa: B018
+
+
+def test_what_is_declared_is_there() -> None:
+    n, r = hl.Param(hl.Int(32)), hl.RDom([(0, 3)])
+    for one in (x, r, r.x, n):
+        assert (one or None) is one
+    with pytest.raises(NoTruthValue):
+        bool(x + 1)
+
+
+def test_what_is_no_expression_is_none_of_its_kind() -> None:
+    for one in (x, x + 1, hl.Param(hl.Int(32))):
+        assert (one == None, one != None, one == "a", one in [None], one == [1]) == (False, True, False, False, False)  # noqa: E711
+    assert format(x == np.int32(3)) == "x == 3"
+    with pytest.raises(TypeMismatch):
+        x < None  # noqa: B015
+
+
+def test_beside_an_array_an_operation_is_one_of_each_element() -> None:
+    weights = np.array([[1, 2], [3, 4]])
+    for product in (x * weights, weights * x):
+        assert product.shape == (2, 2)
+    f = hl.Func("f")
+    f[x] = sum((x * weights[0] + np.arange(2)).tolist())
+    assert list(f.realize([3])) == [1, 4, 7]
+    for refused in (lambda: f[x] % weights, lambda: x > weights):
+        with pytest.raises(TypeMismatch, match="is no expression"):
+            refused()
 
 
 def test_the_magnitude_of_an_integer_is_unsigned() -> None:

@@ -103,6 +103,28 @@ def test_realize_runs_here_alone() -> None:
     assert [f.realize([3], hl.get_host_target())[i] for i in range(3)] == [0, 1, 2]
 
 
+def test_the_environment_may_name_the_targets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    host, x, f = hl.get_host_target(), hl.Var("x"), hl.Func("f")
+    f[x] = x
+    monkeypatch.setenv("HL_TARGET", "riscv-64-linux")
+    assert str(hl.get_target_from_environment()) == "riscv-64-linux"
+    f.compile_to_object(str(tmp_path / "f.o"), [], "f")
+    assert (tmp_path / "f.o").read_bytes()[18] == 243  # the machine that an ELF file is for
+    assert [*f.realize([2])] == [0, 1]
+    plain = hl.Target(host.os, host.arch, host.bits)
+    monkeypatch.setenv("HL_JIT_TARGET", str(plain))
+    assert hl.get_jit_target_from_environment() == plain.with_feature(hl.TargetFeature.JIT)
+    monkeypatch.setenv("HL_JIT_TARGET", "riscv-64-linux")
+    with pytest.raises(TargetError, match="must match the host"):
+        hl.get_jit_target_from_environment()
+
+
+def test_a_runtime_is_written_by_kind(tmp_path: Path) -> None:
+    files = {hl.OutputFileType.object: str(tmp_path / "r.o")}
+    assert hl.compile_standalone_runtime(files, hl.Target("x86-64-linux")) == files
+    assert (tmp_path / "r.o").read_bytes()[:4] == b"\x7fELF"
+
+
 def test_an_expression_may_ask_for_the_target() -> None:
     here, x, f = hl.get_host_target(), hl.Var("x"), hl.Func("f")
     wide = hl.select(hl.target_has_feature(hl.TargetFeature.SVE2), 1, 0) + hl.target_natural_vector_size(hl.UInt(8))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam, image_of
+from rfactor.compiler.language.chance import numbered
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.functions import clamp, max, min, select
@@ -83,6 +84,8 @@ def _moved(
     at: dict[Var, Expr] = {variable: variable for variable in variables}
     for variable, (low, extent) in _bounded(variables, pairs):
         at[variable] = clamp(place(variable, low, extent), low, low + extent - 1)
+    if isinstance(f, Buffer) or (bounds is None and image_of(f)):
+        numbered()  # a definition of its values
     result = Func(what)
     result[tuple(variables)] = f[tuple(at.values())]
     return result

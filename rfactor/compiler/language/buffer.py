@@ -14,11 +14,12 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from rfactor.compiler.language.chance import numbered
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, joined
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
-from rfactor.compiler.language.public import integer, public
+from rfactor.compiler.language.public import integer, listed, public
 from rfactor.compiler.language.region import BufferDimension, Region, misfit
 from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
@@ -30,7 +31,8 @@ from rfactor.ir.algorithm import Image
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
     """The coordinates of `what[index]`, as i32. Raises `TypeMismatch` for another number of them or a wrong type."""
-    given = expanded(what, list(index) if isinstance(index, tuple | list) else [index], dimensions)
+    several = listed(index)
+    given = expanded(what, [index] if several is None else several, dimensions)
     if len(given) != dimensions:
         raise TypeMismatch(f"{what} has {dimensions} dimensions, {len(given)} indices were given")
     return [coordinate(what, as_expr(one)) for one in given]
@@ -133,7 +135,7 @@ class Buffer(Named, Region):
         array = self.array
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return array.copy(order="K") if copy else array
 
     def type(self) -> Type:
         """The type of its elements."""
@@ -214,7 +216,8 @@ class Buffer(Named, Region):
 
     def __getitem__(self, index: Any) -> Any:
         """An element if the coordinates are numbers, else the expression of one."""
-        given = tuple(index) if isinstance(index, tuple | list) else (index,)
+        several = listed(index)
+        given = (index,) if several is None else several
         if not any(isinstance(one, Expr) for one in given):
             return self.array[self.position(given)].item()
         return self(*given)
@@ -227,7 +230,8 @@ class Buffer(Named, Region):
         return Expr(node, {**(joined(*at) if at else {}), self.name(): self})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        given = tuple(index) if isinstance(index, tuple | list) else (index,)
+        several = listed(index)
+        given = (index,) if several is None else several
         self.array[self.position(given)] = self.element(value)
 
     def image(self) -> Image:
@@ -251,11 +255,9 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
             return None, (), own, True
         case [Buffer() as other]:
             return other._array, other.mins, own, True
-        case [Type() as type_, list() | tuple() as sizes]:
-            return _zeros(type_, sizes, range(len(sizes))), (0,) * len(sizes), own, True
-        case [Type() as type_]:
-            return _zeros(type_, (), ()), (), own, True
-        case [Type() as type_, list() | tuple() as sizes, list() | tuple() as order]:
+        case [Type() as type_, *lists] if len(lists) <= 2 and None not in (known := [*map(listed, lists)]):
+            sizes = known[0] or () if known else ()
+            order = known[1] or () if len(known) == 2 else range(len(sizes))
             if sorted(order) != list(range(len(sizes))):
                 raise TypeMismatch(f"the storage order {order} names each of {len(sizes)} dimensions once")
             return _zeros(type_, sizes, order), (0,) * len(sizes), own, True
@@ -310,6 +312,7 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         OutputImageParam.__init__(self)
         if type is not None:
             meant("ImageParam", type)
+            numbered()  # a definition of its values
             self._shape = self._name, type, rank, "input", self._name, self
         self._buffer: Buffer | None = None
         self.wrappers = {}
@@ -340,6 +343,10 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         self._buffer = None
 
     def get(self) -> Buffer:
+        """The array; an undefined one if none was given."""
+        return Buffer() if self._buffer is None else self._buffer
+
+    def given(self) -> Buffer:
         """The array. Raises `BufferError` if none was given."""
         if self._buffer is None:
             name = self.name()

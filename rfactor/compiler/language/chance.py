@@ -1,12 +1,12 @@
-"""Random numbers: a hash of the point that is computed, of the seed, and of which call it is.
+"""Random numbers: a hash of the seed, of which call it is, of the definition it stands in, and of the point.
 
-The same pipeline gives the same numbers at the same point, whatever its schedule. The call is resolved in the
-definition that it stands in: it depends on the definition's pure and reduction variables.
+The same program gives the same numbers whatever its schedule, and those that Halide gives it: calls and definitions are
+numbered as there, in the order in which a process makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -18,58 +18,70 @@ from rfactor.ir import expr as ir
 from rfactor.ir.types import F32, I32, U32
 
 _calls = count()
+_definitions = count()
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One call of a function of this file, until it is known where it stands."""
+    """One call of a function of this file, until it is known where it stands: a call of this name, of its seed."""
 
     number: int
-    seed: Expr
 
     @property
     def name(self) -> str:
-        """Of the variable that stands for its 32 bits."""
+        """What its 32 bits are called."""
         return f"random.{self.number}"
 
 
-def random_uint(seed: ExprLike = 0) -> Expr:
-    """A u32, every value equally likely. Raises `TypeMismatch` for a seed that is not i32."""
-    held = as_expr(seed)
-    if held.node.type != I32:
-        raise TypeMismatch(f"the seed {held} is {held.node.type}: it is i32")
-    draw = Draw(next(_calls), held)
-    return Expr(ir.Var(U32, draw.name), {**held.uses, draw.name: draw})
+def random_uint(seed: ExprLike | None = None) -> Expr:
+    """A u32, every value equally likely. Raises `TypeMismatch` for a seed that is neither i32 nor u32."""
+    held = None if seed is None else as_expr(seed)
+    if held is not None and held.node.type not in (I32, U32):
+        raise TypeMismatch(f"the seed {held} is {held.node.type}: it is i32 or u32")
+    draw = Draw(next(_calls))
+    seeds = () if held is None else (held.node,)
+    return Expr(ir.Call(U32, draw.name, seeds), {**({} if held is None else held.uses), draw.name: draw})
 
 
-def random_int(seed: ExprLike = 0) -> Expr:
+def random_int(seed: ExprLike | None = None) -> Expr:
     """An i32, every value equally likely."""
     return cast(Type(I32), random_uint(seed))
 
 
-def random_float(seed: ExprLike = 0) -> Expr:
-    """An f32 of 24 bits from 0 up to 1, 1 excluded."""
-    return cast(Type(F32), random_uint(seed) >> 8) * Expr(ir.const(F32, 2.0**-24))
+def random_float(seed: ExprLike | None = None) -> Expr:
+    """An f32 of 23 bits from 0 up to 1, 1 excluded. Raises `TypeMismatch` for a seed that is not i32."""
+    if seed is not None and as_expr(seed).node.type != I32:
+        raise TypeMismatch(f"the seed {as_expr(seed)} is {as_expr(seed).node.type}: it is i32")
+    return cast(Type(F32), random_uint(seed) >> 9) * Expr(ir.const(F32, 2.0**-23))
 
 
-def resolved(expr: Expr, variables: Iterable[ir.Var]) -> Expr:
-    """`expr` in a definition over `variables`: its random numbers are hashes of them."""
-    draws = [used for used in expr.uses.values() if isinstance(used, Draw)]
+def numbered() -> int:
+    """The number of the next definition that this process makes."""
+    return next(_definitions)
+
+
+def resolved(expr: Expr, number: int, variables: Sequence[ir.Var]) -> Expr:
+    """`expr` in the definition `number` over `variables`, outermost last: its random numbers are hashes of them."""
+    draws = {name: used.number for name, used in expr.uses.items() if isinstance(used, Draw)}
     if not draws:
         return expr
-    values: dict[str, ir.Expr] = {}
-    for draw in draws:
-        bits: ir.Expr = _mixed(ir.Const(U32, draw.number & 0xFFFFFFFF))
-        for part in (draw.seed.node, *variables):
-            bits = _mixed(ir.apply("^", bits, ir.cast(U32, part)))
-        values[draw.name] = bits
-    uses: Uses = {name: used for name, used in expr.uses.items() if not isinstance(used, Draw)}
-    return Expr(ir.substitute(expr.node, values), uses)
+
+    def drawn(node: ir.Expr) -> ir.Expr | None:
+        if not isinstance(node, ir.Call) or node.name not in draws:
+            return None
+        known = (ir.Const(U32, n & 0xFFFFFFFF) for n in (draws[node.name], number))
+        return _hash((*node.args, *known, *reversed(variables)))
+
+    uses: Uses = {name: used for name, used in expr.uses.items() if name not in draws}
+    return Expr(ir.transform(expr.node, drawn), uses)
 
 
-def _mixed(bits: ir.Expr) -> ir.Expr:
-    """A permutation of 32 bits in which each bit of the result depends on all: multiply-xorshift, as in lowbias32."""
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        bits = ir.apply("^", bits, ir.apply(">>", bits, ir.Const(U32, shift)))
-        bits = ir.apply("*", bits, ir.Const(U32, factor))
+def _hash(parts: Sequence[ir.Expr]) -> ir.Expr:
+    """The 32 bits of Halide's `random_int`: a quadratic permutation of u32, applied for each part to the sum so far."""
+    bits: ir.Expr = ir.Const(U32, 0)
+    for part in parts:
+        bits = ir.apply("+", bits, ir.cast(U32, part))
+        square = ir.apply("*", bits, ir.Const(U32, 1040796640))
+        factor = ir.apply("+", square, ir.Const(U32, 1121052041))
+        bits = ir.apply("+", ir.apply("*", factor, bits), ir.Const(U32, 576942909))
     return ir.apply("^", bits, ir.apply(">>", bits, ir.Const(U32, 16)))

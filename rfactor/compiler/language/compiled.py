@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
 from rfactor.compiler.language.public import public
-from rfactor.compiler.language.target import Target, is_host
+from rfactor.compiler.language.target import Target, get_target_from_environment, is_host
 from rfactor.compiler.language.target_features import TargetOS
 from rfactor.errors import TargetError, TypeMismatch
 
@@ -209,7 +209,7 @@ class Compiled:
         from rfactor.compiler.language.module import Module
         from rfactor.compiler.outputs import Made
 
-        wanted = Target(target) if isinstance(target, str) else target or Target()
+        wanted = Target(target) if isinstance(target, str) else target or get_target_from_environment()
         return Module.of(Made(self.results(), arguments, fn_name, wanted), wanted)
 
     def compile_to_multitarget_static_library(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from rfactor.compiler.language.elementwise import elementwise
 from rfactor.compiler.language.numbers import is_i32, is_number, literal, number_of, peer, warn_of_rounding
 from rfactor.compiler.language.types import Type, text
 from rfactor.errors import AlgorithmError, NoTruthValue, TypeMismatch
@@ -23,6 +24,7 @@ ExprLike = Any
 """An `Expr`, or a number."""
 
 
+@elementwise
 class Expr:
     """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions.
 
@@ -80,7 +82,7 @@ class Expr:
             return "<undefined halide.Expr>"
         return f"<halide.Expr of type {Type(self.node.type)}: {spelled(self.node, self.uses)}>"
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
         raise NoTruthValue(
             f"{self} is an expression, it has no truth value while the program is being written, and cannot be "
             "converted to a bool: use select(…), and & | ~ for and, or, not"
@@ -173,10 +175,10 @@ class Expr:
         return binary(">=", self, other)
 
     def __eq__(self, other: ExprLike) -> Expr:  # type: ignore[override]
-        return binary("==", self, other)
+        return binary("==", self, other) if isinstance(other, Expr) or is_number(other) else NotImplemented
 
     def __ne__(self, other: ExprLike) -> Expr:  # type: ignore[override]
-        return binary("!=", self, other)
+        return binary("!=", self, other) if isinstance(other, Expr) or is_number(other) else NotImplemented
 
     def __neg__(self) -> Expr:
         return self if self.node.type.is_bool else Expr(ir.apply("neg", self.node), self.uses)

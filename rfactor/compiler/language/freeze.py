@@ -79,7 +79,7 @@ def frozen(outputs: Sequence[Func]) -> Frozen:
 
 def _holds(image: Buffer | ImageParam | Param, buffer: Buffer | ImageParam | Param) -> bool:
     """Whether an image was given this array."""
-    return isinstance(image, ImageParam) and image.is_set() and image.get() is buffer
+    return isinstance(image, ImageParam) and image.is_set() and image.given() is buffer
 
 
 def _taken(outputs: Sequence[Func]) -> Frozen:

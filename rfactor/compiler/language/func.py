@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.chance import resolved
+from rfactor.compiler.language.chance import numbered, resolved
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_sequence
@@ -19,7 +19,7 @@ from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.numbers import is_number
 from rfactor.compiler.language.placement import Placement
-from rfactor.compiler.language.public import public
+from rfactor.compiler.language.public import listed, public
 from rfactor.compiler.language.queries import Queries
 from rfactor.compiler.language.references import FuncRef, Pending, point_of
 from rfactor.compiler.language.several import spread
@@ -88,7 +88,10 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
     def of(
         cls, function: Function, references: Uses, answer: Answer | None, ranges: Mapping[str, ReductionVariable]
     ) -> Func:
-        """The shell of a function that a pass made, whose name is free."""
+        """The shell of a function that a pass made, whose name is free; the definitions of a copy have no numbers."""
+        if answer is not None:
+            for _ in function.stages:
+                numbered()
         self = cls.__new__(cls)
         Named.__init__(self, function.name, "f")
         self._variables, self._types = function.variables, function.types
@@ -127,7 +130,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
     """A function has a value at every point: there is no end to them."""
 
     def __getitem__(self, index: Any) -> FuncRef:
-        given = list(index) if isinstance(index, tuple | list) else [index]
+        given = _indices(index)
         if self.stages:
             given = expanded(self.name(), given, len(self._variables))
             if len(given) != len(self._variables):
@@ -143,7 +146,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         if isinstance(value, Pending):
             index, value = value.started(self, index)
         values = list(Tuple(value)) if _several(value) else [value]
-        given = list(index) if isinstance(index, tuple | list) else [index]
+        given = _indices(index)
         if self.stages:
             rank = len(self._variables)
         else:
@@ -225,8 +228,11 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         point = tuple(ir.Var(I32, name) for name in names)
         keeps: tuple[bool, ...] = ()
         where: ir.Expr | None = None
-        arguments = tuple(one_of_a_name(resolved(argument, point)) for argument in arguments)
-        values = [one_of_a_name(resolved(value, point)) for value in values]
+        number = numbered()
+        arguments = tuple(one_of_a_name(resolved(argument, number, point)) for argument in arguments)
+        values = [one_of_a_name(resolved(value, number, point)) for value in values]
+        if domain is not None:
+            domain.settle(lambda predicate: resolved(predicate, number, point))
         written = spread(f"{what} of {self.name()}", arguments, values)
         values = list(written[-1][1])
         held: list[Expr] = []
@@ -359,13 +365,18 @@ def _meant(given: tuple[Any, ...]) -> tuple[str | None, Any, tuple[tuple[IrType,
             return None, None, None
         case (str() as name,):
             return name, None, None
-        case (Expr() | Buffer() | ImageParam() as value,):
+        case (Expr() | Buffer() | ImageParam() | bool() | int() | float() as value,):
             return None, value, None
         case (Type() as type_, int() as rank, *names):
             return (names[0] if names else None), None, ((type_.ir,), rank)
         case (list() | tuple() as types, int() as rank, *names):
             return (names[0] if names else None), None, (tuple(type_.ir for type_ in types), rank)
     raise TypeMismatch(f"Func takes a name, a value, or types, a number of dimensions and a name, not {given!r}")
+
+
+def _indices(index: Any) -> list[Any]:
+    several = listed(index)
+    return [index] if several is None else list(several)
 
 
 def _several(value: Any) -> bool:

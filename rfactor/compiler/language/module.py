@@ -146,7 +146,10 @@ def link_modules(name: str, modules: Sequence[Module]) -> Module:
 
 
 def compile_standalone_runtime(
-    filename: str | None = None, target: Target | None = None, *, outputs: Mapping[OutputFileType, str] | None = None
+    filename: str | Mapping[OutputFileType, str] | None = None,
+    target: Target | None = None,
+    *,
+    outputs: Mapping[OutputFileType, str] | None = None,
 ) -> dict[OutputFileType, str] | None:
     """Write an object file to link programs with: it is empty, as compiled functions need none.
 

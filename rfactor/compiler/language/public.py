@@ -63,6 +63,14 @@ def integer(value: Any, what: str, of: object = "") -> int:
     return number
 
 
+def listed(value: Any) -> tuple[Any, ...] | None:
+    """The elements of a list of coordinates or sizes: a tuple, a list, a range, or an array of one dimension; None of
+    anything else."""
+    if isinstance(value, tuple | list | range) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return tuple(value)
+    return None
+
+
 def _whole(value: Any) -> int | None:
     """The number that it says to be by `__index__`."""
     try:

@@ -59,8 +59,8 @@ class Queries:
         return len(self.function.variables)
 
     def args(self) -> list[Var]:
-        """Its pure variables."""
-        return [Var(name) for name in self.function.variables]
+        """Its pure variables; none before it is defined."""
+        return [] if not self.stages else [Var(name) for name in self.function.variables]
 
     def types(self) -> list[Type]:
         """The type of each component."""

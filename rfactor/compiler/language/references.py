@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rfactor.compiler.language.buffer import coordinate
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined
 from rfactor.compiler.language.implicit import count, expanded, is_placeholder
-from rfactor.compiler.language.public import public
+from rfactor.compiler.language.public import listed, public
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -166,7 +166,7 @@ class Pending(Expr):
 
         Returns the point and the value then. Raises `AlgorithmError` for another point or function.
         """
-        given = point_of(func, index if isinstance(index, tuple | list) else [index])
+        given = point_of(func, (index,) if (several := listed(index)) is None else several)
         own = self._reference.arguments
         if func is not self.func or func.defined() or [e.node for e in given] != [e.node for e in own]:
             where = "when a pure definition already exists" if func is self.func and func.defined() else _ELSEWHERE

@@ -245,7 +245,7 @@ class Region:
 
     def set_min(self, *given: Any, mins: Any = None) -> None:
         """Place the array: its first element is at `mins`. Fewer than there are dimensions move the first ones."""
-        if mins is not None or (len(given) == 1 and isinstance(given[0], Sequence)):
+        if mins is not None or (len(given) == 1 and isinstance(given[0], Sequence | np.ndarray)):
             given = self._listed("set_min", given[0] if mins is None else mins)
         if len(given) > len(self._mins):
             raise BufferError(f"set_min of {self.name()} takes {len(self._mins)} coordinates, {len(given)} were given")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -286,23 +287,34 @@ def get_host_target() -> Target:
     name = here.triple.split("-")[0]
     name = {"arm64": "aarch64", "amd64": "x86_64"}.get(name, name)
     arch = next((arch for arch, (first, _, _) in _ARCHES.items() if first == name), TargetArch.ArchUnknown)
-    os = {"linux": TargetOS.Linux, "darwin": TargetOS.OSX, "win32": TargetOS.Windows}.get(sys.platform)
+    system = {"linux": TargetOS.Linux, "darwin": TargetOS.OSX, "win32": TargetOS.Windows}.get(sys.platform)
     there = {flag[1:] for flag in here.features.split(",") if flag.startswith("+")}
     known = _ARCHES[arch][2] if arch in _ARCHES and arch != TargetArch.ARM else {}
     others = "sapphire" if here.cpu.startswith("znver") else "zen"
     words = [word for word, flags in known.items() if there.issuperset(flags.split()) and others not in word]
     features = [_FEATURE_WORDS[word] for word in words]
-    return Target(os or TargetOS.OSUnknown, arch, 64, features)
+    return Target(system or TargetOS.OSUnknown, arch, 64, features)
 
 
 def get_jit_target_from_environment() -> Target:
-    """The machine that `realize` compiles for: this one."""
-    return get_host_target().with_feature(TargetFeature.JIT)
+    """The machine that a program is to be run on: that of the variable HL_JIT_TARGET, or this one.
+
+    Raises `TargetError` for one that does not run here. What `realize` makes is for this one, features and all.
+    """
+    host, named = get_host_target(), os.environ.get("HL_JIT_TARGET")
+    target = Target(named) if named else host
+    if (target.os, target.arch, target.bits) != (host.os, host.arch, host.bits):
+        raise TargetError(
+            f"HL_JIT_TARGET must match the host OS, architecture, and bit width.\nHL_JIT_TARGET was {target}. "
+            f"Host is {host}."
+        )
+    return target.with_feature(TargetFeature.JIT)
 
 
 def get_target_from_environment() -> Target:
-    """The machine that is compiled for where none is named: this one."""
-    return get_host_target()
+    """The machine that is compiled for where none is named: that of the variable HL_TARGET, or this one."""
+    named = os.environ.get("HL_TARGET")
+    return Target(named) if named else get_host_target()
 
 
 def is_host(target: Target) -> bool:

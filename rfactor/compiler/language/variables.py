@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 _AXES = ("x", "y", "z", "w")
 
 
+class _Declared(Expr):
+    """What a user declares: it is there, so that `x or Var()` is `x`. What is made of it has no truth value."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return True
+
+
 @public
-class Var(Expr):
+class Var(_Declared):
     """A pure variable: one dimension of a function. Two of one name are the same variable."""
 
     __slots__ = ()
@@ -77,7 +86,7 @@ class Var(Expr):
 
 
 @public
-class RVar(Expr):
+class RVar(_Declared):
     """A variable of a reduction domain, or one that `split` and `fuse` make of those."""
 
     __slots__ = ("_domain", "_range")
@@ -129,7 +138,7 @@ class RVar(Expr):
 
 
 @public
-class RDom(Named, Expr):
+class RDom(Named, _Declared):
     """A reduction domain: loops over the box of (min, extent) pairs, the last outermost. `where` leaves points out.
 
     A pair may be a `Range`. A `Buffer` or `ImageParam` may be given instead of pairs: the domain is its box.
@@ -209,6 +218,11 @@ class RDom(Named, Expr):
     def used_by(self, name: str) -> None:
         """Stay as it is: an update of the function is over it."""
         self._user = name
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Have `settled(predicate)` for the predicate: the first definition over the domain knows what it draws."""
+        held = settled(Expr(self._predicate, self._predicate_uses))
+        self._predicate, self._predicate_uses = held.node, held.uses
 
     def domain(self) -> ReductionDomain:
         """The domain as it is now."""
@@ -356,7 +370,7 @@ def read_before(what: str, expr: Expr) -> Expr:
 
 
 @public
-class Param(Changing, Named, Expr):
+class Param(Changing, Named, _Declared):
     """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
 
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
