@@ -12,6 +12,7 @@ from rfactor.ir.unknown import unknown_calls
 from rfactor.ir.update import Update
 from rfactor.kept import Kept
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
+from rfactor.matcher.decisions import Rounded, with_decisions, without_decisions
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.known.lookup import known_answer, shipped
 from rfactor.matcher.lifting.lift import Lifter
@@ -60,13 +61,37 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     if before is not None:
         return replace(before, ms=(time.perf_counter() - start) * 1000)
     try:
-        held = known_answer(update, shipped()) if known and table is None else None
-        answer = _answer(update, limits.starting_now(), table, known) if held is None else held
+        answer = _whatever_floats_do(update, limits.starting_now(), table, known)
     except RecursionError:
         answer = Answer(update, "unknown", reason="the update is nested too deep")
     if answer.verdict != "unknown":
         _ANSWERED.keep((update, table, known), answer)
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
+
+
+def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+    """The answer, of which a yes holds where floats that decide integers are rounded, infinite or no numbers too."""
+    try:
+        other, meanings = without_decisions(update)
+    except Rounded as rounded:
+        unsure = f"{rounded} may be rounded, or NaN"
+    else:
+        answer = _held_or_found(other, limits, table, known)
+        if not meanings:
+            return answer
+        if answer.verdict in _HINTS:
+            return with_decisions(answer, update, meanings)
+        unsure = "what is compared may be NaN, infinite or rounded"
+    answer = _held_or_found(update, limits, table, known)
+    if answer.verdict in _HINTS:
+        reason = f"no operator was found whatever floats are, but for real numbers: {unsure}"
+        return Answer(update, "unknown", reason=reason)
+    return answer
+
+
+def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+    held = known_answer(update, shipped()) if known and table is None else None
+    return _answer(update, limits, table, known) if held is None else held
 
 
 def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
