@@ -8,8 +8,7 @@ from typing import Literal
 Code = Literal["bool", "uint", "int", "float"]
 
 _FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: 1.7976931348623157e308}
-
-
+_DIGITS = {16: 11, 32: 24, 64: 53}
 _made: dict[tuple[Code, int, int], Type] = {}
 
 
@@ -73,6 +72,11 @@ class Type:
     def largest_finite(self) -> bool | int | float:
         """The greatest finite value."""
         return _FLOAT_MAX[self.bits] if self.is_float else self.max
+
+    @property
+    def digits(self) -> int:
+        """Binary digits of a float's significand: the whole numbers of so many are held exactly."""
+        return _DIGITS[self.bits]
 
     def with_lanes(self, lanes: int) -> Type:
         return self if lanes == self.lanes else Type(self.code, self.bits, lanes)

@@ -13,6 +13,7 @@ from rfactor.ir.update import Update
 from rfactor.kept import Kept
 from rfactor.matcher.alike import Form, renamed
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
+from rfactor.matcher.decisions import Rounded, with_decisions, without_decisions
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.known.lookup import known_answer, shipped
 from rfactor.matcher.lifting.lift import Lifter
@@ -75,10 +76,34 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 def _first_answer(update: Update, table: Table | None, limits: Limits, known: bool) -> Answer:
     """The answer about an update that nothing is kept of."""
     try:
-        held = known_answer(update, shipped()) if known and table is None else None
-        return _answer(update, limits.starting_now(), table, known) if held is None else held
+        return _whatever_floats_do(update, limits.starting_now(), table, known)
     except RecursionError:
         return Answer(update, "unknown", reason="the update is nested too deep")
+
+
+def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+    """The answer, of which a yes holds where floats that decide integers are rounded, infinite or no numbers too."""
+    try:
+        other, meanings = without_decisions(update)
+    except Rounded as rounded:
+        unsure = f"{rounded} may be rounded, or NaN"
+    else:
+        answer = _held_or_found(other, limits, table, known)
+        if not meanings:
+            return answer
+        if answer.verdict in _HINTS:
+            return with_decisions(answer, update, meanings)
+        unsure = "what is compared may be NaN, infinite or rounded"
+    answer = _held_or_found(update, limits, table, known)
+    if answer.verdict in _HINTS:
+        reason = f"no operator was found whatever floats are, but for real numbers: {unsure}"
+        return Answer(update, "unknown", reason=reason)
+    return answer
+
+
+def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+    held = known_answer(update, shipped()) if known and table is None else None
+    return _answer(update, limits, table, known) if held is None else held
 
 
 def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:

@@ -350,9 +350,19 @@ def _has_integers(exprs: Sequence[Expr]) -> bool:
 def _only_chosen(exprs: Sequence[Expr]) -> bool:
     """Whether integers beside other numbers are only compared and chosen: what holds of all holds at any width."""
     nodes = [node for expr in exprs for node in walk(expr)]
+    if any(map(_may_round, nodes)):
+        return False
     whole = [node for node in nodes if node.type.is_int]
     plain = all(isinstance(n, Var | Const) or (isinstance(n, Op) and n.op in _CHOICES) for n in whole)
     return plain and bool(whole) and any(node.type.is_float for node in nodes)
+
+
+def _may_round(node: Expr) -> bool:
+    """Whether integers become floats, two of them perhaps the same one."""
+    if not (isinstance(node, Op) and node.op == "cast" and node.type.is_float):
+        return False
+    old = node.args[0].type
+    return old.is_int and old.bits - old.is_signed > node.type.digits
 
 
 def _only_adds(exprs: Sequence[Expr]) -> bool:

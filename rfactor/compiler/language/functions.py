@@ -76,9 +76,8 @@ def can_represent(type: T.Type, other: T.Type) -> bool:
     if type == other:
         return True
     if type.is_float:
-        exact = {16: 11, 32: 24, 64: 53}[type.bits]
         width = other.bits - (other.code == "int")
-        return other.bits < type.bits if other.is_float else width <= exact
+        return other.bits < type.bits if other.is_float else width <= type.digits
     return not other.is_float and type.min <= other.min and other.max <= type.max
 
 

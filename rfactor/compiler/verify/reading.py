@@ -221,12 +221,11 @@ class Reading:
             if node.op in ("neg", "abs") and isinstance(a, Real):
                 return Real(Op(F64, node.op, (a.value,)), a.nan)
             if node.op == "cast":
-                exact = {16: 11, 32: 24, 64: 53}[node.type.bits]
                 if isinstance(a, Real) and node.args[0].type.bits <= node.type.bits:
                     return a
                 if not isinstance(a, Real) and not a.type.is_bool:
                     span = self.meanings.span(a)
-                    if span is not None and max(-span[0], span[1]) <= 1 << exact and node.type.bits > 16:
+                    if span is not None and max(-span[0], span[1]) <= 1 << node.type.digits and node.type.bits > 16:
                         return Real(Op(F64, "cast", (a,)), FALSE)
         return self.meanings.unknown_real(node, (type(node).__name__, *node._label()), parts)
 

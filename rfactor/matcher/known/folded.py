@@ -14,8 +14,6 @@ from rfactor.ir.expr import Const, Expr, Op, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 
-_DIGITS: Mapping[int, int] = {16: 11, 32: 24, 64: 53}
-"""Binary digits of a float's significand by its width."""
 _RING = ("+", "-", "*", "neg")
 
 
@@ -42,7 +40,7 @@ def _is_exact(nodes: Mapping[Expr, None], meaning: Meaning) -> bool:
             weights[node] = sum(weights[child] for child in children) or 1
         if children and all(isinstance(child, Const) for child in children) and not _is_of_ring(node):
             return False
-        if node.type.is_float and 0.53 * weights[node] >= _DIGITS[node.type.bits] - 1:
+        if node.type.is_float and 0.53 * weights[node] >= node.type.digits - 1:
             return False
         if node.type.is_int and meaning is Meaning.MATH:  # the ends of a type are none, and naturals go below 0
             return False

@@ -1,6 +1,7 @@
 """Liftings of steps that shift or rotate by a fixed amount, mask and mix in data: `(x << 8) | a`, rotate-xor hashes.
 
-x -> (shift(x, n) & m) ^ v is closed under composition: amounts add up, masks and data are shifted along. Any other step
+x -> (shift(x, n) & m) ^ v is closed under composition: amounts add up, masks and data are shifted along. So are steps
+of each bit by itself, (x & m) ^ v. Any other step
 that maps exclusive ors to exclusive ors (shift registers, checksums, xorshift) is a matrix of bits and a vector: the
 images of the single bits, a word each, and that of 0.
 """
@@ -46,10 +47,15 @@ def claims(update: Update) -> Iterator[Claim]:
         yield counted
         return
     used = {node.op for node in walk(update.components[0]) if isinstance(node, Op)}
-    if not used & {"<<", ">>", "*"} or not used & {"<<", ">>", "^", "|", "&", "~"}:
+    if not used & {"<<", ">>", "^", "|", "&", "~"}:
         return
     columns = _columns(update, type_)
     if columns is None:
+        return
+    if all(column in (0, 1 << j) for row in columns for j, column in zip(range(type_.bits), row, strict=True)):
+        yield Claim(update, lift=_in_place(update, type_))
+        return
+    if not used & {"<<", ">>", "*"}:
         return
     move = _move(columns, type_.bits)
     if move is None:
@@ -82,6 +88,17 @@ def _counted(update: Update, type_: Type) -> Claim | None:
     applied = apply("<<" if op == "<<" else ">>", x, second)
     lift = Lift((type_,), (tidy(apply("min", by, most)),), (operator,), (Const(type_, 0),), (applied,))
     return Claim(update, lift=lift, invariant=(apply("<=", Const(type_, 0), second), apply("<=", second, most)))
+
+
+def _in_place(update: Update, type_: Type) -> Lift:
+    """State: the bits that stay, or are the opposite, and the image of 0."""
+    ones, nothing = Const(type_, type_.wrap(-1)), Const(type_, 0)
+    (all_set,), (none_set,) = run_from(update, (ones,)), run_from(update, (nothing,))
+    kept, mixed, mask, more = (Var(type_, name) for name in ("x0", "x1", "y0", "y1"))
+    operator = apply("&", kept, mask), apply("^", apply("&", mixed, mask), more)
+    applied = apply("^", apply("&", Var(type_, "x0"), mask), more)
+    data = tidy(apply("^", all_set, none_set)), tidy(none_set)
+    return Lift((type_, type_), data, operator, (ones, nothing), (applied,))
 
 
 def _columns(update: Update, type_: Type) -> list[list[int]] | None:

@@ -109,8 +109,11 @@ class _Reader:
         products = [
             n for e in self.components for n in walk(e) if isinstance(n, Op) and n.op == "*" and not self.free(n)
         ]
-        factors = dict.fromkeys(tidy(arg) for n in products for arg in n.args if self.free(arg))
-        offsets = dict.fromkeys(tidy(e) for e in maximal_free(self.components, self.free) if not e.type.is_bool)
+        type_ = self.x[0].type
+        if any(x.type != type_ for x in self.x):
+            return None
+        factors = dict.fromkeys(tidy(arg) for n in products for arg in n.args if self.free(arg) and n.type == type_)
+        offsets = dict.fromkeys(tidy(e) for e in maximal_free(self.components, self.free) if e.type == type_)
         guesses = itertools.product(factors, offsets, ((0, 1), (1, 0)))
         for factor, offset, (high, low) in itertools.islice(guesses, _MOST_GUESSES):
             up = apply("<=", nought(factor.type), factor)

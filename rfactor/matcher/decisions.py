@@ -1,0 +1,165 @@
+"""What floats decide of integers, which are exact: as truth values and numbers of which nothing is known.
+
+    x + select(a == a, 1, 0)        ->   x + select(c, 1, 0)                   a may be NaN
+    select(a + 1.0 > a, x + 1, x*x) ->   select(c, x + 1, x*x)                 a may be too large to grow by 1
+
+To the prover floats are real numbers. An answer about the update with such variables holds whatever floats do, and is
+told with what they stand for. So is one about floats themselves that are asked whether they are numbers, or infinite.
+
+What is computed of integers in floats is exact where its numbers are few enough; where it is not, nor decided by floats
+that are accumulators themselves (whose rounding depends on the order), the prover says nothing of integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from rfactor.ir.expr import MIRRORED, Call, Const, Expr, Op, Var, apply, names, rebuild, substitute, walk
+from rfactor.ir.types import Type
+from rfactor.ir.update import Update
+from rfactor.matcher.answer import Answer
+
+_NAME = "decision "
+"""What names of the variables begin with; no name of a user's has a space."""
+
+
+class Rounded(Exception):
+    """Integers depend on how floats that are computed of them are rounded."""
+
+
+def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
+    """The update with variables for what floats decide, and what they stand for. Raises `Rounded`."""
+    if not any(child.type.is_float for component in update.components for child in walk(component)):
+        return update, {}
+    decisions = _Decisions(update)
+    parts = zip(update.components, update.types, strict=True)
+    components = tuple(decisions.visit(component, not type_.is_float, {}) for component, type_ in parts)
+    if not decisions.found:
+        return update, {}
+    constants = {var.name for expr, var in decisions.found.items() if names(expr) <= update.constants}
+    meanings = {var.name: expr for expr, var in decisions.found.items()}
+    return replace(update, components=components, constants=update.constants | constants), meanings
+
+
+class _Decisions:
+    def __init__(self, update: Update) -> None:
+        self.own = {x.name: x.type for x in update.accumulators}
+        self.found: dict[Expr, Var] = {}
+
+    def visit(self, expr: Expr, exact: bool, memo: dict[Expr, Expr]) -> Expr:
+        """`expr` with its decisions as variables: all where it is to be `exact`, else those that tell numbers."""
+        done = memo.get(expr)
+        if done is None:
+            decision = self.decision(expr) if _decides(expr) and (exact or _tells_numbers(expr)) else None
+            if decision is None:
+                children = tuple(self.visit(child, exact, memo) for child in expr.children)
+                decision = rebuild(expr, children) if children != expr.children else expr
+            done = memo[expr] = decision
+        return done
+
+    def decision(self, expr: Expr) -> Expr | None:
+        """What stands for a decision; None where it may stay. Raises `Rounded`."""
+        own = [self.own[name] for name in names(expr) if name in self.own]
+        if not own:
+            return self.variable(expr) if names(expr) else None
+        if _is_same(expr) or not (any(type_.is_float for type_ in own) or all(map(_is_exact, expr.children))):
+            raise Rounded(f"{expr}")
+        return None
+
+    def variable(self, expr: Expr) -> Expr:
+        """The variable for a decision about data; the same one for what is the opposite or the mirrored one."""
+        assert isinstance(expr, Op | Call)
+        if isinstance(expr, Op) and expr.op == "!=":
+            return apply("not", self.variable(apply("==", *expr.args)))
+        if isinstance(expr, Op) and expr.op in (">", ">="):
+            return self.variable(apply(MIRRORED[expr.op], *expr.args[::-1]))
+        return self.found.setdefault(expr, Var(expr.type, f"{_NAME}{len(self.found)}"))
+
+
+def _decides(expr: Expr) -> bool:
+    """Whether floats become something else."""
+    return not expr.type.is_float and any(child.type.is_float for child in expr.children)
+
+
+def _tells_numbers(expr: Expr) -> bool:
+    """Whether a comparison asks what holds of all real numbers, or of none."""
+    if not (isinstance(expr, Op) and expr.op != "cast"):
+        return False
+    return _is_same(expr) or any(isinstance(a, Const) and math.isinf(a.value) for a in expr.args)
+
+
+def _is_same(expr: Expr) -> bool:
+    """Whether something is compared with itself, as in a test for NaN."""
+    return isinstance(expr, Op) and expr.op != "cast" and expr.args[0] == expr.args[1]
+
+
+def _is_exact(expr: Expr) -> bool:
+    """Whether a float that depends on integers is the number that it would be without rounding."""
+    return _is_literal(expr) or (isinstance(expr, Call) and expr.kind == "unknown") or _range(expr) is not None
+
+
+def _is_literal(expr: Expr) -> bool:
+    return isinstance(expr, Const) and math.isfinite(expr.value)
+
+
+def _range(expr: Expr) -> tuple[int, int] | None:
+    """Between which ends a float is a whole number, none of which is rounded; None where that is not known."""
+    found = _unrounded(expr)
+    if found is None or max(map(abs, found)) > 1 << expr.type.digits:
+        return None
+    return found
+
+
+def _unrounded(expr: Expr) -> tuple[int, int] | None:
+    if _is_literal(expr):
+        assert isinstance(expr, Const)
+        return (int(expr.value), int(expr.value)) if expr.value == int(expr.value) else None
+    if not isinstance(expr, Op):
+        return None
+    args = expr.args[1:] if expr.op == "select" else expr.args
+    if expr.op == "cast" and not args[0].type.is_float:
+        return _of_type(args[0].type)
+    ranges = [found for found in map(_range, args) if found is not None]
+    if len(ranges) < len(args):
+        return None
+    (low, high), (other_low, other_high) = ranges[0], ranges[-1]
+    products = [a * b for a in (low, high) for b in (other_low, other_high)]
+    return {
+        "cast": (low, high),
+        "neg": (-high, -low),
+        "abs": (0, max(-low, high)),
+        "+": (low + other_low, high + other_high),
+        "-": (low - other_high, high - other_low),
+        "*": (min(products), max(products)),
+        "min": (min(low, other_low), min(high, other_high)),
+        "max": (max(low, other_low), max(high, other_high)),
+        "select": (min(low, other_low), max(high, other_high)),
+    }.get(expr.op)
+
+
+def _of_type(type_: Type) -> tuple[int, int]:
+    return (0, 1) if type_.is_bool else (int(type_.min), int(type_.max))
+
+
+def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr]) -> Answer:
+    """The answer about `update`, of which the variables in `meanings` are parts."""
+
+    def told(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
+        return tuple(substitute(expr, meanings) for expr in exprs)
+
+    lift = answer.lift
+    if lift is not None:
+        lift = replace(lift, data=told(lift.data), operator=told(lift.operator), identity=told(lift.identity),
+                       apply=told(lift.apply))  # fmt: skip
+    return replace(
+        answer,
+        update=update,
+        operator=None if answer.operator is None else told(answer.operator),
+        identity=None if answer.identity is None else told(answer.identity),
+        data=None if answer.data is None else told(answer.data),
+        invariant=told(answer.invariant),
+        assumes=told(answer.assumes),
+        lift=lift,
+    )
