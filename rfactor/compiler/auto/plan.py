@@ -9,10 +9,10 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from math import log2
+from math import ceil, log2
 from typing import Any
 
 from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
@@ -30,7 +30,7 @@ from rfactor.compiler.auto.machine import (
 from rfactor.compiler.auto.own import Own, own
 from rfactor.compiler.auto.work import gathers, neighbours, state_octets
 
-INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
+INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
 """What intermediates are called in the text."""
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
@@ -42,9 +42,11 @@ TASKS = 16
 """Chunks for each thread, beyond which smaller ones are not asked for."""
 SMALL = 64
 """Iterations of an outer loop that are few enough to be a task each."""
-FILLED = 16
+FILLED = 32
 """Iterations of a chunk of a histogram for each point that is made and merged for it."""
 LEAST_LANES = 8
+LONG = 4096
+"""Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 OVERLAPPED = 16
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 SHARE = 8
@@ -104,9 +106,12 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     if cut is not None and wide is None:
         cut = _in_parts(cut, facts)
+    halves = _parts_alone(facts) if cut is None and shared is None and wide is None else None
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
         writer.threads(cut)
+    if halves is not None:
+        writer.parts(*halves)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
@@ -119,6 +124,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     said = (
         "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
         f"no {what}, because {narrow}" if wide is None else what,
+        *(["parts"] if halves is not None else []),
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
 
@@ -159,8 +165,9 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
     )
 
 
-def _power(iterations: float) -> int:
-    return 1 << max(0, round(log2(iterations)))
+def _power(iterations: float, to: Callable[[float], int] = round) -> int:
+    """A power of two, the nearest or that `to` which the exponent is rounded."""
+    return 1 << max(0, to(log2(iterations)))
 
 
 def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
@@ -171,7 +178,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         return None, "data may choose any point, so that slices might take more memory and time than they save"
     made = FILLED * (1 + COPIES if _copies_stay(facts) else 2) * (facts.bins or 0) if facts.scattered else 0
     size = max(_power(machine.chunk_ns / pace), made)
-    least = max(_power(machine.threads_ns / pace), 2 * size)
+    least = max(_power(machine.threads_ns / pace, ceil), 2 * size)
     total = facts.count
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
@@ -203,10 +210,25 @@ def _in_parts(cut: Chunks, facts: Facts) -> Chunks:
     if cut.cut is None or cut.size is None or cut.in_turn or facts.pure or facts.scattered:
         return cut
     loop, rows = cut.cut
-    apart_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
-    if rows < PARTS or cut.size < PARTS * LEAST_PART or facts.slice_ns < WORTH * apart_ns:
+    if rows < PARTS or cut.size < PARTS * LEAST_PART or facts.slice_ns < WORTH * _in_turns_ns(facts):
         return cut
     return replace(cut, cut=(loop, rows - rows % PARTS), parts=PARTS)
+
+
+def _in_turns_ns(facts: Facts) -> float:
+    """Nanoseconds of one iteration of parts that come in turns."""
+    return max(facts.apart_ns, facts.slice_ns / PARTS)
+
+
+def _parts_alone(facts: Facts) -> tuple[Loop, int] | None:
+    """The loop of which so many iterations are one part, where parts in turns pay without threads."""
+    total = facts.count
+    if total is None or total < PARTS * LEAST_PART or facts.pure or facts.scattered:
+        return None
+    outermost = facts.loops[-1]
+    if (outermost.extent or 0) < PARTS or facts.work.serial_ns < WORTH * _in_turns_ns(facts):
+        return None
+    return outermost, -(-(outermost.extent or 0) // PARTS)
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
@@ -223,6 +245,8 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return (None, "neighbours in memory are few points, faster one by one") if short else (along, "")
     if best is None:
         return None, "no loop is as long as a vector"
+    if facts.work.plain and not facts.lifted and fits[0] == (best, length) and (length or 0) >= LONG:
+        return None, "LLVM makes vectors of the innermost loop"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
@@ -359,6 +383,7 @@ class _Writer:
                     part, _ = self.split(loop, rows // cut.parts, reason)
                     parts.append((part, self.name("v")))
         self.factor(CHUNKS, *pairs, *parts)
+        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
         for _, v in parts:
@@ -368,6 +393,21 @@ class _Writer:
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
+
+    def parts(self, loop: Loop, size: int) -> None:
+        """Parts of so many iterations of a loop in turns, on one core."""
+        reason = f"{PARTS} parts in turns, so that neither waits for the other's last value"
+        part, _ = self.split(loop, size, reason)
+        v = self.name("v")
+        self.factor(PARTED, (part, v))
+        self.say("compute_root", whole=True)
+        self.say("reorder", v, *(self.now[one.name] for one in self.facts.loops))
+        self.say("unroll", v)
+
+    def merge(self, of: Word, update: int, *loops: Word | str) -> None:
+        """Points that data choose are merged as they lie in memory: those of one slice after the other."""
+        if self.facts.scattered and not self.facts.pure:
+            self.directives.append(Directive(of, update, "reorder", (*self.facts.points, *loops)))
 
     def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
         """Loops as one, innermost first."""
@@ -400,7 +440,7 @@ class _Writer:
 
     def lanes(self, wide: Lanes) -> None:
         """Neighbours combined in lanes, or in copies."""
-        base, tasks, facts = self.of, self.tasks, self.facts
+        base, update, tasks, facts = self.of, self.update, self.tasks, self.facts
         if wide.copies:
             reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
         else:
@@ -409,8 +449,7 @@ class _Writer:
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
         self.factor(COPIED if wide.copies else LANES, (inner, v))
-        if wide.copies and tasks:
-            self.directives.append(Directive(base, 0, "reorder", (*facts.points, tasks)))
+        self.merge(base, update, inner, *([tasks] if tasks else []))
         inside = facts.within or tasks
         if inside:
             self.say("compute_at", base, inside, whole=True)
