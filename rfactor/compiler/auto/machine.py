@@ -43,7 +43,7 @@ class Machine:
     threads: int
     """That run a parallel loop."""
     vector_bits: int
-    threads_ns: float = 60_000.0
+    threads_ns: float = 50_000.0
     """Work on one core from which on threads pay: to wake one that sleeps and to wait for it takes 20 to 40 µs, which
     two threads gain back at twice that."""
     chunk_ns: float = 10_000.0
