@@ -219,7 +219,8 @@ def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
     known, pasted, later = (made(update, hl.Int(32), size, True) for size in (shape, shape, None))
     text = str(auto_rfactor(known[0], 0, PARTED))
     assert 'reorder("v"' in text
-    assert 'chunks.update(0).unroll("v")' in text
+    assert 'parts.compute_at(chunks, "' in text  # what they come to lies beside nothing that other threads store
+    assert 'parts.update(0).unroll("v")' in text
     exec(text, {"f": pasted[0]})
     auto_rfactor(later[0], 0, PARTED)
     for one in (known, pasted, later):
@@ -278,6 +279,14 @@ def test_iterations_that_hardly_wait_come_one_by_one():
     text = chosen(automaton, (4096, 4096), Machine(16, 256))
     assert "parallel" in text
     assert "unroll" not in text
+    assert "parts" not in text
+    shape = (300, 400)
+    data = random_data(hl.Int(32), shape, 1)
+    guarded = made(automaton, hl.Int(32), shape, True)
+    text = str(auto_rfactor(guarded[0], 0, Machine(16, 256, threads_ns=60)))
+    assert "unroll" not in text
+    assert 'parts.compute_at(chunks, "u")' in text  # else each iteration that is not left out stores there
+    np.testing.assert_array_equal(answer(guarded, data), answer(made(automaton, hl.Int(32), None, True), data))
 
 
 def test_a_richer_state_that_takes_longer_than_threads_gain_is_left_alone():
