@@ -8,10 +8,10 @@ import rfactor as hl
 
 argparse.ArgumentParser(description=__doc__).parse_args()
 
-image = np.random.default_rng(0).integers(0, 256, (2000, 3000), dtype=np.uint8)
+image = np.random.default_rng(0).integers(0, 256, (3000, 4000), dtype=np.uint8)
 pixels = hl.Buffer(image)
 
-darkest, r = hl.Func("darkest"), hl.RDom([(0, 3000), (0, 2000)])
+darkest, r = hl.Func("darkest"), hl.RDom([(0, 4000), (0, 3000)])
 darkest[()] = (hl.u8(255), hl.i32(0), hl.i32(0))
 value, best = pixels[r.x, r.y], darkest[()][0]
 darkest[()] = (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from rfactor.bench.compare import AGAINST_HALIDE, AUTO, OURS, READING, ROUNDS, SERIAL, Comparison, Row, compare
 from rfactor.bench.peers import PEERS
@@ -35,6 +36,10 @@ COLUMNS = (
     "Numba serial",
     READING,
 )
+
+
+_OF_TABLE_1 = ("size", "trials", "peers", "only", "auto", "chart")
+"""Options that say nothing of the other tables."""
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -89,6 +94,7 @@ def bench(
     the median is shown. Only ratios within a run mean something. Peers that are not installed are said to be absent
     (pip install 'rfactor[bench]'). Exits with 1 if an answer is not the serial one.
     """
+    _check_options(click.get_current_context(), table, scaling, only)
     _check_paths(out, chart)
     told = _teller(as_json)
     if scaling:
@@ -106,6 +112,31 @@ def bench(
     return 1 if wrong else 0
 
 
+def _check_options(context: click.Context, table: str, scaling: bool, only: tuple[str, ...] | None) -> None:
+    """Options that others leave nothing to do for are refused, not passed over."""
+    given = {
+        option.name: option.opts[0]
+        for option in context.command.params
+        if option.name and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+    }
+    if only == ():
+        raise click.UsageError(f"--only none leaves nothing to run: name some of {', '.join((*KEYS, *HARD))}")
+    if scaling:
+        if "table" in given:
+            raise click.UsageError("--scaling runs no table: leave out --table, or --scaling")
+        if "auto" in given:
+            raise click.UsageError("--scaling has curves of what auto_rfactor chooses as it is: leave out --auto")
+        data = [key for key in only or () if key not in KEYS]
+        if data:
+            raise click.UsageError(f"--scaling runs {', '.join(KEYS)}; {', '.join(data)}: of --table 1 alone")
+    elif table in ("2", "3"):
+        idle = [option for name, option in given.items() if name in _OF_TABLE_1]
+        if idle:
+            raise click.UsageError(
+                f"--table {table} takes no {', '.join(idle)}: leave that out, or ask for --table 1 or all"
+            )
+
+
 def _check_paths(out: Path | None, chart: Path | None) -> None:
     """What would fail at the end of a long run is said before it."""
     for path in (out, chart):
@@ -114,6 +145,8 @@ def _check_paths(out: Path | None, chart: Path | None) -> None:
     if chart is not None:
         from rfactor.bench.charts import require
 
+        if out is not None and chart.absolute() == out.absolute():
+            raise click.UsageError(f"--out and --chart would both write {chart.name}: name two files")
         if chart.suffix not in (".svg", ".png"):
             raise click.UsageError(f"--chart writes .svg or .png, not {chart.name}")
         try:
@@ -170,8 +203,7 @@ def _tables(
     def draw(path: Path) -> None:
         from rfactor.bench.charts import bars
 
-        if comparison is None:
-            raise click.UsageError("--chart draws Table 1 or --scaling")
+        assert comparison is not None, "see _check_options"
         bars(comparison, path)
 
     return said, wrong, draw
@@ -188,8 +220,7 @@ def _scaling(
     from rfactor.bench.charts import curves
     from rfactor.bench.scaling import scale
 
-    reductions = KEYS if only is None else [key for key in only if key in KEYS]
-    scaled = scale(size, trials, peers, reductions, told=told)
+    scaled = scale(size, trials, peers, KEYS if only is None else only, told=told)
     if not as_json:
         for line in scaled.lines():
             click.echo(line)

@@ -23,7 +23,11 @@ from rfactor.cli.bench import WIDTH, bench
 
 
 def run(*arguments):
-    return CliRunner().invoke(bench, ["--trials", "1", *arguments], standalone_mode=False)
+    return plainly("--trials", "1", *arguments)
+
+
+def plainly(*arguments):
+    return CliRunner().invoke(bench, [*arguments], standalone_mode=False)
 
 
 def test_table_1_agrees_with_the_serial_loop_and_numpy(tmp_path):
@@ -171,7 +175,7 @@ def test_the_tables_fit_and_show_the_bars(monkeypatch):
 
 
 def test_table_2_counts_fewer_lines_than_by_hand():
-    said = json.loads(run("--table", "2", "--json").stdout)["table2"]
+    said = json.loads(plainly("--table", "2", "--json").stdout)["table2"]
     assert [row["key"] for row in said] == list(KEYS)
     assert all(row["rfactor"] < row["by_hand"] for row in said)
     counted = {row["key"]: (row["by_hand"], row["rfactor"]) for row in said}
@@ -181,10 +185,10 @@ def test_table_2_counts_fewer_lines_than_by_hand():
 def test_table_3_says_how_long_the_search_takes_and_what_was_refused(monkeypatch):
     found = (Search("dot", "dot product, f32", 3.0, 0.5, 40.0, 50.0), Search("x*x + a", "x*x + a", 30.0, 0.2, None))
     monkeypatch.setattr(search_module, "search", lambda: found)
-    lines = run("--table", "3").stdout.splitlines()
+    lines = plainly("--table", "3").stdout.splitlines()
     assert lines[1].split() == ["dot", "product,", "f32", "3.0", "0.50", "40", "50", "0.12", "131"]
     assert lines[2].split() == ["refused:", "x*x", "+", "a", "30.0", "0.20", "-", "-", "1.20", "-"]
-    assert json.loads(run("--table", "3", "--json").stdout)["table3"][1]["compile"] is None
+    assert json.loads(plainly("--table", "3", "--json").stdout)["table3"][1]["compile"] is None
 
 
 @pytest.mark.parametrize(
@@ -202,3 +206,34 @@ def test_bad_usage_is_said_before_anything_runs(monkeypatch, arguments, message)
     result = run(*arguments)
     assert isinstance(result.exception, click.UsageError)
     assert message in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scaling", "--table", "2"], "leave out --table, or --scaling"),
+        (["--scaling", "--table", "all"], "leave out --table, or --scaling"),
+        (["--scaling", "--auto"], "leave out --auto"),
+        (["--scaling", "--only", f"maximum,{HARD[0]}"], f"{HARD[0]}: of --table 1 alone"),
+        (["--only", "none"], "leaves nothing to run: name some of maximum"),
+        (["--table", "2", "--size", "300"], "--table 2 takes no --size: leave that out, or ask for --table 1 or all"),
+        (["--table", "3", "--auto", "--only", "dot"], "takes no --only, --auto"),
+        (["--table", "2", "--chart", "a.svg"], "takes no --chart"),
+        (["--table", "1", "--out", "a.svg", "--chart", "a.svg"], "name two files"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(monkeypatch, arguments, message):
+    for name in ("compare", "_scaling", "_tables"):
+        monkeypatch.setattr(bench_module, name, lambda *given, **named: pytest.fail("it ran"))
+    result = plainly(*arguments)
+    assert isinstance(result.exception, click.UsageError)
+    assert message in str(result.exception)
+
+
+@pytest.mark.parametrize("arguments", [["--scaling", "--only", "dot"], ["--table", "1", "--auto"], ["--size", "300"]])
+def test_options_that_go_together_run(monkeypatch, arguments):
+    ran = []
+    for name in ("_scaling", "_tables"):
+        monkeypatch.setattr(bench_module, name, lambda *given: ran.append(given) or ({}, [], None))
+    assert plainly(*arguments).return_value == 0
+    assert len(ran) == 1

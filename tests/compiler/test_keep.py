@@ -51,6 +51,35 @@ def test_rows_an_unknown_distance_apart_are_kept_where_they_do_not_overlap() -> 
         """)
 
 
+def test_the_points_of_all_components_are_kept() -> None:
+    """One that stays in the array is stored there in every iteration: beside points of other threads, as a rule."""
+
+    def step(buffer: str, at: Expr) -> Store:
+        return store(buffer, at, apply("*", load(I32, buffer, at), load(I32, "a", wide("r"))))
+
+    loop = For("r", i32(0), i32(5), "serial", block(*(step(f, at) for at in (i64(0), wide("s")) for f in ("f", "g"))))
+    kept = keep(loop)
+    assert isinstance(kept, If)
+    assert show_nest(If(kept.condition, kept.then)) == dedent("""\
+        if i64(s) >= 1 or i64(s) <= -1:
+          allocate g.kept[i32 * 2]
+          allocate f.kept[i32 * 2]
+          f.kept[0] = f[0]
+          f.kept[1] = f[i64(s)]
+          g.kept[0] = g[0]
+          g.kept[1] = g[i64(s)]
+          for r in (0, 5):
+            f.kept[0] = f.kept[0] * a[i64(r)]
+            g.kept[0] = g.kept[0] * a[i64(r)]
+            f.kept[1] = f.kept[1] * a[i64(r)]
+            g.kept[1] = g.kept[1] * a[i64(r)]
+          f[0] = f.kept[0]
+          f[i64(s)] = f.kept[1]
+          g[0] = g.kept[0]
+          g[i64(s)] = g.kept[1]
+        """)
+
+
 @pytest.mark.parametrize(
     "loop",
     [

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -105,6 +106,37 @@ def test_loops_are_withdrawn_in_any_order() -> None:
     first.join(30)
     launch(own, lambda: time.sleep(0.01), 2)
     assert ran == [0, 1, 2]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be held on a processor")
+def test_a_thread_on_the_callers_processor_gives_way() -> None:
+    """Else it would take what the caller was about to do, and look for more while the caller waits to run."""
+    allowed, caller, ran = os.sched_getaffinity(0), threading.get_ident(), [0, 0]
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        own = fresh()
+        for _ in range(60):
+            left = [None] * 10
+
+            def work(left: list[None] = left) -> None:
+                with suppress(IndexError):
+                    while True:
+                        left.pop()
+                        ran[threading.get_ident() != caller] += 1
+                        busy(10e-6)
+
+            own.wake()
+            launch(own, work, 2)
+            time.sleep(0.0005)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert ran[0] > 5 * ran[1]
+
+
+def busy(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.00002, 0.2])

@@ -14,7 +14,8 @@ import rfactor as hl
 from rfactor.compiler.auto import apply, plan
 from rfactor.compiler.auto.apply import auto_rfactor, auto_rfactor_all
 from rfactor.compiler.auto.directive import AutoSchedule, Directive, Word
-from rfactor.compiler.auto.machine import Machine
+from rfactor.compiler.auto.machine import BYTE_NS, Machine
+from rfactor.compiler.auto.work import work
 from rfactor.errors import ScheduleError
 from rfactor.ir.evaluate import dtype_of
 
@@ -218,11 +219,54 @@ def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
     known, pasted, later = (made(update, hl.Int(32), size, True) for size in (shape, shape, None))
     text = str(auto_rfactor(known[0], 0, PARTED))
     assert 'reorder("v"' in text
-    assert 'chunks.update(0).unroll("v")' in text
+    assert 'parts.compute_at(chunks, "' in text  # what they come to lies beside nothing that other threads store
+    assert 'parts.update(0).unroll("v")' in text
     exec(text, {"f": pasted[0]})
     auto_rfactor(later[0], 0, PARTED)
     for one in (known, pasted, later):
         np.testing.assert_array_equal(answer(one, data), right)
+
+
+def test_parts_in_turns_pay_without_threads_too():
+    shape = (3, 5003)
+    data = random_data(hl.Int(32), shape, 1)
+    found = made(horner, hl.Int(32), shape)
+    text = str(auto_rfactor(found[0], 0, THREADS))
+    assert "no threads" in text
+    assert 'parts.update(0).unroll("v")' in text
+    np.testing.assert_array_equal(answer(found, data), answer(made(horner, hl.Int(32), None), data))
+    assert "parts" not in chosen(horner, (3, 1000), THREADS, hl.Int(32))
+
+
+def every(f: Any, r: Any, a: Any, t: Any) -> None:
+    f[()] = hl.cast(hl.Bool(), 1)
+    f[()] = f[()] & (a > hl.cast(t, 3))
+
+
+@pytest.mark.parametrize("update", [total, least, every], ids=lambda update: update.__name__)
+def test_long_loops_that_llvm_makes_vectors_of_get_threads_alone(update):
+    text = chosen(update, (4096, 4096), THREADS)
+    assert "parallel" in text
+    assert "vectorize" not in text
+    assert "LLVM makes vectors" in text
+    assert "vectorize" in chosen(update, (1 << 17, 128), THREADS)  # merged 2^17 times else
+    assert "vectorize" in chosen(argmin, (4096, 4096), THREADS)
+
+
+def test_beside_records_lanes_cost_what_it_costs_to_look_for_one():
+    def lanes_take(type_: Any) -> float:
+        f, _ = made(argmin, type_, (4096, 4096))
+        return work(f.function.name, f.function.updates[0], f.references, THREADS).lane_ns
+
+    assert lanes_take(hl.UInt(8)) == BYTE_NS
+    assert lanes_take(hl.Int(32)) > 4 * BYTE_NS  # to choose positions as wide as the record is no dearer than to ask
+
+
+@pytest.mark.parametrize("shape", [None, (2048, 2048)], ids=["sizes given later", "sizes known"])
+def test_bins_are_merged_as_they_lie_in_memory(shape):
+    text = chosen(lambda f, r, a, t: bins(f, a), shape, THREADS)
+    assert f'f.update(0).reorder("i", "{"yi" if shape is None else "yo"}")' in text
+    assert 'chunks.update(0).reorder("i", "xi", "u")' in text
 
 
 def test_iterations_that_hardly_wait_come_one_by_one():
@@ -235,6 +279,14 @@ def test_iterations_that_hardly_wait_come_one_by_one():
     text = chosen(automaton, (4096, 4096), Machine(16, 256))
     assert "parallel" in text
     assert "unroll" not in text
+    assert "parts" not in text
+    shape = (300, 400)
+    data = random_data(hl.Int(32), shape, 1)
+    guarded = made(automaton, hl.Int(32), shape, True)
+    text = str(auto_rfactor(guarded[0], 0, Machine(16, 256, threads_ns=60)))
+    assert "unroll" not in text
+    assert 'parts.compute_at(chunks, "u")' in text  # else each iteration that is not left out stores there
+    np.testing.assert_array_equal(answer(guarded, data), answer(made(automaton, hl.Int(32), None, True), data))
 
 
 def test_a_richer_state_that_takes_longer_than_threads_gain_is_left_alone():

@@ -247,4 +247,4 @@ def test_chunks_of_histograms_are_many_times_their_points():
     f, r = hl.Func("f"), hl.RDom([(0, 1 << 20)], "r")
     f[i] = hl.i32(0)
     f[hl.i32(source(hl.UInt(16), 1)[r.x] >> 4)] += 1
-    assert "131072)  # chunks" in str(auto_rfactor(f, 0, THREADS))
+    assert "262144)  # chunks" in str(auto_rfactor(f, 0, THREADS))

@@ -18,7 +18,7 @@ from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import Type
+from rfactor.ir.types import BOOL, Type
 
 MOST_BINS = 1 << 22
 
@@ -61,6 +61,8 @@ class Facts:
     types: tuple[Type, ...]
     """Of the state that slices are reduced to, as far as it is known."""
     work: Work
+    guarded: bool
+    """Whether iterations are left out."""
     scattered: bool
     """Whether data or reduction variables decide which point is written."""
     bins: int | None
@@ -140,6 +142,7 @@ def facts(
         taken=taken,
         types=types,
         work=done,
+        guarded=domain is not None and domain.predicate != Const(BOOL, True),
         scattered=scattered,
         bins=_bins(moving),
         any_order=any_order,

@@ -12,7 +12,7 @@ from rfactor.compiler.runtime.threads import thread_count
 from rfactor.native.engine import host
 
 CYCLE_NS = 0.27
-BYTE_NS = 0.02
+BYTE_NS = 0.0125
 """Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
 CALL_NS = 1.0
 """Of one scalar operation of `libm`, at least; lanes do not help."""
@@ -43,9 +43,9 @@ class Machine:
     threads: int
     """That run a parallel loop."""
     vector_bits: int
-    threads_ns: float = 120_000.0
-    """Work on one core from which on threads pay: to wake those that sleep and to wait for the last takes 10 to 60 µs,
-    which two threads gain back at twice that."""
+    threads_ns: float = 50_000.0
+    """Work on one core from which on threads pay: to wake one that sleeps and to wait for it takes 20 to 40 µs, which
+    two threads gain back at twice that."""
     chunk_ns: float = 10_000.0
     """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
     function_ns: float = 500.0

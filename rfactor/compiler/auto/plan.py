@@ -9,10 +9,10 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count
-from math import log2
+from math import ceil, log2
 from typing import Any
 
 from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
@@ -30,7 +30,7 @@ from rfactor.compiler.auto.machine import (
 from rfactor.compiler.auto.own import Own, own
 from rfactor.compiler.auto.work import gathers, neighbours, state_octets
 
-INTERMEDIATES = CHUNKS, LANES, COPIED = "chunks", "lanes", "copies"
+INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
 """What intermediates are called in the text."""
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
@@ -42,9 +42,11 @@ TASKS = 16
 """Chunks for each thread, beyond which smaller ones are not asked for."""
 SMALL = 64
 """Iterations of an outer loop that are few enough to be a task each."""
-FILLED = 16
+FILLED = 32
 """Iterations of a chunk of a histogram for each point that is made and merged for it."""
 LEAST_LANES = 8
+LONG = 4096
+"""Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 OVERLAPPED = 16
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 SHARE = 8
@@ -52,7 +54,7 @@ SHARE = 8
 UNROLLED = 16
 """Iterations of a histogram that are written out."""
 PARTS = 2
-"""Parts of a chunk that are computed in turns, where an iteration would wait for the one before."""
+"""Parts that are computed in turns, where an iteration would wait for the one before."""
 LEAST_PART = 4096
 """Iterations of a part that pay for one more slice to be merged."""
 WORTH = 1.3
@@ -73,8 +75,16 @@ class Chunks:
     """Iterations of a chunk, if that is known."""
     in_turn: bool = False
     """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
-    parts: int = 1
-    """Of iterations that follow each other, into which a chunk is cut: an iteration of each in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """How what one thread does is cut into parts that follow each other, an iteration of each in turn."""
+
+    loop: Loop
+    size: int
+    """Iterations of the loop that are one part."""
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +112,12 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
-    if cut is not None and wide is None:
-        cut = _in_parts(cut, facts)
+    parts = _parts(facts, cut) if wide is None and shared is None else None
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
         writer.threads(cut)
+    if parts is not None:
+        writer.parts(parts)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
@@ -119,6 +130,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     said = (
         "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
         f"no {what}, because {narrow}" if wide is None else what,
+        *(["parts"] if parts is not None and cut is None else []),
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
 
@@ -159,8 +171,9 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
     )
 
 
-def _power(iterations: float) -> int:
-    return 1 << max(0, round(log2(iterations)))
+def _power(iterations: float, to: Callable[[float], int] = round) -> int:
+    """A power of two, the nearest or that `to` which the exponent is rounded."""
+    return 1 << max(0, to(log2(iterations)))
 
 
 def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
@@ -171,7 +184,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         return None, "data may choose any point, so that slices might take more memory and time than they save"
     made = FILLED * (1 + COPIES if _copies_stay(facts) else 2) * (facts.bins or 0) if facts.scattered else 0
     size = max(_power(machine.chunk_ns / pace), made)
-    least = max(_power(machine.threads_ns / pace), 2 * size)
+    least = max(_power(machine.threads_ns / pace, ceil), 2 * size)
     total = facts.count
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
@@ -189,6 +202,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
                 return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
             return Chunks((), (loop, ROWS), where), ""
         rows = max(size // max(inner, 1), 1)
+        rows -= rows % PARTS if rows > PARTS else 0
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
             return Chunks(whole, cut, where, size), ""
@@ -198,15 +212,27 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     return Chunks(whole, None, where, size), ""
 
 
-def _in_parts(cut: Chunks, facts: Facts) -> Chunks:
-    """Chunks in parts whose iterations come in turns, where those of one would wait for each other."""
-    if cut.cut is None or cut.size is None or cut.in_turn or facts.pure or facts.scattered:
-        return cut
-    loop, rows = cut.cut
-    apart_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
-    if rows < PARTS or cut.size < PARTS * LEAST_PART or facts.slice_ns < WORTH * apart_ns:
-        return cut
-    return replace(cut, cut=(loop, rows - rows % PARTS), parts=PARTS)
+def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
+    """How a chunk, or the domain, is cut into parts whose iterations come in turns, where those of one would wait for
+    each other.
+
+    One part where iterations are left out: else it is stored in each of them what a chunk has come to, beside what
+    other threads store.
+    """
+    if facts.pure or facts.scattered:
+        return None
+    if cut is None:
+        loop, extent, total, alone_ns = facts.loops[-1], facts.loops[-1].extent, facts.count, facts.work.serial_ns
+    elif cut.cut is None or cut.in_turn:
+        return None
+    else:
+        (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
+    if extent is None:
+        return None
+    enough = extent >= PARTS and (total or 0) >= PARTS * LEAST_PART
+    if enough and alone_ns >= WORTH * max(facts.apart_ns, facts.slice_ns / PARTS):
+        return Parts(loop, -(-extent // PARTS), PARTS)
+    return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
@@ -223,6 +249,8 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return (None, "neighbours in memory are few points, faster one by one") if short else (along, "")
     if best is None:
         return None, "no loop is as long as a vector"
+    if facts.work.plain and not facts.lifted and fits[0] == (best, length) and (length or 0) >= LONG:
+        return None, "LLVM makes vectors of the innermost loop"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
@@ -305,7 +333,9 @@ class _Writer:
         """What is left of each reduction variable: itself, or the inner loop of its split."""
         self.taken = set(facts.taken)
         self.tasks = ""
-        """The loop over chunks."""
+        """The loop over chunks,"""
+        self.whole: tuple[Loop, ...] = ()
+        """and loops of which each iteration is one."""
         self.outer: dict[str, str] = {}
         """Of loops over own points that are split, the outer ones."""
 
@@ -343,7 +373,6 @@ class _Writer:
     def threads(self, cut: Chunks) -> None:
         """Chunks, each reduced into points of its own."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
-        parts: list[tuple[Word | str, str]] = []
         if cut.cut is not None:
             loop, rows = cut.cut
             if cut.in_turn:
@@ -354,20 +383,37 @@ class _Writer:
                 reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
                 outer, _ = self.split(loop, rows, reason)
                 pairs.append((outer, self.name("u")))
-                if cut.parts > 1:
-                    reason = f"{cut.parts} parts in turns, so that neither waits for the other's last value"
-                    part, _ = self.split(loop, rows // cut.parts, reason)
-                    parts.append((part, self.name("v")))
-        self.factor(CHUNKS, *pairs, *parts)
+        self.factor(CHUNKS, *pairs)
+        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
-        for _, v in parts:
-            within = [self.now[loop.name] for loop in self.facts.loops if loop not in cut.whole]
-            self.say("reorder", v, *within, *tasks)
-            self.say("unroll", v)
+        self.whole = cut.whole
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
+
+    def parts(self, parts: Parts) -> None:
+        """Parts in turns, in storage that is this thread's alone."""
+        base, many = self.of, parts.number > 1
+        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
+        if not many:
+            reason = "one part, so that what it comes to is stored beside what others store once"
+        part, _ = self.split(parts.loop, parts.size, reason)
+        v = self.name("v")
+        self.factor(PARTED, (part, v))
+        if self.tasks:
+            self.say("compute_at", base, self.tasks, whole=True)
+        else:
+            self.say("compute_root", whole=True)
+        if many:
+            within = [self.now[loop.name] for loop in self.facts.loops if loop not in self.whole]
+            self.say("reorder", v, *within)
+            self.say("unroll", v)
+
+    def merge(self, of: Word, update: int, *loops: Word | str) -> None:
+        """Points that data choose are merged as they lie in memory: those of one slice after the other."""
+        if self.facts.scattered and not self.facts.pure:
+            self.directives.append(Directive(of, update, "reorder", (*self.facts.points, *loops)))
 
     def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
         """Loops as one, innermost first."""
@@ -400,7 +446,7 @@ class _Writer:
 
     def lanes(self, wide: Lanes) -> None:
         """Neighbours combined in lanes, or in copies."""
-        base, tasks, facts = self.of, self.tasks, self.facts
+        base, update, tasks, facts = self.of, self.update, self.tasks, self.facts
         if wide.copies:
             reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
         else:
@@ -409,8 +455,7 @@ class _Writer:
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
         self.factor(COPIED if wide.copies else LANES, (inner, v))
-        if wide.copies and tasks:
-            self.directives.append(Directive(base, 0, "reorder", (*facts.points, tasks)))
+        self.merge(base, update, inner, *([tasks] if tasks else []))
         inside = facts.within or tasks
         if inside:
             self.say("compute_at", base, inside, whole=True)

@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
+from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import linear
@@ -22,7 +23,7 @@ _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
 _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
 """Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
-_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
 _SHORT = 16
 """Iterations of an innermost loop that LLVM makes no vectors of."""
 _SHUFFLED = 4
@@ -45,6 +46,8 @@ class Work:
     """That it reads."""
     loads: tuple[Call, ...]
     """What it reads of other functions and of images."""
+    plain: bool
+    """Whether LLVM makes vectors of the serial loop."""
 
 
 def work(name: str, definition: Definition, references: Mapping[str, Any], machine: Machine) -> Work:
@@ -57,20 +60,52 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
     moves = domain is not None and any(_moves(argument, domain) for argument in definition.arguments)
     held: set[Call] = set() if moves else own  # in registers
+    often = set(_distinct((*_often(definition.values, own), *exprs[len(definition.values) :]), references, 0))
     lane = scalar = calls = 0.0
     for node in nodes:
         if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt":
             calls += 1
         cycles = _throughput(node)
-        lane += cycles * max(node.type.bits, 8) / machine.vector_bits
-        if node not in held:
-            scalar += cycles / 2
+        if node in held:
+            continue
+        scalar += cycles / 2
+        if node in often:
+            lane += cycles * max(node.type.bits, 8) / machine.vector_bits
     waits = max(_waits(value, own) for value in definition.values)
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
     apart_ns = max(scalar * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
     one_by_one = max(apart_ns, waits * CYCLE_NS + calls * CALL_NS)
-    serial_ns = lane_ns if _plain(definition, own, loads) else one_by_one
-    return Work(lane_ns, serial_ns, apart_ns, octets, loads)
+    plain = _plain(definition, own, loads)
+    return Work(lane_ns, lane_ns if plain else one_by_one, apart_ns, octets, loads, plain)
+
+
+def _often(values: tuple[Expr, ...], own: Container[Expr]) -> list[Expr]:
+    """What lanes compute in every iteration of `values`: beside records only whether there is a new one.
+
+    See `lower.records`. What hardly takes longer than to ask is computed.
+    """
+    asked = [_record_beside(value, values, own) for value in values]
+    beside = sum(value.type.bits for value, change in zip(values, asked, strict=True) if change is not None)
+    kept = max((change.args[0].type.bits for change in asked if change is not None), default=0)
+    if beside <= (MUCH + 1) * kept:
+        return list(values)
+    return [value if change is None else change for value, change in zip(values, asked, strict=True)]
+
+
+def _record_beside(value: Expr, values: tuple[Expr, ...], own: Container[Expr]) -> Op | None:
+    """The question whether there is a new record, where `value` is another then and what it was otherwise."""
+    if not (isinstance(value, Op) and value.op == "select" and any(arm in own for arm in value.args[1:])):
+        return None
+    change = value.args[0]
+    if not (isinstance(change, Op) and change.op in ("<", "<=", ">", ">=")):
+        return None
+    for kept in change.args:
+        if kept in own and isinstance(kept, Call):
+            new = values[kept.index]
+            least = isinstance(new, Op) and new.op in ("min", "max") and kept in new.args
+            if least or (isinstance(new, Op) and new.op == "select" and new.args[0] == change):
+                return change
+    return None
 
 
 def _is_load(call: Call) -> bool:

@@ -51,12 +51,18 @@ def _kept(loop: For) -> Stmt:
     for part in parts(loop.body):
         if isinstance(part, Store):
             stores.setdefault(part.buffer, []).append(part)
+    kept: dict[str, _Points] = {}
+    conditions: dict[Expr, None] = {}
     for buffer, own in stores.items():
         points = _points(loop, buffer, own)
         apart = None if points is None else _apart(points)
         if points is not None and apart is not None:
-            return _with(loop, buffer, points, apart)
-    return loop
+            kept[buffer] = points
+            conditions[apart] = None
+    if not kept:
+        return loop
+    runs = () if affine.constant_value(loop.extent) is not None else (positive(loop.extent),)
+    return If(conjunction(*runs, *conditions), _with(loop, kept), loop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +120,17 @@ def _apart(points: _Points) -> Expr | None:
     return conjunction(*dict.fromkeys(conditions))
 
 
-def _with(loop: For, buffer: str, points: _Points, apart: Expr) -> Stmt:
-    name, lanes, element = f"{buffer}.kept", points.type.lanes, points.type.element
-
-    def place(number: int) -> Expr:
-        first = Const(I64, number * lanes)
-        return first if lanes == 1 else Ramp(first, Const(I64, 1), lanes)
-
-    places = {index: place(number) for number, index in zip(range(len(points.indices)), points.indices, strict=True)}
-    always = ALWAYS if lanes == 1 else Broadcast(ALWAYS, lanes)
+def _with(loop: For, kept: dict[str, _Points]) -> Stmt:
+    """The loop, over storage of its own for the points of all arrays."""
+    places = {
+        (buffer, index): _place(number, points.type.lanes)
+        for buffer, points in kept.items()
+        for number, index in zip(range(len(points.indices)), points.indices, strict=True)
+    }
     loads: dict[Expr, Expr] = {
-        Load(points.type, buffer, index, predicate): Load(points.type, name, at, ALWAYS)
-        for index, at in places.items()
-        for predicate in (ALWAYS, always)
+        Load(kept[buffer].type, buffer, index, predicate): Load(kept[buffer].type, _name(buffer), at, ALWAYS)
+        for (buffer, index), at in places.items()
+        for predicate in (ALWAYS, _always_of(kept[buffer].type.lanes))
     }
 
     def visit(stmt: Stmt) -> Stmt:
@@ -138,15 +142,34 @@ def _with(loop: For, buffer: str, points: _Points, apart: Expr) -> Stmt:
             return replace(stmt, body=visit(stmt.body))
         assert isinstance(stmt, Store)
         value = replaced(stmt.value, loads)
-        if stmt.buffer != buffer:
+        if stmt.buffer not in kept:
             return replace(stmt, value=value, index=replaced(stmt.index, loads))
-        return Store(name, places[stmt.index], value, ALWAYS)
+        return Store(_name(stmt.buffer), places[stmt.buffer, stmt.index], value, ALWAYS)
 
-    body = block(
-        *(Store(name, at, Load(points.type, buffer, index, ALWAYS), ALWAYS) for index, at in places.items()),
+    def moved(buffer: str, index: Expr, at: Expr, *, back: bool) -> Stmt:
+        there, own = (buffer, index), (_name(buffer), at)
+        (to, into), (of, place) = (there, own) if back else (own, there)
+        return Store(to, into, Load(kept[buffer].type, of, place, ALWAYS), ALWAYS)
+
+    result = block(
+        *(moved(*point, at, back=False) for point, at in places.items()),
         replace(loop, body=visit(loop.body)),
-        *(Store(buffer, index, Load(points.type, name, at, ALWAYS), ALWAYS) for index, at in places.items()),
+        *(moved(*point, at, back=True) for point, at in places.items()),
     )
-    runs = () if affine.constant_value(loop.extent) is not None else (positive(loop.extent),)
-    size = affine.integer(len(places) * lanes)
-    return If(conjunction(*runs, apart), Allocate(name, element, size, body), loop)
+    for buffer, points in kept.items():
+        size = affine.integer(len(points.indices) * points.type.lanes)
+        result = Allocate(_name(buffer), points.type.element, size, result)
+    return result
+
+
+def _name(buffer: str) -> str:
+    return f"{buffer}.kept"
+
+
+def _place(number: int, lanes: int) -> Expr:
+    first = Const(I64, number * lanes)
+    return first if lanes == 1 else Ramp(first, Const(I64, 1), lanes)
+
+
+def _always_of(lanes: int) -> Expr:
+    return ALWAYS if lanes == 1 else Broadcast(ALWAYS, lanes)

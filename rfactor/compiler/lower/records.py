@@ -19,7 +19,7 @@ from rfactor.ir.expr import Expr, Op, names, substitute
 from rfactor.ir.loopnest import Allocate, AnyLane, Block, For, If, Let, Load, Produce, Stmt, Store, block
 from rfactor.ir.operations import MIRRORED, OPPOSITE
 
-_MUCH = 2
+MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""
 
 
@@ -64,7 +64,7 @@ def _branched(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Stmt | Non
                 changes[kept.buffer] = change
                 beside[best] = beside.get(best, 0) + (kept.type.bits if kept != best else 0)
                 break
-    if not any(bits > _MUCH * best.type.bits for best, bits in beside.items()):
+    if not any(bits > MUCH * best.type.bits for best, bits in beside.items()):
         return None
     wide = next(iter(changes.values())).type
     changed: Expr | None = None

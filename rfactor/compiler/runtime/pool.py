@@ -16,6 +16,10 @@ takes them along, as nothing is left in a bad state between loops.
 
 `wake` has a thread look for a loop before it comes. It does so once: not again before a loop has come.
 
+Where other processes have all processors, a thread may be woken on the one that the caller has. It would only keep the
+caller from running, so it gives way once before it takes a loop, and never looks there: the system moves it to another
+processor as soon as one is free.
+
 Who may touch what. All that is shared (the variables from `@newest` on, the fields of a loop that is offered) is
 written with `@mutex` held, and read with it but in two places:
 
@@ -54,6 +58,9 @@ _PAUSES = {
 }
 """What a processor is told to do between two looks."""
 
+_UNKNOWN = "define internal i32 @sched_getcpu() { ret i32 -1 }"
+"""Where a system does not say which processor a thread has."""
+
 _TEXT = """
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
@@ -64,6 +71,8 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_destroy(ptr)
+declare i32 @sched_yield()
+{processor}
 {declared}
 
 ; worker, closure, the next older loop that is offered, how many more threads may take it, how many it may have,
@@ -76,7 +85,8 @@ declare i32 @pthread_cond_destroy(ptr)
 @looking = internal global i32 0, align 64                   ; how many threads look for work,
 @sleeping = internal global i32 0                            ; how many sleep,
 @threads = internal global i32 0                             ; how many there are,
-@armed = internal global i32 0                               ; whether a loop has come since the last `wake`
+@armed = internal global i32 0                               ; whether a loop has come since the last `wake`,
+@callers = internal global i32 -1                            ; and which processor had who called last
 
 define void @begin() {{
   %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
@@ -89,9 +99,21 @@ define void @begin() {{
   ret void
 }}
 
+; Whether this thread has the processor of who called last.
+define internal i1 @displaces() {{
+  %own = call i32 @sched_getcpu()
+  %callers = load i32, ptr @callers
+  %known = icmp sge i32 %own, 0
+  %same = icmp eq i32 %own, %callers
+  %both = and i1 %known, %same
+  ret i1 %both
+}}
+
 ; Wake a thread for a loop that will come soon, if one came after it was last woken for that, and none is looking.
 define void @wake() {{
+  %processor = call i32 @sched_getcpu()
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  store i32 %processor, ptr @callers
   %armed = load i32, ptr @armed
   %looking = load i32, ptr @looking
   %sleeping = load i32, ptr @sleeping
@@ -240,6 +262,10 @@ done:                                                        ; the caller needs 
   br label %next
 
 idle:
+  %displaces.idle = call i1 @displaces()
+  br i1 %displaces.idle, label %sleep, label %stay
+
+stay:
   %looking.before.more = load i32, ptr @looking
   %looking.more = add i32 %looking.before.more, 1
   store i32 %looking.more, ptr @looking
@@ -247,7 +273,7 @@ idle:
   br label %look
 
 look:
-  %looks = phi i32 [ {looks}, %idle ], [ %looks.left, %wait ]
+  %looks = phi i32 [ {looks}, %stay ], [ %looks.left, %wait ]
   %seen = load atomic ptr, ptr @newest monotonic, align 8
   %offered = icmp ne ptr %seen, null
   %looks.left = sub i32 %looks, 1
@@ -276,6 +302,13 @@ sleep:
   %sleeping.before.less = load i32, ptr @sleeping
   %sleeping.less = add i32 %sleeping.before.less, -1
   store i32 %sleeping.less, ptr @sleeping
+  %displaces = call i1 @displaces()
+  br i1 %displaces, label %yield, label %next
+
+yield:
+  %unlocked.yield = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %yielded = call i32 @sched_yield()
+  %locked.yield = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %next
 }}
 
@@ -304,7 +337,9 @@ run:
   ret void
 
 offer:
+  %processor = call i32 @sched_getcpu()
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  store i32 %processor, ptr @callers
   %before = load atomic ptr, ptr @newest monotonic, align 8
   store atomic ptr %before, ptr %next.at monotonic, align 8
   store atomic ptr %loop, ptr @newest monotonic, align 8
@@ -412,14 +447,11 @@ def _made() -> Pool | None:
     pause = _PAUSES.get(machine.triple.split("-")[0])
     text = _TEXT.format(
         looks=_LOOKS,
+        processor="declare i32 @sched_getcpu()" if _are_there(["sched_getcpu"]) else _UNKNOWN,
         pause=f"call void @{pause}" if pause else "",
         declared=f"declare void @{pause.replace('i32 15', 'i32')}" if pause else "",
     )
-    try:
-        library = ctypes.CDLL(None)
-        for name in re.findall(r"declare i32 @(pthread_\w+)", text):
-            getattr(library, name)
-    except (AttributeError, TypeError, OSError):
+    if not _are_there(re.findall(r"declare i32 @(pthread_\w+|sched_yield)", text)):
         return None
     code = compile_module(text, ["begin", "launch", "wake"], machine).keep()
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
@@ -427,6 +459,15 @@ def _made() -> Pool | None:
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
     return Pool(code.addresses["launch"], wake, begin)
+
+
+def _are_there(names: list[str]) -> bool:
+    """Whether the C library has functions of these names."""
+    try:
+        library = ctypes.CDLL(None)
+        return all(hasattr(library, name) for name in names)
+    except (TypeError, OSError):
+        return False
 
 
 def _after_fork_in_child() -> None:
