@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rfactor.compiler.lower.prefixes import is_prefixes
@@ -74,6 +75,18 @@ def uses_threads(stmt: Stmt) -> bool:
     if isinstance(stmt, For) and stmt.kind == "parallel":
         return True
     return any(uses_threads(child) for child, _ in bodies(stmt))
+
+
+def has_loop(stmt: Stmt) -> bool:
+    """Whether there is a loop in `stmt`, or it is one."""
+    return isinstance(stmt, For) or any(has_loop(child) for child, _ in bodies(stmt))
+
+
+def within(stmt: Stmt) -> Iterator[Stmt]:
+    """`stmt` and all statements inside."""
+    yield stmt
+    for child, _ in bodies(stmt):
+        yield from within(child)
 
 
 def _tag(buffer: str) -> str:
