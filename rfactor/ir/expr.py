@@ -8,7 +8,7 @@ over the same names, so that adding an operation is adding a row to each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -143,7 +143,8 @@ class Expr:
 
 _set = object.__setattr__
 _MOST_HELD = 1 << 16
-"""Constants, variables, and operations, that are held so that equal ones are the same object, before all are let go."""
+"""Constants, variables, operations, and others, that are held so that equal ones are the same object, before all are
+let go."""
 
 
 def _held(held: dict[tuple[object, ...], _E], key: tuple[object, ...], expr: _E) -> _E:
@@ -251,20 +252,26 @@ class Call(Expr):
     kind: CallKind
     index: int
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         type: Type,
         name: str,
         args: tuple[Expr, ...],
         kind: CallKind = "intrinsic",
         index: int = 0,
-    ) -> None:
+    ) -> Call:
+        key = (name, type, args, kind, index)
+        known = _CALLS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "name", name)
         _set(self, "args", args)
         _set(self, "kind", kind)
         _set(self, "index", index)
-        _set(self, "_hash", hash(("call", type, name, args, kind, index)))
+        _set(self, "_hash", hash(key))
+        return _held(_CALLS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.name, self.args, self.kind, self.index)
@@ -275,6 +282,9 @@ class Call(Expr):
     @property
     def children(self) -> tuple[Expr, ...]:
         return self.args
+
+
+_CALLS: dict[tuple[object, ...], Call] = {}
 
 
 def const(type: Type, value: Value) -> Const:
@@ -481,7 +491,7 @@ def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[E
     return tuple([changed.get(expr, expr) for expr in exprs])
 
 
-def walk(expr: Expr) -> Iterable[Expr]:
+def walk(expr: Expr) -> tuple[Expr, ...]:
     """Every distinct node of `expr`, operands before the nodes that use them, left to right."""
     try:
         return expr._nodes

@@ -66,7 +66,7 @@ def uses_vectors(stmt: Stmt) -> bool:
 
 def largest(stmt: Stmt) -> int:
     """The number of operations in the largest of the expressions in `stmt`."""
-    sizes = [sum(1 for _ in walk(expr)) for expr in expressions(stmt)]
+    sizes = [len(walk(expr)) for expr in expressions(stmt)]
     return max([0, *sizes, *(largest(child) for child, _ in bodies(stmt))])
 
 
@@ -77,9 +77,10 @@ def uses_threads(stmt: Stmt) -> bool:
     return any(uses_threads(child) for child, _ in bodies(stmt))
 
 
-def has_loop(stmt: Stmt) -> bool:
-    """Whether there is a loop in `stmt`, or it is one."""
-    return isinstance(stmt, For) or any(has_loop(child) for child, _ in bodies(stmt))
+def innermost(stmt: Stmt) -> list[For]:
+    """The loops of `stmt` that have no loop inside."""
+    inside = [loop for child, _ in bodies(stmt) for loop in innermost(child)]
+    return inside or ([stmt] if isinstance(stmt, For) else [])
 
 
 def within(stmt: Stmt) -> Iterator[Stmt]:

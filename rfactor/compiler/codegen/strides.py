@@ -6,7 +6,7 @@ no pointer of their own. Those of elements that lie far apart cost a product an 
 
 from __future__ import annotations
 
-from rfactor.compiler.codegen.free import bodies, expressions, has_loop, within
+from rfactor.compiler.codegen.free import expressions, innermost, within
 from rfactor.ir.expr import Const, Expr, Op, names, walk
 from rfactor.ir.loopnest import For, Load, Stmt, Store
 
@@ -18,28 +18,31 @@ _MUCH = 7
 
 def strided(stmt: Stmt) -> bool:
     """Whether some innermost loop of `stmt` walks by strides and does little else."""
-    inner = [child for child, _ in bodies(stmt) if has_loop(child)]
-    if inner or not isinstance(stmt, For):
-        return any(map(strided, inner))
-    inside = [expr for one in within(stmt.body) for expr in expressions(one)]
-    products = {node for expr in inside for node in walk(expr) if _moves(node, stmt.name)}
-    if not products:
+    return any(map(_strides, innermost(stmt)))
+
+
+def _strides(loop: For) -> bool:
+    """The same of an innermost loop."""
+    inside = [expr for one in within(loop.body) for expr in expressions(one)]
+    products = {node for expr in inside for node in walk(expr) if isinstance(node, Op) and node.op == "*"}
+    moving = [node for node in products if _moves(node, loop.name)]
+    if not moving:
         return False
     lanes = max(node.type.lanes for expr in inside for node in walk(expr))
-    far = [node for node in products if not _near(node, lanes)]
-    return _work(stmt.body) < len(far) * _MUCH
+    far = [node for node in moving if not _near(node, lanes)]
+    return bool(far) and _work(loop.body) < len(far) * _MUCH
 
 
-def _moves(node: Expr, counter: str) -> bool:
-    """Whether `node` is a product, one lane, of the counter of a loop; what data say moves with nothing."""
-    if not (isinstance(node, Op) and node.op == "*" and node.type.is_int and node.type.lanes == 1):
+def _moves(product: Op, counter: str) -> bool:
+    """Whether an index moves by `product` with the counter of a loop; what data say moves with nothing."""
+    if not product.type.is_int or product.type.lanes > 1 or counter not in names(product):
         return False
-    return counter in names(node) and not any(isinstance(inner, Load) for inner in walk(node))
+    return not any(isinstance(node, Load) for node in walk(product))
 
 
-def _near(product: Expr, lanes: int) -> bool:
+def _near(product: Op, lanes: int) -> bool:
     """Whether one iteration begins where the vectors of the one before end."""
-    return any(isinstance(one, Const) and abs(one.value) <= _NEAR * lanes for one in product.children)
+    return any(isinstance(one, Const) and abs(one.value) <= _NEAR * lanes for one in product.args)
 
 
 def _work(stmt: Stmt) -> int:

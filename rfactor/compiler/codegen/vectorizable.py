@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rfactor.compiler.codegen.free import bodies, has_loop, within
+from rfactor.compiler.codegen.free import innermost, within
 from rfactor.compiler.lower.zeros import is_zero, step
 from rfactor.ir.expr import walk
 from rfactor.ir.loopnest import For, Let, Load, Stmt, Store
@@ -17,14 +17,11 @@ def vectorizable(stmt: Stmt) -> bool:
     One that stores where data say cannot run in lanes, and one whose steps are far or unknown does not gain; what
     fills memory with zeros becomes a call anyway. Where it is not clear the answer is yes.
     """
-    inner = [vectorizable(child) for child, _ in bodies(stmt) if has_loop(child)]
-    if inner or not isinstance(stmt, For):
-        return any(inner)
-    return _walks(stmt)
+    return any(map(_walks, innermost(stmt)))
 
 
 def _walks(loop: For) -> bool:
-    """The same of a loop without a loop inside."""
+    """The same of an innermost loop."""
     inside = list(within(loop.body))
     if any(isinstance(one, Let) for one in inside):
         return True
