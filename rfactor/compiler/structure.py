@@ -10,8 +10,9 @@ nothing again.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
@@ -28,40 +29,53 @@ def structure(algorithm: Algorithm, schedule: Schedule) -> tuple[Hashable, ...]:
     two words of one pipeline become one. Words of the language have no number, hence stay what they are.
     """
     variants: dict[str, dict[str, int]] = {}
+    words: dict[str, Hashable] = {}
     numbers: dict[Expr, int] = {}
+    tokens: list[Hashable] = []
 
     def word(text: str) -> Hashable:
-        base, dot, rest = text.partition(".")
-        stem = _NUMBERS.sub(r"\1", base)
-        known = variants.setdefault(stem, {})
-        return (stem, known.setdefault(base, len(known)), dot, rest)
+        found = words.get(text)
+        if found is None:
+            base, dot, rest = text.partition(".")
+            stem = _NUMBERS.sub(r"\1", base)
+            known = variants.setdefault(stem, {})
+            found = words[text] = (stem, known.setdefault(base, len(known)), dot, rest)
+        return found
 
     def atom(value: object) -> Hashable:
         if isinstance(value, str):
             return word(value)
         if isinstance(value, tuple):
-            return tuple(map(atom, value))
+            return tuple([atom(part) for part in value])
         assert isinstance(value, Hashable)
         return (type(value), value)
 
-    def tokens(value: object) -> Iterator[Hashable]:
+    def add(value: object) -> None:
         if isinstance(value, Expr):
             for node in walk(value):
                 if node not in numbers:
-                    yield (type(node), atom(node._label()), tuple(numbers[child] for child in node.children))
+                    children = tuple([numbers[child] for child in node.children])
+                    tokens.append((type(node), atom(node._label()), children))
                     numbers[node] = len(numbers)
-            yield numbers[value]
-        elif is_dataclass(value) and not isinstance(value, type):
-            yield type(value)
-            for field in fields(value):
-                yield from tokens(getattr(value, field.name))
-        elif isinstance(value, Mapping):
-            yield from tokens(tuple(value.items()))
+            tokens.append(numbers[value])
         elif isinstance(value, tuple):
-            yield len(value)
+            tokens.append(len(value))
             for part in value:
-                yield from tokens(part)
+                add(part)
+        elif isinstance(value, Mapping):
+            add(tuple(value.items()))
+        elif is_dataclass(value) and not isinstance(value, type):
+            tokens.append(type(value))
+            for name in _fields(type(value)):
+                add(getattr(value, name))
         else:
-            yield atom(value)
+            tokens.append(atom(value))
 
-    return (*tokens(algorithm), *tokens(schedule))
+    add(algorithm)
+    add(schedule)
+    return tuple(tokens)
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -8,7 +8,7 @@ over the same names, so that adding an operation is adding a row to each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeVar
@@ -96,8 +96,8 @@ class Expr:
 
 _set = object.__setattr__
 _MOST_HELD = 1 << 16
-"""Constants, variables, operations, and calls, that are held so that equal ones are the same object, before all are let
-go."""
+"""Constants, variables, operations, and others, that are held so that equal ones are the same object, before all are
+let go."""
 
 
 def _held(held: dict[tuple[object, ...], _E], key: tuple[object, ...], expr: _E) -> _E:
@@ -193,7 +193,6 @@ class Op(Expr):
 _CONSTANTS: dict[tuple[object, ...], Const] = {}
 _VARS: dict[tuple[object, ...], Var] = {}
 _OPS: dict[tuple[object, ...], Op] = {}
-_CALLS: dict[tuple[object, ...], Call] = {}
 
 
 class Call(Expr):
@@ -236,6 +235,9 @@ class Call(Expr):
     @property
     def children(self) -> tuple[Expr, ...]:
         return self.args
+
+
+_CALLS: dict[tuple[object, ...], Call] = {}
 
 
 def const(type: Type, value: Value) -> Const:
@@ -444,7 +446,7 @@ def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[E
     return tuple([known(expr, expr) for expr in exprs])
 
 
-def walk(expr: Expr) -> Iterable[Expr]:
+def walk(expr: Expr) -> tuple[Expr, ...]:
     """Every distinct node of `expr`, operands before the nodes that use them, left to right."""
     try:
         return expr._nodes

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rfactor.ir.effects import Print
-from rfactor.ir.expr import Const, Expr, _set
+from rfactor.ir.expr import Const, Expr, _held, _set
 from rfactor.ir.types import BOOL, Type
 
 LoopKind = Literal["serial", "parallel", "vectorized", "unrolled"]
+
+
+_ALWAYS = Const(BOOL, True)
 
 
 class Load(Expr):
@@ -28,14 +31,20 @@ class Load(Expr):
     index: Expr
     predicate: Expr
 
-    def __init__(self, type: Type, buffer: str, index: Expr, predicate: Expr | None = None) -> None:
+    def __new__(cls, type: Type, buffer: str, index: Expr, predicate: Expr | None = None) -> Load:
         if predicate is None:
-            predicate = Const(BOOL, True)
+            predicate = _ALWAYS
+        key = (buffer, type, index, predicate)
+        known = _LOADS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", type)
         _set(self, "buffer", buffer)
         _set(self, "index", index)
         _set(self, "predicate", predicate)
-        _set(self, "_hash", hash(("load", type, buffer, index, predicate)))
+        _set(self, "_hash", hash(("load", key)))
+        return _held(_LOADS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.type, self.buffer, self.index, self.predicate)
@@ -58,11 +67,17 @@ class Ramp(Expr):
     base: Expr
     stride: Expr
 
-    def __init__(self, base: Expr, stride: Expr, lanes: int) -> None:
+    def __new__(cls, base: Expr, stride: Expr, lanes: int) -> Ramp:
+        key = (base, stride, lanes)
+        known = _RAMPS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", base.type.with_lanes(lanes))
         _set(self, "base", base)
         _set(self, "stride", stride)
-        _set(self, "_hash", hash(("ramp", base, stride, lanes)))
+        _set(self, "_hash", hash(("ramp", key)))
+        return _held(_RAMPS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.base, self.stride, self.type.lanes)
@@ -81,10 +96,16 @@ class Broadcast(Expr):
     __slots__ = ("value",)
     value: Expr
 
-    def __init__(self, value: Expr, lanes: int) -> None:
+    def __new__(cls, value: Expr, lanes: int) -> Broadcast:
+        key = (value, lanes)
+        known = _BROADCASTS.get(key)
+        if known is not None:
+            return known
+        self = object.__new__(cls)
         _set(self, "type", value.type.with_lanes(lanes))
         _set(self, "value", value)
-        _set(self, "_hash", hash(("broadcast", value, lanes)))
+        _set(self, "_hash", hash(("broadcast", key)))
+        return _held(_BROADCASTS, key, self)
 
     def _key(self) -> tuple[object, ...]:
         return (self.value, self.type.lanes)
@@ -95,6 +116,11 @@ class Broadcast(Expr):
 
     def with_children(self, children: tuple[Expr, ...]) -> Broadcast:
         return Broadcast(children[0], self.type.lanes)
+
+
+_LOADS: dict[tuple[object, ...], Load] = {}
+_RAMPS: dict[tuple[object, ...], Ramp] = {}
+_BROADCASTS: dict[tuple[object, ...], Broadcast] = {}
 
 
 class AnyLane(Expr):

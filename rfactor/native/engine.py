@@ -36,6 +36,8 @@ class Target:
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
+    pointers: bool = True
+    """Whether the code generator looks for pointers that move with loops: it takes long (x86; others always do)."""
     abi: str = ""
     """How functions are called, where a target has several ways."""
     bits: int = 64
@@ -126,7 +128,8 @@ def _generating(target: Target) -> Iterator[None]:
     """Around the generation of code, so that a choice takes the same time whatever data are.
 
     For x86 LLVM makes branches of conditional moves in loops: where data are at random, each that is predicted wrongly
-    takes as long as a dozen choices. That is an option of the process; others that use LLVM keep what they have.
+    takes as long as a dozen choices. That is an option of the process, as is the search for pointers; others that use
+    LLVM keep what they have.
     """
     import llvmlite.binding as llvm
 
@@ -135,10 +138,12 @@ def _generating(target: Target) -> Iterator[None]:
         return
     with llvm.ffi.lib._lock:
         llvm.set_option("", "-x86-cmov-converter=false")
+        llvm.set_option("", f"-disable-lsr={'false' if target.pointers else 'true'}")
         try:
             yield
         finally:
             llvm.set_option("", "-x86-cmov-converter=true")
+            llvm.set_option("", "-disable-lsr=false")
 
 
 @dataclass(eq=False)

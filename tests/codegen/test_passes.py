@@ -68,6 +68,28 @@ def far_apart() -> Any:
     return f
 
 
+def columns_worked() -> Any:
+    """A power of each element, more work than where it lies."""
+    f, x, r = hl.Func("f"), hl.Var("x"), hl.RDom([(0, 32)])
+    power = element = hl.i32(hl.ImageParam(hl.UInt(8), 2, "rows")[x, r.x])
+    for number in range(6):
+        power = power * element + number
+    f[x] = hl.i32(0)
+    f[x] += power
+    f.update(0).parallel(x)
+    return f
+
+
+def looked_up() -> Any:
+    """Where data say how far away an element lies, times a stride."""
+    f, x, r = hl.Func("f"), hl.Var("x"), hl.RDom([(0, 32)])
+    rows, where = hl.ImageParam(hl.UInt(8), 2, "rows"), hl.ImageParam(hl.Int(32), 1, "where")
+    f[x] = hl.i32(0)
+    f[x] += hl.i32(rows[x, hl.clamp(where[r.x], 0, 7)])
+    f.update(0).parallel(x)
+    return f
+
+
 def in_lanes() -> Any:
     return copied().vectorize(hl.Var("x"), 16)
 
@@ -92,11 +114,29 @@ def test_llvms_vectorizers_run_where_they_may_find_something(program: Callable[[
     assert not target.loop_unroller
 
 
+@pytest.mark.parametrize(
+    ("program", "gains"),
+    [
+        (columns_summed, True),
+        (far_apart, True),
+        (columns_worked, False),
+        (looked_up, False),
+        (rows_summed, False),
+        (copied, False),
+        (in_lanes, False),
+    ],
+)
+def test_pointers_are_looked_for_where_loops_walk_by_strides_and_do_little_else(
+    program: Callable[[], Any], gains: bool
+) -> None:
+    assert passes_for(lowered([program()])).pointers == gains
+
+
 def test_without_a_schedule_all_passes_run() -> None:
     f, i = hl.Func("f"), hl.Var("i")
     f[i] = hl.u8(0)
     target = passes_for(lowered([f]))
-    assert (target.level, target.loop_vectorizer, target.loop_unroller) == (3, True, True)
+    assert (target.level, target.loop_vectorizer, target.loop_unroller, target.pointers) == (3, True, True, True)
 
 
 def test_who_asks_for_no_passes_gets_none() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,12 +19,14 @@ from rfactor.ir.expr import (
     apply,
     cast,
     const,
+    intrinsic,
     leaves,
     replace,
     select,
     substitute,
     variables,
 )
+from rfactor.ir.loopnest import Broadcast, Load, Ramp
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, I8, I32, U8, parse_type
 
@@ -67,6 +70,29 @@ def test_equal_expressions_are_one_object_while_they_are_held(monkeypatch):
     assert again == total
     assert Call(I32, "f", (x, y), "func") is not read
     assert Call(I32, "f", (x, y), "func") == read
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: intrinsic("sqrt", Var(F32, "f")),
+        lambda: Call(I32, "g", (x, y), "func", 1),
+        lambda: Load(I32, "a", x),
+        lambda: Load(I32, "a", x, Var(BOOL, "p")),
+        lambda: Ramp(x, Const(I32, 1), 8),
+        lambda: Broadcast(x, 8),
+    ],
+)
+def test_what_calls_and_reads_is_one_object_too(monkeypatch: pytest.MonkeyPatch, made: Callable[[], Expr]) -> None:
+    one = made()
+    assert made() is one
+    assert pickle.loads(pickle.dumps(one)) is one
+    monkeypatch.setattr("rfactor.ir.expr._MOST_HELD", 0)
+    different = replace(one, {x: y, Var(F32, "f"): Var(F32, "g")})
+    again = made()
+    assert again is not one
+    assert again == one != different
+    assert hash(again) == hash(one)
 
 
 def test_expressions_cannot_be_changed_and_survive_pickling():

@@ -122,3 +122,37 @@ def test_choices_are_no_branches_and_others_keep_their_options() -> None:
     assert moves(compile_module(CLAMP, ["clamp"]).assembly()) >= 2
     assert moves(Linkable(CLAMP, host()).assembly()) >= 2
     assert of_others() == before < 2
+
+
+SUM_OF_A_COLUMN = """
+define i32 @column(ptr noalias %p, i64 %stride) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%j, %loop]
+  %sum = phi i32 [0, %entry], [%more, %loop]
+  %at = mul i64 %i, %stride
+  %a = getelementptr i32, ptr %p, i64 %at
+  %x = load i32, ptr %a
+  %more = xor i32 %sum, %x
+  %j = add nsw i64 %i, 1
+  %done = icmp eq i64 %j, 4096
+  br i1 %done, label %end, label %loop
+end:
+  ret i32 %more
+}
+"""
+
+
+@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="an option of x86")
+def test_pointers_that_move_are_looked_for_where_asked_and_others_keep_their_options() -> None:
+    plain = replace(host(), level=1)
+
+    def of_others() -> bool:
+        machine = _machine(plain)
+        return "imul" in str(machine.emit_assembly(_optimized(SUM_OF_A_COLUMN, plain, machine)))
+
+    assert "imul" not in compile_module(SUM_OF_A_COLUMN, ["column"], plain).assembly()
+    assert "imul" in compile_module(SUM_OF_A_COLUMN, ["column"], replace(plain, pointers=False)).assembly()
+    assert "imul" in Linkable(SUM_OF_A_COLUMN, replace(plain, pointers=False)).assembly()
+    assert not of_others()

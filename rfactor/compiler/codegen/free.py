@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rfactor.compiler.lower.prefixes import is_prefixes
@@ -65,7 +66,7 @@ def uses_vectors(stmt: Stmt) -> bool:
 
 def largest(stmt: Stmt) -> int:
     """The number of operations in the largest of the expressions in `stmt`."""
-    sizes = [sum(1 for _ in walk(expr)) for expr in expressions(stmt)]
+    sizes = [len(walk(expr)) for expr in expressions(stmt)]
     return max([0, *sizes, *(largest(child) for child, _ in bodies(stmt))])
 
 
@@ -74,6 +75,19 @@ def uses_threads(stmt: Stmt) -> bool:
     if isinstance(stmt, For) and stmt.kind == "parallel":
         return True
     return any(uses_threads(child) for child, _ in bodies(stmt))
+
+
+def innermost(stmt: Stmt) -> list[For]:
+    """The loops of `stmt` that have no loop inside."""
+    inside = [loop for child, _ in bodies(stmt) for loop in innermost(child)]
+    return inside or ([stmt] if isinstance(stmt, For) else [])
+
+
+def within(stmt: Stmt) -> Iterator[Stmt]:
+    """`stmt` and all statements inside."""
+    yield stmt
+    for child, _ in bodies(stmt):
+        yield from within(child)
 
 
 def _tag(buffer: str) -> str:

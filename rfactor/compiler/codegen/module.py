@@ -23,6 +23,7 @@ from rfactor.compiler.codegen.statements import (
     arguments,
     new_function,
 )
+from rfactor.compiler.codegen.strides import strided
 from rfactor.compiler.codegen.vectorizable import vectorizable
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell, waker
@@ -163,7 +164,8 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
     nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code.
-    Expressions that the passes would take minutes for get none.
+    Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
+    minutes for get none.
     """
     machine = host() if target is None else target
     if largest(lowered.body) > _LARGEST:
@@ -173,7 +175,14 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
         return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
     lanes = not vectors and vectorizable(lowered.body)
     level = machine.level if lanes else min(machine.level, 1)
-    return replace(machine, level=level, loop_vectorizer=lanes, slp_vectorizer=lanes, loop_unroller=False)
+    return replace(
+        machine,
+        level=level,
+        loop_vectorizer=lanes,
+        slp_vectorizer=lanes,
+        loop_unroller=False,
+        pointers=strided(lowered.body),
+    )
 
 
 def generate(lowered: LoweredPipeline, target: Target) -> tuple[str, tuple[Assert, ...]]:

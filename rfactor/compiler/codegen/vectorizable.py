@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rfactor.compiler.codegen.free import bodies
+from rfactor.compiler.codegen.free import innermost, within
 from rfactor.compiler.lower.zeros import is_zero, step
 from rfactor.ir.expr import walk
 from rfactor.ir.loopnest import For, Let, Load, Stmt, Store
@@ -19,19 +17,12 @@ def vectorizable(stmt: Stmt) -> bool:
     One that stores where data say cannot run in lanes, and one whose steps are far or unknown does not gain; what
     fills memory with zeros becomes a call anyway. Where it is not clear the answer is yes.
     """
-    inner = [vectorizable(child) for child, _ in bodies(stmt) if _loops(child)]
-    if inner or not isinstance(stmt, For):
-        return any(inner)
-    return _walks(stmt)
-
-
-def _loops(stmt: Stmt) -> bool:
-    return isinstance(stmt, For) or any(_loops(child) for child, _ in bodies(stmt))
+    return any(map(_walks, innermost(stmt)))
 
 
 def _walks(loop: For) -> bool:
-    """The same of a loop without a loop inside."""
-    inside = list(_within(loop.body))
+    """The same of an innermost loop."""
+    inside = list(within(loop.body))
     if any(isinstance(one, Let) for one in inside):
         return True
     stores = [one for one in inside if isinstance(one, Store)]
@@ -46,9 +37,3 @@ def _walks(loop: For) -> bool:
 
 def _near(step: int | None) -> bool:
     return step is not None and 0 < abs(step) <= _NEAR
-
-
-def _within(stmt: Stmt) -> Iterator[Stmt]:
-    yield stmt
-    for child, _ in bodies(stmt):
-        yield from _within(child)

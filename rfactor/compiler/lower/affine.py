@@ -165,6 +165,7 @@ def subtract(a: Expr, b: Expr) -> Expr:
     return difference
 
 
+@lru_cache(maxsize=1 << 15)
 def _combined(a: Expr, b: Expr, sign: int) -> Expr:
     (terms_a, constant_a), (terms_b, constant_b) = affine(a), affine(b)
     if not terms_b and not constant_b:
@@ -176,6 +177,7 @@ def _combined(a: Expr, b: Expr, sign: int) -> Expr:
     return from_affine(kept, constant_a + sign * constant_b, a.type)
 
 
+@lru_cache(maxsize=1 << 15)
 def scale(a: Expr, factor: int) -> Expr:
     """`a * factor`."""
     terms, constant = affine(a)
@@ -199,6 +201,7 @@ def constant_value(expr: Expr) -> int | None:
     return None if terms else constant
 
 
+@lru_cache(maxsize=1 << 15)
 def divide(a: Expr, divisor: int) -> Expr:
     """`a // divisor` for a positive divisor: rounded down."""
     if divisor == 1:
@@ -236,6 +239,7 @@ def maximum(a: Expr, b: Expr) -> Expr:
     return _extreme("max", a, b)
 
 
+@lru_cache(maxsize=1 << 15)
 def _extreme(op: str, a: Expr, b: Expr) -> Expr:
     """Of arms that differ by constants one stays, as it was: max(max(a, b), a + 1) = max(a + 1, b). So of two where one
     is never less than the other: max((x + 7)//8*8, x) = (x + 7)//8*8."""

@@ -50,11 +50,15 @@ def _rewritten(function: Function, coordinate: Callable[[Expr], Expr]) -> Functi
     """The function with every coordinate that is read or written in place of what it was."""
 
     def read(node: Expr) -> Expr | None:
-        if not isinstance(node, Call) or node.kind == "intrinsic" or not any(map(_calls, node.args)):
+        if not _by_calls(node):
             return None
+        assert isinstance(node, Call)
         return Call(node.type, node.name, tuple(map(coordinate, node.args)), node.kind, node.index)
 
     def stage(definition: Definition) -> Definition:
+        exprs = (*definition.expressions, *(() if definition.where is None else (definition.where,)))
+        if not any(map(_calls, definition.arguments)) and not any(_by_calls(n) for expr in exprs for n in walk(expr)):
+            return definition
         domain = definition.domain
         if domain is not None:
             domain = ReductionDomain(domain.variables, transform(domain.predicate, read))
@@ -68,6 +72,11 @@ def _rewritten(function: Function, coordinate: Callable[[Expr], Expr]) -> Functi
         )
 
     return replace(function, pure=stage(function.pure), updates=tuple(map(stage, function.updates)))
+
+
+def _by_calls(node: Expr) -> bool:
+    """Whether `node` reads a function or an image where values of functions say."""
+    return isinstance(node, Call) and node.kind != "intrinsic" and any(map(_calls, node.args))
 
 
 def _calls(expr: Expr) -> bool:

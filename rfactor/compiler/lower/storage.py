@@ -11,7 +11,7 @@ caller gives have the strides that they come with.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from rfactor.compiler.lower import affine
@@ -92,9 +92,17 @@ class _Layout:
     """i64, in elements; 0 where there is one coordinate."""
     folds: tuple[int | None, ...]
     """Where a dimension is folded: coordinates are taken modulo this, and the least one counts for nothing."""
+    known: dict[tuple[Expr, ...], Expr] = field(default_factory=dict, compare=False)
+    """Indices of points: all components of a function lie alike, and most points are asked for in each."""
 
     def index(self, arguments: tuple[Expr, ...]) -> Expr:
         """The flat index (i64) of a point."""
+        found = self.known.get(arguments)
+        if found is None:
+            found = self.known[arguments] = self._index(arguments)
+        return found
+
+    def _index(self, arguments: tuple[Expr, ...]) -> Expr:
         total: Expr = Const(I64, 0)
         for argument, low, stride, fold in zip(arguments, self.mins, self.strides, self.folds, strict=True):
             at = affine.tidy(argument)
@@ -178,7 +186,8 @@ class _Flattening:
         stored = [c for c in range(len(stmt.values)) if not (stmt.keeps and stmt.keeps[c])]
         values = [self._told(stmt, component, self.flat(stmt.values[component])) for component in stored]
         buffers = [buffer_name(stmt.name, component) for component in stored]
-        indices = [self._layouts[buffer].index(tuple(map(self.flat, stmt.arguments))) for buffer in buffers]
+        place = tuple(map(self.flat, stmt.arguments))
+        indices = [self._layouts[buffer].index(place) for buffer in buffers]
         if len(values) == 1:
             return Store(buffers[0], indices[0], values[0], ALWAYS)
         names = [Var(value.type, value_name(buffer)) for buffer, value in zip(buffers, values, strict=True)]

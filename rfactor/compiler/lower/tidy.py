@@ -42,6 +42,8 @@ class _Tidying:
         return simplify(self._substituted(expr, False))
 
     def condition(self, expr: Expr) -> Expr:
+        if isinstance(expr, Const):
+            return expr
         plain = self._substituted(expr, False)
         return simplify(plain, coordinates=not any(isinstance(node, Load) for node in walk(plain)))
 
@@ -50,6 +52,8 @@ class _Tidying:
 
         Without recursion but into loads: what is inlined into one expression may be deep.
         """
+        if not expr.children:
+            return self._environment.get(expr.name, expr) if isinstance(expr, Var) else expr
         memo = self._memo[coordinate]
         for node in walk(expr):
             if isinstance(node, Load) or (isinstance(node, Var) and node.name in self._environment):
