@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from rfactor.ir.expr import MIRRORED, Call, Const, Expr, Op, Var, apply, names, rebuild, substitute, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, rebuild, substitute, walk
+from rfactor.ir.operations import MIRRORED
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
