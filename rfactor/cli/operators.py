@@ -15,6 +15,7 @@ from rfactor.ir.expr import Expr, Var, names, substitute
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show
 from rfactor.ir.unknown import signatures
+from rfactor.matcher.decisions import Rounded, check_exact
 from rfactor.matcher.report import values_json
 from rfactor.prover import defined
 from rfactor.prover.identities import identities
@@ -93,6 +94,11 @@ def laws(op: Operator, limits: Limits) -> dict[str, Any]:
         for divisor in defined.conditions(op.components, everywhere=True):
             reason += f"; it has no value where {show(divisor)} fails"
         return {"verdict": "unknown", "reason": reason}
+    try:
+        numbered = zip(range(len(op.types)), op.types, strict=True)
+        check_exact(op.components, {f"{letter}{i}": type_ for i, type_ in numbered for letter in "xy"})
+    except Rounded as rounded:
+        return {"verdict": "unknown", "reason": f"it holds of real numbers, but {rounded} may be rounded, or NaN"}
     commutes, repeats = _known(commutative(op, limits)), _known(idempotent(op, limits))
     found = identities(op, limits, infinite=True)
     value = None if found.value is None else [show(e) for e in found.value]

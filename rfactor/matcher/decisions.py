@@ -34,7 +34,7 @@ def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
     """The update with variables for what floats decide, and what they stand for. Raises `Rounded`."""
     if not any(child.type.is_float for component in update.components for child in walk(component)):
         return update, {}
-    decisions = _Decisions(update)
+    decisions = _Decisions({x.name: x.type for x in update.accumulators})
     parts = zip(update.components, update.types, strict=True)
     components = tuple(decisions.visit(component, not type_.is_float, {}) for component, type_ in parts)
     if not decisions.found:
@@ -44,9 +44,16 @@ def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
     return replace(update, components=components, constants=update.constants | constants), meanings
 
 
+def check_exact(components: Iterable[Expr], operands: Mapping[str, Type]) -> None:
+    """Raise `Rounded` where integers depend on how floats are rounded that are computed of integer operands."""
+    decisions = _Decisions(operands)
+    for component in components:
+        decisions.visit(component, not component.type.is_float, {})
+
+
 class _Decisions:
-    def __init__(self, update: Update) -> None:
-        self.own = {x.name: x.type for x in update.accumulators}
+    def __init__(self, own: Mapping[str, Type]) -> None:
+        self.own = own
         self.found: dict[Expr, Var] = {}
 
     def visit(self, expr: Expr, exact: bool, memo: dict[Expr, Expr]) -> Expr:

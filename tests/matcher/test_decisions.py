@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.cli.operators import laws, parse_operator
 from rfactor.errors import FactorError
 from rfactor.matcher.check import check
+from rfactor.prover.limits import Limits
 
 
 @pytest.mark.parametrize(
@@ -85,3 +87,9 @@ def test_a_choice_that_floats_are_too_large_for_is_not_factored() -> None:
     f[()] = hl.select(a[r] + 1.0 > a[r], f[()] + 1, f[()] * f[()])
     with pytest.raises(FactorError, match="may be NaN, infinite or rounded"):
         f.update(0).rfactor([(r.x, u)])
+
+
+@pytest.mark.parametrize(("type_", "verdict"), [("i16", "associative"), ("i32", "unknown")])
+def test_an_operator_that_compares_rounded_integers_is_not_known(type_: str, verdict: str) -> None:
+    settings = {"type": type_, "semantics": "wrap"}
+    assert laws(parse_operator("select(f32(x) < f32(y), y, x)", settings), Limits(seconds=5.0))["verdict"] == verdict
