@@ -219,7 +219,7 @@ def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
     known, pasted, later = (made(update, hl.Int(32), size, True) for size in (shape, shape, None))
     text = str(auto_rfactor(known[0], 0, PARTED))
     assert 'reorder("v"' in text
-    assert 'parts.compute_at(chunks, "' in text  # what they come to lies beside nothing that other threads store
+    assert 'parts.compute_at(chunks, "' in text  # iterations are left out: not beside what other threads store
     assert 'parts.update(0).unroll("v")' in text
     exec(text, {"f": pasted[0]})
     auto_rfactor(later[0], 0, PARTED)
@@ -269,6 +269,13 @@ def test_bins_are_merged_as_they_lie_in_memory(shape):
     assert 'chunks.update(0).reorder("i", "xi", "u")' in text
 
 
+def test_parts_are_factored_at_once_where_no_iteration_is_left_out():
+    f, _ = made(horner, hl.Int(32), (300, 400))
+    text = str(auto_rfactor(f, 0, PARTED))
+    assert 'chunks.update(0).unroll("v")' in text  # a state that is factored twice may grow twice
+    assert "compute_at" not in text
+
+
 def test_iterations_that_hardly_wait_come_one_by_one():
     def automaton(f: Any, r: Any, a: Any, t: Any) -> None:
         f[()] = hl.i32(0)
@@ -285,7 +292,7 @@ def test_iterations_that_hardly_wait_come_one_by_one():
     guarded = made(automaton, hl.Int(32), shape, True)
     text = str(auto_rfactor(guarded[0], 0, Machine(16, 256, threads_ns=60)))
     assert "unroll" not in text
-    assert 'parts.compute_at(chunks, "u")' in text  # else each iteration that is not left out stores there
+    assert 'parts.compute_at(chunks, "u")' in text
     np.testing.assert_array_equal(answer(guarded, data), answer(made(automaton, hl.Int(32), None, True), data))
 
 

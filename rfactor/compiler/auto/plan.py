@@ -113,11 +113,12 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     parts = _parts(facts, cut) if wide is None and shared is None else None
+    own_storage = facts.guarded and vectors
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
-        writer.threads(cut)
-    if parts is not None:
-        writer.parts(parts)
+        writer.threads(cut, None if own_storage else parts)
+    if parts is not None and (cut is None or own_storage):
+        writer.in_turns(parts)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
@@ -216,8 +217,8 @@ def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
     """How a chunk, or the domain, is cut into parts whose iterations come in turns, where those of one would wait for
     each other.
 
-    One part where iterations are left out: else it is stored in each of them what a chunk has come to, beside what
-    other threads store.
+    One part where iterations are left out. Parts then have storage of their own: what a chunk has come to is stored in
+    each iteration that is not, and beside what other threads store each would wait.
     """
     if facts.pure or facts.scattered:
         return None
@@ -370,8 +371,8 @@ class _Writer:
         self.say("rfactor", pairs, made=Word(made))
         self.of, self.update = Word(made), 0
 
-    def threads(self, cut: Chunks) -> None:
-        """Chunks, each reduced into points of its own."""
+    def threads(self, cut: Chunks, parts: Parts | None) -> None:
+        """Chunks, each reduced into points of its own, in `parts`."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
@@ -383,31 +384,41 @@ class _Writer:
                 reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
                 outer, _ = self.split(loop, rows, reason)
                 pairs.append((outer, self.name("u")))
-        self.factor(CHUNKS, *pairs)
+        within = [] if parts is None else [self.part(parts)]
+        self.factor(CHUNKS, *pairs, *within)
         self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
         self.whole = cut.whole
+        if parts is not None:
+            v = within[0][1]
+            self.turns(parts, v, *tasks)
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
 
-    def parts(self, parts: Parts) -> None:
-        """Parts in turns, in storage that is this thread's alone."""
-        base, many = self.of, parts.number > 1
-        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
-        if not many:
-            reason = "one part, so that what it comes to is stored beside what others store once"
-        part, _ = self.split(parts.loop, parts.size, reason)
-        v = self.name("v")
-        self.factor(PARTED, (part, v))
+    def in_turns(self, parts: Parts) -> None:
+        """Parts in storage that is this thread's alone."""
+        base, pair = self.of, self.part(parts)
+        self.factor(PARTED, pair)
         if self.tasks:
             self.say("compute_at", base, self.tasks, whole=True)
         else:
             self.say("compute_root", whole=True)
-        if many:
-            within = [self.now[loop.name] for loop in self.facts.loops if loop not in self.whole]
-            self.say("reorder", v, *within)
+        self.turns(parts, pair[1])
+
+    def part(self, parts: Parts) -> tuple[str, str]:
+        """The loop over parts, and the variable that counts them."""
+        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
+        part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
+        return part, self.name("v")
+
+    def turns(self, parts: Parts, v: str, *tasks: str) -> None:
+        """An iteration of each part in turn."""
+        if parts.number > 1:
+            self.say(
+                "reorder", v, *(self.now[loop.name] for loop in self.facts.loops if loop not in self.whole), *tasks
+            )
             self.say("unroll", v)
 
     def merge(self, of: Word, update: int, *loops: Word | str) -> None:
