@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from rfactor.errors import FactorError
-from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain, plain
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
@@ -181,7 +181,7 @@ class _Extraction:
         known = self.named.get(expr)
         if known is not None:
             return known
-        stem = _OPAQUE[expr.op] if isinstance(expr, Op) else re.sub(r"\W", "_", getattr(expr, "name", ""))
+        stem = _OPAQUE[expr.op] if isinstance(expr, Op) else re.sub(r"\W", "_", plain(getattr(expr, "name", "")))
         if isinstance(expr, Call) and expr.index:
             stem += f"_{expr.index}"
         if stem in _RESERVED or not stem.isidentifier() or re.fullmatch(r"[xyzk]\d*", stem):

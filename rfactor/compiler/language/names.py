@@ -6,6 +6,7 @@ Expressions refer to functions, arrays and domains by name, so two that live at 
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator
 from itertools import count
@@ -45,9 +46,12 @@ class Named:
 
 
 def checked(name: str) -> str:
-    """The name itself. Raises `AlgorithmError` if it has a dot: `f.x.min` is how the bounds of loops are called."""
+    """The name itself. Raises `AlgorithmError` if it has a dot, as what is made of names has (`f.x.min`, `n.param`), or
+    what cannot be written to files."""
     if not name or "." in name:
         raise AlgorithmError(f"the name {name!r} is empty or has a dot; names with dots are those of loop bounds")
+    if re.search("[\\0\\ud800-\\udfff]", name):
+        raise AlgorithmError(f"the name {name!r} has characters that cannot be written to files: leave them out")
     return name
 
 

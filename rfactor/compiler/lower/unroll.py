@@ -22,6 +22,8 @@ from rfactor.ir.types import BOOL, I32
 
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
+_MOST_UNROLLED = 1 << 14
+"""Copies of one body: of more the code would take minutes, and be slower than the loop."""
 
 
 def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({})) -> Stmt:
@@ -90,6 +92,11 @@ def unroll(stmt: Stmt) -> Stmt:
         if count is None:
             raise ScheduleError(
                 f"{stmt.name} cannot be unrolled: its extent {stmt.extent} is not a constant; give unroll a factor"
+            )
+        if count > _MOST_UNROLLED:
+            raise ScheduleError(
+                f"{stmt.name} is unrolled {count} times: {_MOST_UNROLLED} is the most; split it and unroll the inner "
+                "loop, as in unroll(x, 8)"
             )
         choices = Choices(stmt.name)
         return block(*(_set_variable(body, choices, affine.add(stmt.min, affine.integer(i))) for i in range(count)))

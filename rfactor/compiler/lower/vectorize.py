@@ -44,6 +44,9 @@ from rfactor.ir.loopnest import (
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 
+_MOST_LANES = 1 << 12
+"""Of one vector: code for wider ones takes LLVM minutes, and is slower."""
+
 
 def vectorize(stmt: Stmt) -> Stmt:
     """The flat nest without vectorised loops. Raises `ScheduleError` for one whose extent is no constant."""
@@ -64,6 +67,11 @@ def _vectors(loop: For) -> Stmt:
     if lanes is None:
         raise ScheduleError(
             f"{loop.name} cannot be vectorized: its extent {loop.extent} is not a constant; give vectorize a factor"
+        )
+    if lanes > _MOST_LANES:
+        raise ScheduleError(
+            f"{loop.name} is vectorized over {lanes} lanes: {_MOST_LANES} is the most; split it and vectorize the "
+            "inner loop, as in vectorize(x, 16)"
         )
     if lanes < 2 or not _separate(loop.body, {loop.name}):
         return replace(loop, kind="serial")

@@ -31,6 +31,8 @@ def split(
     """
     if isinstance(factor, bool) or not isinstance(factor, int | Expr) or (isinstance(factor, int) and factor < 1):
         raise ScheduleError(f"split({old}) by {factor}: the factor must be a number, 1 or more")
+    if isinstance(factor, int) and factor > I32.max:
+        raise ScheduleError(f"split({old}) by {factor}: coordinates are i32, so that the factor is at most {I32.max}")
     dimension = find(stage, old, "split")
     _new_names(stage, {old}, "split", outer, inner)
     if dimension.reduction and tail not in EXACT:
