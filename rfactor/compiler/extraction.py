@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rfactor.errors import FactorError
-from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Definition, Function, ReductionDomain, plain
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
 from rfactor.ir.intrinsics import INTRINSICS
@@ -191,7 +191,7 @@ class _Extraction:
         known = self.named.get(expr)
         if known is not None:
             return known
-        called = _OPAQUE[expr.op] if isinstance(expr, Op) else getattr(expr, "name", "")
+        called = _OPAQUE[expr.op] if isinstance(expr, Op) else plain(getattr(expr, "name", ""))
         stem = _stem(f"{called}_{expr.index}" if isinstance(expr, Call) and expr.index else called)
         name, count = stem, 1
         while name in self.taken:

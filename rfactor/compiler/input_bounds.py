@@ -222,8 +222,8 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
     """Parameters, and the boxes of outputs and of images that are set, or are in `given` by name."""
     held = {} if given is None else given
     known: dict[str, Value] = {
-        parameter.name(): held[parameter.name()] if parameter.name() in held else parameter.get()
-        for parameter in prepared.parameters
+        variable: held[name] if name in held else parameter.get()
+        for name, variable, parameter in prepared.numbers_by_name
     }
     for image in prepared.images:
         name = image.name()

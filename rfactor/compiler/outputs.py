@@ -19,6 +19,7 @@ from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.files import write_whole
+from rfactor.ir.algorithm import plain
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline
 from rfactor.ir.nest_html import page
 from rfactor.ir.nest_printer import show_nest, show_pipeline
@@ -186,7 +187,9 @@ class Made:
         from rfactor.compiler.codegen.entry import Constant, Entry
 
         frozen = self._frozen
-        listed = [argument.name for argument in self._given]
+        given = [argument.declared() for argument in self._given]
+        listed = [argument.name for argument in given]
+        told = ", ".join(map(plain, listed)) or "none"
         constants = {
             image.name(): Constant(image.array, image.mins)
             for image in frozen.images
@@ -199,13 +202,14 @@ class Made:
         missing = [name for name in inputs if name not in boxes and name not in listed]
         if missing:
             raise AlgorithmError(
-                f"{self.name} needs {' and '.join(missing)}, which the list of arguments lacks: it has "
-                f"{', '.join(listed) or 'none'}; infer_arguments() gives them all"
+                f"{self.name} needs {' and '.join(map(plain, missing))}, which the list of arguments lacks: it has "
+                f"{told}; infer_arguments() gives them all"
             )
         if len(set(listed)) < len(listed):
-            raise AlgorithmError(f"the list of arguments of {self.name} has one twice: {', '.join(listed)}")
-        own = tuple(inputs.get(argument.name) or argument.declared() for argument in self._given)
+            raise AlgorithmError(f"the list of arguments of {self.name} has one twice: {told}")
+        own = tuple(inputs.get(argument.name) or argument for argument in given)
         titles = {buffer_name(f.name, 0): f.name for f in frozen.algorithm.functions if len(f.types) == 1}
+        titles |= {name: plain(name) for name in listed}
         alike = tuple(_alike(frozen, results))
         return Entry(self.name, self.lowered(), (*own, *results), boxes, alike, constants, titles)
 

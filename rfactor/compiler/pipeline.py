@@ -111,8 +111,9 @@ class Prepared:
     executables: dict[frozenset[str], Executable]
     """By the arrays whose dimension 0 is not dense."""
     images_by_name: tuple[tuple[str, Any], ...]
-    numbers_by_name: tuple[tuple[str, Any], ...]
-    """The images and parameters with their names."""
+    """The images with their names."""
+    numbers_by_name: tuple[tuple[str, str, Any], ...]
+    """The parameters with their names, and those of their variables."""
     buffers: tuple[Buffer, ...] | None = None
     """The images where all are fixed."""
     output_images: tuple[OutputImageParam, ...] = ()
@@ -192,7 +193,7 @@ def _frozen(owner: Owner) -> Prepared:
         ),
         {},
         tuple((image.name(), image) for image in pipeline.images),
-        tuple((parameter.name(), parameter) for parameter in pipeline.parameters),
+        tuple((parameter.name(), parameter.variable.name, parameter) for parameter in pipeline.parameters),
         tuple(one for one in pipeline.images if type(one) is Buffer)
         if all(type(image) is Buffer for image in pipeline.images)
         else None,
@@ -364,13 +365,15 @@ def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[
 
 
 def _numbers(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[Any]:
-    return [given[name] if given and name in given else parameter.get() for name, parameter in prepared.numbers_by_name]
+    return [
+        given[name] if given and name in given else parameter.get() for name, _, parameter in prepared.numbers_by_name
+    ]
 
 
 def _filled(prepared: Prepared, ran: Ran, given: Mapping[str, Any] | None = None) -> ctypes.Array[ctypes.c_int64]:
     """The slots, with the numbers of now."""
     slots = type(ran.slots).from_buffer_copy(ran.slots)
-    for (name, _), number in zip(prepared.numbers_by_name, _numbers(prepared, given), strict=True):
+    for (_, name, _), number in zip(prepared.numbers_by_name, _numbers(prepared, given), strict=True):
         position, argument = ran.executable.bind.scalars[name]
         slots[position] = scalar(argument, number)
     return slots
@@ -384,7 +387,7 @@ def _bound(
     sparse: list[str] = []
     for (name, _), input_ in zip(prepared.images_by_name, inputs, strict=True):
         _place(name, Placed(input_.array, input_.mins), values, sparse)
-    for (name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
+    for (_, name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
         values[name] = number
     for output, place in zip(prepared.outputs, placed, strict=True):
         _place(output.name, place, values, sparse)

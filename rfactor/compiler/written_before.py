@@ -39,7 +39,7 @@ def may_be_written_before(
     if written is reading and written.domain is None and read == written.arguments:
         return False  # no other iteration is of that point
     numbers = count()
-    before, now = (_Iteration(function, stage, side, numbers) for stage, side in ((written, "'"), (reading, "")))
+    before, now = (_Iteration(function, stage, side, numbers) for stage, side in ((written, ".before"), (reading, "")))
     conditions = [*before.ranges(), *now.ranges(), *before.predicate(), *(now.predicate() if chosen else ())]
     if written is reading:
         conditions.append(apply("or", _differ(before, now, pure_variables(function, reading)), _earlier(before, now)))
@@ -79,7 +79,7 @@ class _Iteration:
         if isinstance(expr, Op) and expr.op in _NUMBERS and expr.type == I32:
             return Op(I32, expr.op, tuple(map(self.of, expr.args)))
         same = not (names(expr) & self.own.keys() or any(isinstance(node, Call) for node in walk(expr)))
-        return Var(I32, f"({expr})" if same else f"unknown {next(self.numbers)}")
+        return Var(I32, f".({expr})" if same else f".unknown {next(self.numbers)}")
 
     def ranges(self) -> Iterator[Expr]:
         """That its loops have it."""

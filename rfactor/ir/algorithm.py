@@ -12,6 +12,15 @@ from dataclasses import dataclass, field
 from rfactor.ir.expr import Call, Const, Expr, Var
 from rfactor.ir.types import BOOL, I32, Type
 
+PARAMETER = ".param"
+"""What the variable of a parameter ends in: `n.param` of `n`. No name of a user's has a dot, so that a pure variable
+`n` is another."""
+
+
+def plain(name: str) -> str:
+    """What people call a variable: the parameter by its own name."""
+    return name.removesuffix(PARAMETER)
+
 
 @dataclass(frozen=True, slots=True)
 class ReductionVariable:
@@ -133,8 +142,8 @@ class Algorithm:
     """Names of the output functions."""
     images: tuple[Image, ...] = ()
     parameters: tuple[Var, ...] = ()
-    """Scalars given at run time. An image `b` also has the i32 parameters `b.min.d` and `b.extent.d` a dimension d,
-    and the i64 `b.stride.d`."""
+    """Scalars given at run time: `n.param` of the parameter `n`. An image `b` also has the i32 parameters `b.min.d` and
+    `b.extent.d` a dimension d, and the i64 `b.stride.d`."""
     requirements: tuple[Requirement, ...] = ()
     readings: tuple[Reading, ...] = ()
 

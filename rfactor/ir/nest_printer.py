@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+from rfactor.ir.algorithm import plain
 from rfactor.ir.expr import Const, Expr, Op, transform
 from rfactor.ir.loopnest import (
     Allocate,
@@ -56,7 +57,7 @@ def show_pipeline(pipeline: LoweredPipeline) -> str:
     arguments = []
     for argument in pipeline.arguments:
         if isinstance(argument, ScalarArgument):
-            arguments.append(f"{argument.name}: {argument.type}")
+            arguments.append(f"{plain(argument.name)}: {argument.type}")
         else:
             mark = "out " if argument.output else ""
             arguments.append(f"{mark}{argument.name}: {argument.type}[{argument.dimensions}]")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from rfactor.ir.algorithm import plain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, rebuild, walk
 
 _PRECEDENCE = {
@@ -15,6 +17,10 @@ _PRECEDENCE = {
 }  # fmt: skip
 _ATOM = 12
 _COMPARISON = _PRECEDENCE["<"]
+_PLAIN = re.compile(r"(?!\d)[\w$.]+")
+"""Names that are read as such,"""
+_WORDS = frozenset({"True", "False", "inf", "nan", "and", "or", "not", "let", "in"})
+"""but for these."""
 _MOST_REPEATED = 32
 """Nodes of a part that is written out wherever it occurs."""
 _BRIEF = 300
@@ -41,7 +47,7 @@ def whole(expr: Expr) -> str:
 
     A long part that occurs several times is written once: `let .t0 = x + 1 in .t0*.t0`. The parser reads `show`.
     """
-    printer, lets = Printer(), ""
+    printer, lets = Printer(exact=True), ""
     for i, part in enumerate(repeated((expr,))):
         lets += f"let .t{i} = {printer.show(part)} in "
         printer.names[part] = f".t{i}"
@@ -108,7 +114,9 @@ def literal(value: Const, known: bool = True) -> str:
 class Printer:
     """Texts of expressions."""
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool = False) -> None:
+        """`exact` texts tell parameters from variables, and names from what else would be written so."""
+        self._exact = exact
         self.names: dict[Expr, str] = {}
         """What stands for an expression instead of its text, where it is a part of another."""
         self._evident: dict[Expr, bool] = {}
@@ -129,17 +137,22 @@ class Printer:
             text = literal(expr, known)
             return text, _PRECEDENCE["neg"] if text.startswith("-") else _ATOM
         if isinstance(expr, Var):
-            return expr.name, _ATOM
+            return self._name(expr.name), _ATOM
         if isinstance(expr, Call) and expr.kind == "unknown":
             return f"{expr.name}({', '.join(self.show(arg, False) for arg in expr.args)})", _ATOM
         if isinstance(expr, Call):
             settled = known or self._is_evident(expr)
             text = ", ".join(self.show(arg, settled or expr.kind != "intrinsic") for arg in expr.args)
             suffix = f"[{expr.index}]" if expr.kind == "func" and expr.index else ""
-            return f"{expr.name}({text}){suffix}", _ATOM
+            return f"{self._name(expr.name)}({text}){suffix}", _ATOM
         if isinstance(expr, Op):
             return self._operation(expr, known)
         return self.other(expr), _ATOM
+
+    def _name(self, name: str) -> str:
+        if not self._exact:
+            return plain(name)
+        return name if _PLAIN.fullmatch(name) and name not in _WORDS else repr(name)
 
     def _is_evident(self, expr: Expr) -> bool:
         """Whether the parser can tell the type of `expr` from its own text."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rfactor import errors
-from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, plain
 from rfactor.ir.evaluate import dtype_of, evaluate_scalar
 from rfactor.ir.expr import Const, Expr, Op, Value
 from rfactor.ir.several import points
@@ -184,7 +184,7 @@ def environment(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: M
             parameters[f"{image.name}.stride.{d}"] = value.array.strides[-1 - d] // value.array.itemsize
     missing = [parameter.name for parameter in algorithm.parameters if parameter.name not in parameters]
     if missing:
-        raise errors.AlgorithmError(f"no value is given for the parameter {', '.join(missing)}")
+        raise errors.AlgorithmError(f"no value is given for the parameter {', '.join(map(plain, missing))}")
     for reading in algorithm.readings:
         name, point = reading.value.name, (int(evaluate_scalar(at, parameters)) for at in reading.value.args)
         parameters[reading.var.name] = element(name, inputs[name], tuple(point))

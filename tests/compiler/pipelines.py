@@ -28,7 +28,7 @@ def expected(func: Any, sizes: list[int]) -> list[np.ndarray[Any, Any]]:
     for image in frozen.images:
         buffer = image.get() if isinstance(image, ImageParam) else image
         images[image.name()] = ImageValue(buffer.array, buffer.mins)
-    parameters = {p.name(): p.get() for p in frozen.parameters}
+    parameters = {p.variable.name: p.get() for p in frozen.parameters}
     box = tuple((0, size) for size in sizes)
     return list(interpret(frozen.algorithm, images, parameters, {func.name(): box})[func.name()])
 

@@ -194,3 +194,71 @@ def test_nothing_is_written_where_an_argument_is_refused(tmp_path: Path) -> None
         with pytest.raises((TypeMismatch, AlgorithmError)):
             o.f.compile_to_file(str(tmp_path / "f"), arguments)
     assert not list(tmp_path.iterdir())
+
+
+class _Mine(Exception):
+    pass
+
+
+def _raising(*values: Any) -> Any:
+    yield from values
+    raise _Mine("in the middle")
+
+
+class _Elements:
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        raise _Mine("in the middle")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hl.Pipeline(_raising(hl.Func(hl.i32(1)))),
+        lambda: hl.Buffer.make_bounds_query(hl.Int(32), _raising(3)),
+        lambda: hl.Buffer.make_bounds_query(hl.Int(32), _Elements()),
+        lambda: hl.Func(hl.i32(1)).compile_to_callable(_Elements()),
+    ],
+)
+def test_what_code_of_the_users_raises_comes_through(call: Callable[[], Any]) -> None:
+    with pytest.raises(_Mine, match="in the middle"):
+        call()
+
+
+def _plane() -> hl.Func:
+    f, x, y = hl.Func("f"), hl.Var("x"), hl.Var("y")
+    f[x, y] = x + y
+    return f
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: hl.ImageParam(hl.Bool(), -1), "of -1 dimensions: arrays have 0 to 64"),
+        (lambda: hl.ImageParam(hl.Bool(), 65), "of 65 dimensions: arrays have 0 to 64"),
+        (lambda: hl.Func(hl.Int(8), -1, "f"), "of -1 dimensions: give it 0 or more"),
+        (lambda: hl.Func([3], 1, "f"), "Func takes a name, a value, or types"),
+        (lambda: hl.Int(8, 1 << 16), "a type of 65536 lanes: a scalar has one, a vector more, up to 65535"),
+        (lambda: hl.Var.implicit(-1), "the implicit variables are _0, _1"),
+        (lambda: hl.Param(hl.UInt(8)).set_range(-1, 3), "-1 does not fit u8, whose range is 0 to 255"),
+        (lambda: hl.Param(hl.UInt(8)).set_max_value(300), "300 does not fit u8, whose range is 0 to 255"),
+        (lambda: hl.Param(hl.Int(32)).set_min_value(2.5), "2.5 is no i32"),
+        (lambda: hl.Param(hl.Int(32)).set_range(5, 3), "no value is between; the least comes first"),
+        (lambda: hl.ImageParam(hl.Int(8), 1).dim(0).set_extent(-1), "it is 0 or more, and at most 2147483647"),
+        (lambda: hl.ImageParam(hl.Int(8), 1).dim(0).set_min(1 << 40), "at most 2147483647"),
+        (lambda: _plane().split("x", "xo", "xi", 1 << 31), "beyond the range of i32"),
+        (lambda: _plane().vectorize("x", 0), "the factor must be a number, 1 or more"),
+        (lambda: _plane().vectorize("x", 1 << 16).lowered(), "over 65536 lanes: 4096 is the most; split it"),
+        (lambda: _plane().unroll("x", 1 << 20).lowered(), "unrolled 1048576 times: 16384 is the most; split it"),
+        (lambda: _plane().bound("x", 0, -1), "bound of f: an extent is 0 or more, not -1"),
+        (lambda: _plane().bound_extent("x", -1), "bound_extent of f: an extent is 0 or more, not -1"),
+        (lambda: _plane().bound_storage("x", -1), "bound_storage of f: an extent is 0 or more, not -1"),
+        (lambda: _plane().align_bounds("x", 0), "align_bounds of f: 0 must be a number, 1 or more"),
+        (lambda: _plane().align_storage("x", 1 << 31), "must be a number up to 2147483647"),
+    ],
+)
+def test_numbers_that_nothing_can_have_are_refused_with_what_can(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(hl.Error, match=said):
+        call()

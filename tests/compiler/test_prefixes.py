@@ -78,7 +78,7 @@ def test_the_nest_means_the_same(count: int) -> None:
     frozen = freeze(f)
     *_, (_, body) = passes(frozen.algorithm, frozen.schedule)
     images = {"a": ImageValue(data, (0,))}
-    found = interpret_nest(body, frozen.algorithm, images, {"n": count}, {"f": ((0, 50),)}, flat=True)
+    found = interpret_nest(body, frozen.algorithm, images, {"n.param": count}, {"f": ((0, 50),)}, flat=True)
     assert np.array_equal(np.asarray(f.realize([50])), found["f"][0])
 
 

@@ -166,7 +166,7 @@ def given(frozen: Frozen) -> tuple[dict[str, ImageValue], dict[str, Any]]:
     for image in frozen.images:
         buffer = image.get() if isinstance(image, ImageParam) else image
         images[image.name()] = ImageValue(buffer.array, buffer.mins)
-    return images, {p.name(): p.get() for p in frozen.parameters}
+    return images, {p.variable.name: p.get() for p in frozen.parameters}
 
 
 def _proved(session: Session, program: Program) -> Outcome:

@@ -82,7 +82,7 @@ def test_clamp_between_ends_that_cross_gives_the_low_one_as_in_the_language_of_p
     types = dict.fromkeys(("v", "low", "high"), I32)
     clamped = parse_expr("clamp(v, low, high)", types)
     assert clamped == parse_expr("max(min(v, high), low)", types)
-    assert clamped == hl.clamp(*(hl.Param(hl.Int(32), name) for name in types)).node
+    assert clamped == hl.clamp(*(hl.Var(name) for name in types)).node
     env = {"v": np.array([5, 20, -3]), "low": np.array([10, 10, 10]), "high": np.array([0, 0, 0])}
     assert evaluate(clamped, env).tolist() == [10, 10, 10]
 

@@ -113,4 +113,4 @@ def _told(argument: BufferArgument | ScalarArgument, titles: Mapping[str, str]) 
         title = titles.get(argument.name, argument.name)
         step = ", of stride 1 in dimension 0" if argument.dimensions and argument.dense else ""
         return f"{kind} {title}: rfactor_{_NAMES[argument.type]}, {argument.dimensions} dimensions{step}"
-    return f"scalar {argument.name}"
+    return f"scalar {titles.get(argument.name, argument.name)}"

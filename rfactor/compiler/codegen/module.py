@@ -198,7 +198,7 @@ def build(
 
     The entry is `i32 pipeline(ptr slots, ptr runtime, ptr report)`; see `runtime.arguments.slots` for the slots.
     """
-    module = ir.Module(lowered.name, ir.Context())
+    module = ir.Module(ascii(lowered.name)[1:-1], ir.Context())  # stands in a comment
     module.triple = target.triple
     entry = ir.Function(module, ir.FunctionType(I32, [POINTER] * 3), name)
     entry.attributes.add("noinline")

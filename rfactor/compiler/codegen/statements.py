@@ -55,6 +55,8 @@ _TOGETHER = 4
 """Functions that are computed at the root are parts of one function of the code up to this many."""
 _LOCKS = 64
 """Locks for the points of one function, a power of two."""
+_LONGEST = 200
+"""Characters of the longest name of a local value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,17 +247,17 @@ class Statements:
 
         It is counted in 64 bits, as addresses are, so that LLVM need not find out that a sum in 32 does not overflow.
         """
-        builder = self.builder
-        before = builder.append_basic_block(f"{name}.before")
-        inside = builder.append_basic_block(f"{name}.loop")
-        after = builder.append_basic_block(f"{name}.end")
+        builder, called = self.builder, label(name)
+        before = builder.append_basic_block(f"{called}.before")
+        inside = builder.append_basic_block(f"{called}.loop")
+        after = builder.append_basic_block(f"{called}.end")
         if some:
             builder.branch(before)
         else:
             builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
-        wide = builder.phi(I64_, name=f"{name}.wide")
-        counter = builder.trunc(wide, first.type, name=name)
+        wide = builder.phi(I64_, name=f"{called}.wide")
+        counter = builder.trunc(wide, first.type, name=called)
         self._read = {}  # the body may store, and comes again
         with self.places.loop(before, self._known), self._bound(name, counter):
             self._known[cast(I64, Var(COORDINATE, name))] = wide
@@ -366,7 +368,7 @@ class Statements:
     def slot(self, element: ir.Type, count: int, name: str = "") -> LLVMValue:
         """Room for `count` elements on the stack, taken once a call of the function, aligned to a vector."""
         with self.builder.goto_entry_block():
-            room: LLVMValue = self.builder.alloca(ir.ArrayType(element, count), name=name)
+            room: LLVMValue = self.builder.alloca(ir.ArrayType(element, count), name=label(name))
         room.align = ALIGNMENT
         # llvmlite still types what alloca gives; LLVM no longer knows such pointers.
         room.type = POINTER
@@ -393,7 +395,7 @@ class Statements:
             with then:
                 past = builder.and_(builder.ptrtoint(raw, I64_), I64_(ALIGNMENT - 1))
                 aligned = builder.gep(
-                    raw, [builder.sub(I64_(ALIGNMENT), past)], source_etype=ir.IntType(8), name=allocation.buffer
+                    raw, [builder.sub(I64_(ALIGNMENT), past)], source_etype=ir.IntType(8), name=label(allocation.buffer)
                 )
                 self._heap.append(raw)
                 self._within(allocation, aligned)
@@ -442,6 +444,11 @@ def captured(stmt: Stmt, inside: Statements) -> tuple[dict[str, LLVMValue], dict
     )
 
 
+def label(name: str) -> str:
+    """What is called `name`, as LLVM may call it: it confuses local values whose names are longer than 1024 bytes."""
+    return name[:_LONGEST]
+
+
 def new_function(
     module: ir.Module,
     name: str,
@@ -466,7 +473,7 @@ def new_function(
         argument.add_attribute("noalias")
     inside = {key: Array(pointer, array.type) for (key, array), pointer in zip(arrays.items(), pointers, strict=True)}
     for key, argument in zip((*arrays, *variables), (*pointers, *values), strict=True):
-        argument.name = key
+        argument.name = label(key)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     context = Context(*rest[:3])
     return builder, list(function.args[: len(leading)]), context, dict(zip(variables, values, strict=True)), inside

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 
 from rfactor.compiler.derivative.boxes import Box
 from rfactor.compiler.derivative.rules import adjoints
-from rfactor.compiler.language.expr import Expr, Uses
+from rfactor.compiler.language.expr import Expr, Uses, read_on_entry
 from rfactor.compiler.language.freeze import Frozen
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.names import Named
@@ -25,7 +25,7 @@ from rfactor.compiler.language.wrappers import calling
 from rfactor.compiler.lower import affine
 from rfactor.errors import AlgorithmError
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import Definition
+from rfactor.ir.algorithm import Definition, plain
 from rfactor.ir.several import Several
 from rfactor.ir.types import F32, I32, Type
 
@@ -179,18 +179,19 @@ class Backward:
 
     def _reads(self, node: ir.Expr) -> bool:
         if isinstance(node, ir.Var):
-            return isinstance(self.inputs.get(node.name), Param)
+            used = self.inputs.get(plain(node.name))
+            return isinstance(used, Param) and used.variable == node
         return isinstance(node, ir.Call) and node.kind in ("func", "image")
 
     def _give(self, func: Func, stage: Definition, point: Point, state: Func, primal: Any, references: Uses) -> None:
         """Add to the adjoints of all that a stage reads but the function itself."""
         for node, part in self._parts(stage, state, primal).items():
             assert isinstance(node, ir.Call | ir.Var)
-            if node.name == func.name():
+            if _own(node, func.name()):
                 continue
             at: Point = tuple(map(primal, node.args)) if isinstance(node, ir.Call) else ()
             index = node.index if isinstance(node, ir.Call) and node.kind == "func" else 0
-            target = self.adjoint(node.name)
+            target = self.adjoint(plain(node.name))
             loops = _Loops(self, func, stage, at, references, target)
             uses = {**func.references, **references, state.name(): state, **loops.uses}
             place = tuple(Expr(a, uses) for a in loops.point(at))
@@ -239,7 +240,7 @@ class _Loops:
             names.append(one.name)
         self.uses: dict[str, Any] = {}
         if ranges:
-            ends = [tuple(Expr(end, _inputs(end, backward_.inputs)) for end in pair) for pair in ranges]
+            ends = [tuple(Expr(end, read_on_entry(end, backward_.inputs)) for end in pair) for pair in ranges]
             domain = RDom(ends)
             for i, name in enumerate(names):
                 variable_: ir.Expr = domain[i].node
@@ -274,11 +275,6 @@ class _Loops:
         """An expression over the variables of the stage."""
         moved = ir.substitute(node, self.values)
         return Expr(affine.tidy(moved) if moved.type == I32 else moved, uses)
-
-
-def _inputs(end: ir.Expr, inputs: Uses) -> Uses:
-    read = {name.split(".")[0] for name in ir.names(end)}
-    return {name: used for name, used in inputs.items() if name in read}
 
 
 def _own(node: ir.Expr, name: str) -> TypeGuard[ir.Call]:

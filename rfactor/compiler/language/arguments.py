@@ -13,6 +13,7 @@ from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.variables import Param, Range
 from rfactor.compiler.numbered import Numbered
 from rfactor.errors import TypeMismatch
+from rfactor.ir.algorithm import PARAMETER
 from rfactor.ir.loopnest import BufferArgument, ScalarArgument
 
 
@@ -146,7 +147,7 @@ class Argument:
     def declared(self) -> BufferArgument | ScalarArgument:
         """It, as an argument of a nest."""
         if self.kind == ArgumentKind.InputScalar:
-            return ScalarArgument(self.name, self.type.ir)
+            return ScalarArgument(self.name + PARAMETER, self.type.ir)
         return BufferArgument(self.name, self.type.ir, self.dimensions, self.kind == ArgumentKind.OutputBuffer)
 
     def __repr__(self) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.compiler.language.chance import numbered
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, as_i32, joined
-from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.expr import Expr, ExprLike, OnEntry, as_expr, as_i32, joined
+from rfactor.compiler.language.images import ENDS, OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.public import integer, listed, public
@@ -27,6 +27,9 @@ from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
+
+_MOST_DIMENSIONS = 64
+"""Of NumPy's arrays."""
 
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
@@ -51,7 +54,7 @@ def coordinate(what: str, value: Expr) -> Expr:
 
 
 @public
-class Buffer(Named, Region):
+class Buffer(OnEntry, Named, Region):
     """An array with a place in the plane.
 
     `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying;
@@ -238,6 +241,10 @@ class Buffer(Named, Region):
         """Its declaration as an input."""
         return Image(self.name(), self.type().ir, self.dimensions())
 
+    def entry_names(self) -> frozenset[str]:
+        """Those of its box."""
+        return frozenset(f"{self._name}.{end}.{d}" for d in range(self.dimensions()) for end in ENDS)
+
     def __repr__(self) -> str:
         if self._array is None:
             return "<undefined halide.Buffer>"
@@ -280,7 +287,10 @@ def _extents(type: Type, sizes: Sequence[Any]) -> list[int]:
     extents = [integer(size, "a size of a Buffer of {}", type) for size in sizes]
     if extents and min(extents) < 0:
         raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
-    if prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= 1 << 63 or len(extents) > 64:
+    if (
+        prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= 1 << 63
+        or len(extents) > _MOST_DIMENSIONS
+    ):
         raise BufferError(f"Buffer of {type} with sizes {extents}: there is no such memory")
     return extents
 
@@ -306,8 +316,8 @@ class ImageParam(Named, OutputImageParam, Wrapped):
     def __init__(self, type: Type | None = None, dimensions: SupportsIndex = 0, name: str | None = None) -> None:
         """`ImageParam()` is not `defined()`. Raises `TypeMismatch` for what is no type or number of dimensions."""
         rank = integer(dimensions, "ImageParam takes a type, a number of dimensions and a name: the second")
-        if rank < 0:
-            raise TypeMismatch(f"ImageParam takes a number of dimensions of 0 or more, not {rank}")
+        if not 0 <= rank <= _MOST_DIMENSIONS:
+            raise TypeMismatch(f"ImageParam of {rank} dimensions: arrays have 0 to {_MOST_DIMENSIONS}")
         Named.__init__(self, name or None, "im")
         OutputImageParam.__init__(self)
         if type is not None:

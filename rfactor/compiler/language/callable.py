@@ -94,7 +94,7 @@ class Callable:
 
         outputs = [values[output.name] for output in self._prepared.outputs]
         held = [one if isinstance(one, Buffer) else Buffer(one) for one in outputs]
-        given = {name: values[name] for name, _ in self._prepared.numbers_by_name}
+        given = {name: values[name] for name, *_ in self._prepared.numbers_by_name}
         for name, *_ in self._images:
             given[name] = values[name] if isinstance(values[name], Buffer) else Buffer(values[name])
         answer(self._prepared, held, given)

@@ -24,6 +24,30 @@ ExprLike = Any
 """An `Expr`, or a number."""
 
 
+class OnEntry:
+    """What expressions refer to that is known before anything is computed: parameters, arrays by their boxes."""
+
+    __slots__ = ()
+
+    def entry_names(self) -> frozenset[str]:
+        """The variables that hold what is known."""
+        raise NotImplementedError
+
+
+def entry_names(uses: Uses) -> frozenset[str]:
+    """The variables that hold what is known on entry, of all that is referred to.
+
+    Variables are told apart by this, never by the names of what is referred to: a `Var` may be called like a `Param`.
+    """
+    return frozenset().union(*(used.entry_names() for used in uses.values() if isinstance(used, OnEntry)))
+
+
+def read_on_entry(expr: ir.Expr, uses: Uses) -> Uses:
+    """Those of `uses` whose variables `expr` has."""
+    read = ir.names(expr)
+    return {name: used for name, used in uses.items() if isinstance(used, OnEntry) and used.entry_names() & read}
+
+
 @elementwise
 class Expr:
     """An expression. Python numbers, `Var`s, `RVar`s, one-dimensional `RDom`s and `Param`s count as expressions.
@@ -249,9 +273,7 @@ def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
 
 def known_on_entry(expr: Expr, what: str) -> None:
     """Raise `AlgorithmError`, saying what the expression is for, where it reads values or varies while loops run."""
-    inputs: set[str] = set()
-    for name, used in expr.uses.items():
-        inputs |= used.box() if hasattr(used, "box") else {name}
+    inputs = entry_names(expr.uses)
     for node in ir.walk(expr.node):
         reads = isinstance(node, ir.Call) and node.kind != "intrinsic"
         if reads or (isinstance(node, ir.Var) and node.name not in inputs):

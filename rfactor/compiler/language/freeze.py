@@ -14,7 +14,6 @@ from rfactor.compiler.language.wrappers import check_wrapped, rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
-from rfactor.ir.expr import Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
         tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),
         tuple(image.image() for image in images.values()),
-        tuple(Var(p.type().ir, p.name()) for p in parameters.values()),
+        tuple(p.variable for p in parameters.values()),
         tuple(asked),
         tuple(one.reading for one in readings.values()),
     )

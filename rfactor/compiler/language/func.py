@@ -12,7 +12,7 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.chance import numbered, resolved
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, is_sequence
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, entry_names, is_sequence
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.implicit import count, expanded, implicit, is_placeholder
 from rfactor.compiler.language.keywords import also_named
@@ -275,18 +275,12 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
 
     def _all_known(self, nodes: Iterable[ir.Expr], names: Container[str], references: Uses, what: str) -> None:
         """Raise `AlgorithmError` for a variable that is none of `names`, no parameter, and no end of a box."""
-
-        def known(name: str) -> bool:
-            prefix, dot, _ = name.partition(".")
-            used = references.get(prefix)
-            no_number = isinstance(used, RDom) if dot else isinstance(used, Func | Buffer | ImageParam | RDom | None)
-            return name in names or not no_number
-
+        known = entry_names(references)
         unknown = {
             node.name: node
             for expr in nodes
             for node in ir.walk(expr)
-            if isinstance(node, ir.Var) and not known(node.name)
+            if isinstance(node, ir.Var) and node.name not in names and node.name not in known
         }
         if not unknown:
             return
@@ -367,9 +361,11 @@ def _meant(given: tuple[Any, ...]) -> tuple[str | None, Any, tuple[tuple[IrType,
             return name, None, None
         case (Expr() | Buffer() | ImageParam() | bool() | int() | float() as value,):
             return None, value, None
+        case (_, int() as rank, *_) if rank < 0:
+            raise TypeMismatch(f"Func of {rank} dimensions: give it 0 or more")
         case (Type() as type_, int() as rank, *names):
             return (names[0] if names else None), None, ((type_.ir,), rank)
-        case (list() | tuple() as types, int() as rank, *names):
+        case (list() | tuple() as types, int() as rank, *names) if all(isinstance(one, Type) for one in types):
             return (names[0] if names else None), None, (tuple(type_.ir for type_ in types), rank)
     raise TypeMismatch(f"Func takes a name, a value, or types, a number of dimensions and a name, not {given!r}")
 

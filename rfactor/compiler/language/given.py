@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rfactor.compiler.language.buffer import Buffer
-from rfactor.compiler.language.expr import Expr, as_expr
-from rfactor.compiler.language.images import OutputImageParam
+from rfactor.compiler.language.expr import Expr, as_expr, entry_names
 from rfactor.compiler.language.names import writable
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
+from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Call, Const, walk
 from rfactor.ir.expr import Expr as IrExpr
@@ -26,7 +25,9 @@ def variable_name(variable: Any) -> str:
         return writable(variable)
     if isinstance(variable, VarOrRVar):
         variable = variable.rvar if variable.is_rvar else variable.var
-    if isinstance(variable, Expr) and isinstance(variable.node, IrVar):
+    if isinstance(variable, RVar):
+        return variable.loop
+    if isinstance(variable, Var | RDom) and isinstance(variable.node, IrVar):
         return variable.node.name
     raise ScheduleError(f"{variable!r} names no loop: a Var, an RVar or a one-dimensional RDom does")
 
@@ -44,14 +45,7 @@ def startup(func: Func, value: Any, directive: str) -> IrExpr:
     Raises `ScheduleError` for any other. What it uses becomes an input of `func`.
     """
     expr = as_expr(value)
-    known: set[str] = set()
-    for name, used in expr.uses.items():
-        if isinstance(used, OutputImageParam):
-            known |= used.box()
-        elif isinstance(used, Buffer):
-            known |= {f"{name}.{end}.{d}" for d in range(used.dimensions()) for end in ("min", "extent", "stride")}
-        else:
-            known.add(name)
+    known = entry_names(expr.uses)
     for node in walk(expr.node):
         if isinstance(node, Call) and node.kind != "intrinsic":
             raise ScheduleError(

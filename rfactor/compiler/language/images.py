@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, known_on_entry
+from rfactor.compiler.language.expr import Expr, ExprLike, OnEntry, Uses, as_expr, converted, known_on_entry
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.types import Type
@@ -22,6 +22,10 @@ from rfactor.ir.types import I32, I64
 
 if TYPE_CHECKING:
     from rfactor.compiler.language.parameter import Parameter
+
+
+ENDS = ("min", "extent", "stride")
+"""What is known of each dimension of an array."""
 
 
 @public
@@ -80,7 +84,7 @@ class Dimension:
 
 
 @public
-class OutputImageParam(Changing):
+class OutputImageParam(Changing, OnEntry):
     """The box of an array: of an `ImageParam`, or of an output (`f.output_buffer()`)."""
 
     _shape: tuple[str, Type, int, str, str, Any] | None
@@ -158,11 +162,10 @@ class OutputImageParam(Changing):
             return Expr(ir.cast(I32, ir.Var(I64, f"{buffer}.stride.{d}")), own)
         return Expr(ir.Var(I32, f"{name}.{what}.{d}"), own)
 
-    def box(self) -> frozenset[str]:
+    def entry_names(self) -> frozenset[str]:
         """The variables that tell where the array lies."""
         name, _, rank, _, buffer, _ = self._described()
-        places = ((name, "min"), (name, "extent"), (buffer, "stride"))
-        return frozenset(f"{whose}.{what}.{d}" for whose, what in places for d in range(rank))
+        return frozenset(f"{buffer if end == 'stride' else name}.{end}.{d}" for d in range(rank) for end in ENDS)
 
     def promise(self, what: str, d: int, value: ExprLike) -> None:
         """Promise that an end of the box is `value`; an undefined `Expr()` takes a promise back.
@@ -185,7 +188,14 @@ class OutputImageParam(Changing):
         if not held.node.type.is_int:
             raise TypeMismatch(f"the {what} of {self.name()} is an integer, not {held} of {held.node.type}")
         known_on_entry(held, f"the {what} of {self.name()}")
-        self.promises = {**self.promises, (what, d): converted(I32, held)}
+        self.promises = {**self.promises, (what, d): converted(I32, self._possible(what, held))}
+
+    def _possible(self, what: str, held: Expr) -> Expr:
+        number = held.node.value if isinstance(held.node, ir.Const) else 0
+        if not (0 if what == "extent" else I32.min) <= number <= I32.max:
+            least = "0 or more" if what == "extent" else f"{I32.min} or more"
+            raise BufferError(f"the {what} of {self.name()} is not {number}: it is {least}, and at most {I32.max}")
+        return held
 
     def is_dense(self) -> bool:
         """Whether the stride of dimension 0 is 1: it is, where it was neither promised otherwise nor left open."""

@@ -6,6 +6,7 @@ Expressions refer to functions, arrays and domains by name, so two that live at 
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator
 from itertools import count
@@ -45,7 +46,8 @@ class Named:
 
 
 def checked(name: str) -> str:
-    """The name itself. Raises `AlgorithmError` if it has a dot: `f.x.min` is how the bounds of loops are called."""
+    """The name itself. Raises `AlgorithmError` if it has a dot, as what is made of names has (`f.x.min`, `n.param`), or
+    what cannot be written to files."""
     if not name or "." in name:
         raise AlgorithmError(f"the name {name!r} is empty or has a dot; names with dots are those of loop bounds")
     return writable(name)
@@ -53,7 +55,7 @@ def checked(name: str) -> str:
 
 def writable(name: str) -> str:
     """The name itself. Raises `AlgorithmError` where it has a character that no code holds: a null, half a pair."""
-    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
+    if re.search("[\\0\\ud800-\\udfff]", name):
         raise AlgorithmError(f"the name {name!r} has a character that code cannot hold: letters, digits and _ are best")
     return name
 

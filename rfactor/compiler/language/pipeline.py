@@ -56,7 +56,9 @@ class Pipeline(Compiled):
 
         What is told is put after it: see `require`. Raises `AlgorithmError` for a condition on anything else.
         """
-        boxes = frozenset(name for func in self._outputs for image in func.output_images for name in image.box())
+        boxes = frozenset(
+            name for func in self._outputs for image in func.output_images for name in image.entry_names()
+        )
         self._required = {**self._required, **requirement("add_requirement", condition, told, boxes)}
         self.prepared = None
 

@@ -29,6 +29,7 @@ from rfactor.compiler.schedule.directives import (
 )
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Expr as IrExpr
+from rfactor.ir.types import I32
 
 
 @directives
@@ -134,11 +135,11 @@ class Placement(FunctionHints, Directives):
     def bound(self, var: Any, min: Any, extent: Any) -> Self:
         """Compute it over `min <= var < min + extent`, which must hold all that is needed of it."""
         first = self._size("bound", min)
-        return self._bounded(Bound(self._dimension("bound", var), first, self._size("bound", extent)))
+        return self._bounded(Bound(self._dimension("bound", var), first, self._extent("bound", extent)))
 
     def bound_extent(self, var: Any, extent: Any) -> Self:
         """Compute `extent` of it from the first coordinate that is needed on; more may not be needed."""
-        return self._bounded(Bound(self._dimension("bound_extent", var), None, self._size("bound_extent", extent)))
+        return self._bounded(Bound(self._dimension("bound_extent", var), None, self._extent("bound_extent", extent)))
 
     def align_bounds(self, var: Any, modulus: Any, remainder: Any = 0) -> Self:
         """Let what is computed of it begin at `remainder` and end before `remainder` modulo `modulus`.
@@ -203,7 +204,7 @@ class Placement(FunctionHints, Directives):
 
         Storage has the size that is needed; that the bound holds it is checked on entry.
         """
-        name, most = self._dimension("bound_storage", dim), self._size("bound_storage", bound)
+        name, most = self._dimension("bound_storage", dim), self._extent("bound_storage", bound)
         limits: Mapping[str, IrExpr] = {**dict(self.storage.limits), name: most}
         self.storage = replace(self.storage, limits=tuple(limits.items()))
         return self
@@ -239,6 +240,12 @@ class Placement(FunctionHints, Directives):
             )
         return name
 
+    def _extent(self, directive: str, value: Any) -> IrExpr:
+        number = whole(value)
+        if isinstance(number, int) and number < 0:
+            raise ScheduleError(f"{directive} of {self._owner().name()}: an extent is 0 or more, not {number}")
+        return self._size(directive, value)
+
     def _size(self, directive: str, value: Any) -> IrExpr:
         expr: Expr = coordinate(directive, as_expr(value))
         return startup(self._owner(), expr, f"{directive} of {self._owner().name()}")
@@ -247,6 +254,8 @@ class Placement(FunctionHints, Directives):
         number = whole(value)
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ScheduleError(f"{directive} of {self._owner().name()}: {value} must be a number, 1 or more")
+        if number > I32.max:
+            raise ScheduleError(f"{directive} of {self._owner().name()}: {value} must be a number up to {I32.max}")
         return number
 
 

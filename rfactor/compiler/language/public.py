@@ -28,7 +28,8 @@ _LIKE: Mapping[type, tuple[type, ...]] = {
 """What passes for a type of Python's."""
 _PLAIN = {kind.__name__ + more: (*passes, *none) for kind, passes in _LIKE.items() for more, none in _OR_NONE.items()}
 """By annotation."""
-_ABSENT = object()
+_LIBRARIES = ("enum", "numpy")
+"""Whose failures may be because of an argument too."""
 _CALLED = ("__init__", "__call__", "__getitem__", "__setitem__")
 
 
@@ -38,7 +39,7 @@ def public(thing: _T) -> _T:
     An argument that is annotated as a number, a text or a truth value is one, or `TypeMismatch` is raised before
     anything is done; an object with `__index__` is given as its number. Others are looked at only where a call fails by
     another error than the language's own: the first that is not what its annotation says is named then. Where all are
-    what they should be, the failure is not the caller's and stays as it is.
+    what they should be, or code of the user's raised it, the failure stays as it is.
     """
     if not isinstance(thing, type):
         return cast(_T, _told(thing, thing.__name__)) if isinstance(thing, types.FunctionType) else thing
@@ -93,28 +94,55 @@ def _told(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        count = len(given)
         for i, one, kinds in looked:
-            value = given[i] if i < len(given) else named.get(one, _ABSENT)
-            if value is _ABSENT or isinstance(value, kinds):
+            if i < count:
+                if isinstance(given[i], kinds):
+                    continue
+                value = given[i]
+            elif named and one in named:
+                value = named[one]
+                if isinstance(value, kinds):
+                    continue
+            else:
                 continue
             number = _whole(value) if np.integer in kinds else None
             if number is None:
                 raise TypeMismatch(_refused(_called(name, given), one, annotations[one], value))
-            if i < len(given):
+            if i < count:
                 given = (*given[:i], number, *given[i + 1 :])
             else:
                 named = {**named, one: number}
         try:
             return function(*given, **named)
-        except (Error, NotImplementedError, OSError):
-            raise
         except Exception as error:
-            message = _misfit(function, _called(name, given), given, named)
-            if message is None:
-                raise
-            raise TypeMismatch(message) from error
+            _tell(error, function, name, given, named)
+            raise
 
     return call
+
+
+def _tell(
+    error: Exception, function: Callable[..., Any], name: str, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Raise `TypeMismatch` where the call failed because an argument is not what its annotation says.
+
+    The language's own errors, and what code of the user's raised that was called on the way, say what they say.
+    """
+    if isinstance(error, Error | NotImplementedError | OSError) or not _raised_by(function, error):
+        return
+    message = _misfit(function, _called(name, given), given, named)
+    if message is not None:
+        raise TypeMismatch(message) from error
+
+
+def _raised_by(function: Callable[..., Any], error: Exception) -> bool:
+    """Whether it was raised here, and not by code of the user's: an iterator, an `__index__`, a `__repr__`."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = "" if frame is None else str(frame.tb_frame.f_globals.get("__name__"))
+    return where.partition(".")[0] in (function.__module__.partition(".")[0], *_LIBRARIES)
 
 
 def _misfit(function: Callable[..., Any], name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from rfactor.compiler.language.expr import Expr
+from rfactor.compiler.language.expr import Expr, read_on_entry
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.stage import StageState
@@ -14,7 +14,6 @@ from rfactor.compiler.language.variables import RVar, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.expr import Expr as IrExpr
-from rfactor.ir.expr import names
 from rfactor.ir.types import Type as IrType
 
 
@@ -127,8 +126,7 @@ class Queries:
 
     def _of_inputs(self, bound: IrExpr) -> Expr:
         """An expression of parameters and boxes of images alone."""
-        read = names(bound)
-        return Expr(bound, {name: used for name, used in self.references.items() if _is_read(name, read)})
+        return Expr(bound, read_on_entry(bound, self.references))
 
     def output_buffers(self) -> list[OutputImageParam]:
         """The arrays that it is computed into, a component each: promises of their boxes may be made."""
@@ -156,8 +154,3 @@ class Queries:
         if not 0 <= idx < self.num_update_definitions():
             raise AlgorithmError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update {idx}")
         return self.stages[idx + 1].definition
-
-
-def _is_read(name: str, read: Iterable[str]) -> bool:
-    """Whether the input `name` is among the variables `read`: itself, or an end of its box."""
-    return any(one == name or one.startswith(f"{name}.") for one in read)

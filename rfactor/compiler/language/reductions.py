@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
-from rfactor.compiler.language.buffer import ImageParam
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, typed_binary
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, entry_names, typed_binary
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.functions import cast, select
 from rfactor.compiler.language.variables import RDom, Var
@@ -54,10 +53,7 @@ def _reduction(what: str, given: tuple[ExprLike, ...]) -> _Reduction:
     if len(domains) != 1:
         raise AlgorithmError(f"{what}({value}) is over one RDom; {len(domains)} were found: give it first")
     domain = domains[0]
-    taken = {*domain.variable_names(), *value.uses}
-    for name, one in value.uses.items():
-        if isinstance(one, ImageParam):
-            taken |= {f"{name}.{end}.{d}" for d in range(one.dimensions()) for end in ("min", "extent", "stride")}
+    taken = {*domain.variable_names(), *entry_names(value.uses)}
     owners = {name: {one.name(): one} for one in used if one is not domain for name in one.variable_names()}
     free = [v for v in variables(value.node) if v.name not in taken]
     own = tuple(Var(v.name.replace(".", "_")) for v in free)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined, text_of
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, entry_names, joined, text_of
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
-from rfactor.compiler.language.variables import Param, Var
+from rfactor.compiler.language.variables import Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.effects import Print, Refuse
-from rfactor.ir.expr import Call, variables, walk
+from rfactor.ir.expr import Call, names, walk
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -122,11 +121,8 @@ def requirement(what: str, condition: ExprLike, told: tuple[Any, ...], boxes: fr
 
 
 def _known_on_entry(expr: Expr, boxes: frozenset[str] = frozenset()) -> bool:
-    inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
     reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
-    return not reads and all(
-        v.name in inputs or v.name.split(".")[0] in inputs or v.name in boxes for v in variables(expr.node)
-    )
+    return not reads and names(expr.node) <= entry_names(expr.uses) | boxes
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:

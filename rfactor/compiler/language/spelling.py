@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rfactor.compiler.deep import deep
+from rfactor.ir.algorithm import plain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
 from rfactor.ir.printer import repeated
 from rfactor.ir.types import I32, Type
@@ -50,8 +51,8 @@ def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
         if isinstance(node, Const):
             return _constant(node)
         if isinstance(node, Var):
-            given = hasattr(uses.get(node.name), "set")  # a `Param`
-            return f"{_prefix(node.type) if given else ''}{variable_name(node.name)}"
+            name = plain(node.name)
+            return f"{_prefix(node.type)}{name}" if name != node.name else variable_name(name)
         if isinstance(node, Op) and node.op in _INFIX and len(node.args) == 2:
             left, right = map(show, node.args)
             return f"({left}{_INFIX[node.op]}{right})"

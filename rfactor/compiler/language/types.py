@@ -42,6 +42,10 @@ _Named = Literal["bfloat16", "char64", "handle64", "handle0"]
 _BITS: dict[_Named, int] = {"bfloat16": 16, "char64": 64, "handle64": 64, "handle0": 0}
 
 
+_MOST_LANES = 65535
+"""Of a vector type, as in Halide."""
+
+
 @public
 @dataclass(frozen=True, slots=True, init=False)
 class Type:
@@ -65,8 +69,8 @@ class Type:
             self._become(_element(code, bits) if isinstance(code, TypeCode) else code, lanes)
 
     def _become(self, element: IrType | _Named, lanes: int) -> Type:
-        if lanes < 1:
-            raise TypeMismatch(f"a type of {lanes} lanes: a scalar has one, a vector more")
+        if not 1 <= lanes <= _MOST_LANES:
+            raise TypeMismatch(f"a type of {lanes} lanes: a scalar has one, a vector more, up to {_MOST_LANES}")
         object.__setattr__(self, "_element", element)
         object.__setattr__(self, "_lanes", lanes)
         return self

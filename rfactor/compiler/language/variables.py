@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language import spelling
 from rfactor.compiler.language.changes import Changing
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, as_i32, converted, known_on_entry
+from rfactor.compiler.language.expr import (
+    Expr,
+    ExprLike,
+    OnEntry,
+    Uses,
+    as_expr,
+    as_i32,
+    converted,
+    entry_names,
+    known_on_entry,
+)
 from rfactor.compiler.language.names import Named, checked
 from rfactor.compiler.language.numbers import is_number
 from rfactor.compiler.language.public import integer, public
@@ -15,7 +25,7 @@ from rfactor.compiler.language.types import Type, meant
 from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import algorithm as ir_algorithm
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import ReductionDomain, ReductionVariable, Requirement
+from rfactor.ir.algorithm import PARAMETER, ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
 from rfactor.ir.types import BOOL, I32
 
@@ -51,7 +61,8 @@ class Var(_Declared):
 
     def name(self) -> str:
         """Its name."""
-        return str(self.node)
+        assert isinstance(self._node, ir.Var)
+        return self._node.name
 
     __str__ = name
 
@@ -65,7 +76,10 @@ class Var(_Declared):
     @staticmethod
     def implicit(index: int) -> Var:
         """The implicit variable `_0`, `_1`, …: one of the dimensions that `_` stands for."""
-        return Var("_" + str(integer(index, "index")))
+        number = integer(index, "index")
+        if number < 0:
+            raise TypeMismatch(f"Var.implicit({number}): the implicit variables are _0, _1, …")
+        return Var(f"_{number}")
 
     @staticmethod
     def outermost() -> Var:
@@ -112,12 +126,23 @@ class RVar(_Declared):
         return found
 
     @property
+    def node(self) -> ir.Expr:
+        self._bounds()
+        return self._node
+
+    @property
     def uses(self) -> Uses:
         return {} if self._domain is None else self._domain.uses
 
+    @property
+    def loop(self) -> str:
+        """The name of the loop over it: `r.x`."""
+        assert isinstance(self._node, ir.Var)
+        return self._node.name
+
     def name(self) -> str:
         """Its name: `r$x`."""
-        return spelling.variable_name(str(self.node))
+        return spelling.variable_name(self.loop)
 
     def __repr__(self) -> str:
         low, extent = self._range or (None, None)
@@ -133,7 +158,10 @@ class RVar(_Declared):
 
     def _bounds(self) -> tuple[Expr, Expr]:
         if self._range is None:
-            raise AlgorithmError(f"{self.name()} has no range of its own: it is made by a split or fuse")
+            raise AlgorithmError(
+                f"{self.name()} has no range of its own: it names a loop made by a split or fuse, and has no value; "
+                "take one of an RDom, as in r.x"
+            )
         return self._range
 
 
@@ -335,14 +363,18 @@ def _end(what: str, value: ExprLike) -> Expr:
     return read_before(what, end)
 
 
-class Reading(Named):
+class Reading(OnEntry, Named):
     """An element of an image that is read before anything is computed."""
 
     def __init__(self, value: Call, references: Uses) -> None:
         super().__init__(None, "loaded")
-        self.reading = ir_algorithm.Reading(ir.Var(value.type, self._name), value)
+        self.reading = ir_algorithm.Reading(ir.Var(value.type, f"{self._name}.element"), value)
         self.references = references
         """What it refers to, by name: the image, parameters, other elements."""
+
+    def entry_names(self) -> frozenset[str]:
+        """That of the element."""
+        return frozenset({self.reading.var.name})
 
 
 def read_before(what: str, expr: Expr) -> Expr:
@@ -353,9 +385,9 @@ def read_before(what: str, expr: Expr) -> Expr:
     def named(node: ir.Expr) -> ir.Expr | None:
         if not (isinstance(node, Call) and node.kind == "image"):
             return None
+        known = entry_names(uses)
         for variable in ir.variables(node):
-            used = uses.get(variable.name.partition(".")[0])
-            if used is None or isinstance(used, RDom | RVar):
+            if variable.name not in known:
                 raise AlgorithmError(
                     f"the bound {expr} of {what} reads data at a point that varies with {variable.name}: bounds are of "
                     "numbers, parameters and what images hold at points of such"
@@ -370,7 +402,7 @@ def read_before(what: str, expr: Expr) -> Expr:
 
 
 @public
-class Param(Changing, Named, _Declared):
+class Param(Changing, OnEntry, Named, _Declared):
     """A scalar given at run time: `Param(Int(32))`, `Param(Int(32), "n", 5)`; `set` gives its value."""
 
     def __init__(self, type: Type, name: Any = None, value: Any = None) -> None:
@@ -378,7 +410,7 @@ class Param(Changing, Named, _Declared):
             name, value = None, name
         held = meant("Param", type)
         Named.__init__(self, name or None, "p")
-        Expr.__init__(self, ir.Var(held, self._name))
+        Expr.__init__(self, ir.Var(held, self._name + PARAMETER))
         self._value: bool | int | float | None = None
         self.promises: Mapping[str, Expr] = {}
         """The ends of its range that were set: `min` and `max`."""
@@ -389,6 +421,16 @@ class Param(Changing, Named, _Declared):
     @property
     def uses(self) -> Uses:
         return {self._name: self}
+
+    def entry_names(self) -> frozenset[str]:
+        """That of its value."""
+        return frozenset({self.variable.name})
+
+    @property
+    def variable(self) -> ir.Var:
+        """What holds its value."""
+        assert isinstance(self._node, ir.Var)
+        return self._node
 
     def __repr__(self) -> str:
         return f"<halide.Param '{self._name}' type {self.type()}>"
@@ -407,7 +449,14 @@ class Param(Changing, Named, _Declared):
         return self._value
 
     def set_range(self, low: ExprLike, high: ExprLike) -> None:
-        """Promise that the value is between two ends; checked on entry of the pipeline."""
+        """Promise that the value is between two ends; checked on entry of the pipeline.
+
+        Raises `AlgorithmError` for numbers between which there is none.
+        """
+        if is_number(low) and is_number(high) and high < low:
+            raise AlgorithmError(
+                f"set_range({low}, {high}) of {self._name}: no value is between; the least comes first"
+            )
         self.set_min_value(low)
         self.set_max_value(high)
 
@@ -438,7 +487,7 @@ class Param(Changing, Named, _Declared):
         return Parameter.of(self)
 
     def _promise(self, end: str, value: ExprLike) -> None:
-        held = as_expr(value)
+        held = as_expr(value, self.node.type if is_number(value) else None)
         known_on_entry(held, f"the {end} of {self._name}")
         self.promises = {**self.promises, end: converted(self.node.type, held)}
 
@@ -462,14 +511,14 @@ def one_of_a_name(expr: Expr) -> Expr:
     given = [used for used in expr.uses.values() if isinstance(used, Param) and used.wanted is not None]
     firsts: dict[tuple[Any, ...], Param] = {}
     others = {
-        other.name(): first.node
+        other.name(): (other.variable.name, first.node)
         for other in given
         if (first := firsts.setdefault((other.wanted, other.node.type), other)) is not other
     }
     if not others:
         return expr
     uses = {name: used for name, used in expr.uses.items() if name not in others}
-    return Expr(ir.substitute(expr.node, others), uses)
+    return Expr(ir.substitute(expr.node, dict(others.values())), uses)
 
 
 _ = Var("_")

@@ -23,7 +23,7 @@ from rfactor.ir.several import joined, points
 from rfactor.ir.types import BOOL
 
 FALSE = Const(BOOL, False)
-_UNDEFINED = "undefined"
+_UNDEFINED = ".undefined"
 _NAMES = frozenset((_UNDEFINED,))
 """What stands for a value where there is none, until it is known what that makes undefined."""
 

@@ -20,10 +20,10 @@ from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
 from rfactor.ir.types import BOOL, I32
 
-MOST_AT_ONCE = 65535
-"""Lanes of a vector, copies of an unrolled loop's body."""
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
+_MOST_UNROLLED = 1 << 14
+"""Copies of one body: of more the code would take minutes, and be slower than the loop."""
 
 
 def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({})) -> Stmt:
@@ -93,10 +93,10 @@ def unroll(stmt: Stmt) -> Stmt:
             raise ScheduleError(
                 f"{stmt.name} cannot be unrolled: its extent {stmt.extent} is not a constant; give unroll a factor"
             )
-        if count > MOST_AT_ONCE:
+        if count > _MOST_UNROLLED:
             raise ScheduleError(
-                f"{stmt.name} cannot be unrolled: {count} copies of its body are more than {MOST_AT_ONCE}; give unroll "
-                "a smaller factor"
+                f"{stmt.name} is unrolled {count} times: {_MOST_UNROLLED} is the most; split it and unroll the inner "
+                "loop, as in unroll(x, 8)"
             )
         choices = Choices(stmt.name)
         return block(*(_set_variable(body, choices, affine.add(stmt.min, affine.integer(i))) for i in range(count)))

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.compiler.lower.unroll import MOST_AT_ONCE
 from rfactor.errors import ScheduleError
 from rfactor.ir.effects import Print, Told
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
@@ -45,6 +44,9 @@ from rfactor.ir.loopnest import (
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 
+_MOST_LANES = 1 << 12
+"""Of one vector: code for wider ones takes LLVM minutes, and is slower."""
+
 
 def vectorize(stmt: Stmt) -> Stmt:
     """The flat nest without vectorised loops. Raises `ScheduleError` for one whose extent is no constant."""
@@ -66,10 +68,10 @@ def _vectors(loop: For) -> Stmt:
         raise ScheduleError(
             f"{loop.name} cannot be vectorized: its extent {loop.extent} is not a constant; give vectorize a factor"
         )
-    if lanes > MOST_AT_ONCE:
+    if lanes > _MOST_LANES:
         raise ScheduleError(
-            f"{loop.name} cannot be vectorized: {lanes} lanes are more than the {MOST_AT_ONCE} that a vector may have; "
-            "give vectorize a smaller factor"
+            f"{loop.name} is vectorized over {lanes} lanes: {_MOST_LANES} is the most; split it and vectorize the "
+            "inner loop, as in vectorize(x, 16)"
         )
     if lanes < 2 or not _separate(loop.body, {loop.name}):
         return replace(loop, kind="serial")

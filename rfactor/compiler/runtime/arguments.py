@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.errors import BufferError
+from rfactor.ir.algorithm import plain
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.loopnest import BufferArgument, ScalarArgument
 from rfactor.ir.types import I32, I64, Type
@@ -205,9 +206,11 @@ def scalar(argument: ScalarArgument, value: object) -> int:
         return int(struct.unpack("<q", struct.pack("<d", float(number)))[0])
     if isinstance(number, bool | int) and not kind.is_float:
         if not kind.min <= number <= kind.max:
-            raise BufferError(f"{argument.name} is {number}, which {kind} does not hold ({kind.min} to {kind.max})")
+            raise BufferError(
+                f"{plain(argument.name)} is {number}, which {kind} does not hold ({kind.min} to {kind.max})"
+            )
         return I64.wrap(int(number))
-    raise BufferError(f"{argument.name} must be a number of type {kind}, not {value!r}")
+    raise BufferError(f"{plain(argument.name)} must be a number of type {kind}, not {value!r}")
 
 
 def _box(argument: BufferArgument, placed: HasPlace, start: int) -> list[int]:

@@ -61,7 +61,9 @@ class Meanings:
 
     def fresh(self, stem: str, type: Type = I64) -> Var:
         """A variable of a name of its own."""
-        name = stem if stem not in self.shown else f"{stem}#{next(self._numbers)}"
+        name = stem
+        while name in self.shown:
+            name = f"{stem}#{next(self._numbers)}"
         self.shown[name] = stem
         return Var(type, name)
 
