@@ -125,13 +125,24 @@ def _surely(extents: tuple[Expr, ...]) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def in_i64(expr: Expr) -> Expr:
-    """An i32 expression computed in i64, where its sums and products do not wrap."""
+    """An i32 expression computed in i64, where its sums and products do not wrap, and all else is as i32 has it."""
     if isinstance(expr, Const):
         return Const(I64, expr.value) if expr.type == I32 else expr
-    if isinstance(expr, Op) and expr.op != "cast":
+    if isinstance(expr, Op) and expr.type == I32 and _of_integers(expr):
         args = tuple(in_i64(arg) if arg.type == I32 else compared_in_i64(arg) for arg in expr.args)
-        return Op(I64 if expr.type == I32 else expr.type, expr.op, args)
+        return Op(I64, expr.op, args)
     return Op(I64, "cast", (expr,))
+
+
+def _of_integers(expr: Op) -> bool:
+    """Whether an operation is that of integers where its operands and its value are in i32.
+
+    What shifts, magnitudes and quotients by -1 lose beyond the type is lost for whatever is made of them.
+    """
+    if expr.op in ("//", "%"):
+        divisor = expr.args[1]
+        return isinstance(divisor, Const) and int(divisor.value) > 0
+    return expr.op in ("+", "-", "*", "neg", "min", "max", "select")
 
 
 @lru_cache(maxsize=1 << 12)
