@@ -15,13 +15,13 @@ from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.boxes import Box, Touched, extent_of, hull, hulls, joined
-from rfactor.compiler.lower.conditions import ceilings, compared, nonpositive, positive
+from rfactor.compiler.lower.boxes import Box, Touched, either, extent_of, hull, hulls, joined
+from rfactor.compiler.lower.conditions import compared, negated, nonpositive, positive
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest
 from rfactor.compiler.lower.places import Places
-from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded
+from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded, is_known, where
 from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
 from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.lower.values import data_ranges
@@ -209,23 +209,25 @@ class _Inference:
 
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
-        below = tuple(nonpositive(stmt.condition))
+        below = nonpositive(stmt.condition)
         self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
         if not affine.reads(stmt.condition):
             self._computed(stmt.condition, scope)
-        inside = replace(
-            scope,
-            conditions=scope.conditions + below,
-            ceilings=scope.ceilings + tuple(ceilings(stmt.condition)),
-        )
         self._path.append(stmt)
-        lets, then = self.visit(stmt.then, inside)
-        result = If(stmt.condition, define(lets, then))
-        if stmt.otherwise is not None:
-            lets, otherwise = self.visit(stmt.otherwise, replace(scope))
-            result = replace(result, otherwise=define(lets, otherwise))
+        around, known = self.touched, is_known(stmt.condition, scope)
+        branches, touched = list[Stmt | None](), list[dict[str, dict[Touched, None]]]()
+        for condition, branch in ((stmt.condition, stmt.then), (negated(stmt.condition), stmt.otherwise)):
+            self.touched = {name: {} for name in around} if known else around
+            lets, inner = ((), None) if branch is None else self.visit(branch, where(scope, condition))
+            branches.append(None if inner is None else define(lets, inner))
+            touched.append(self.touched)
+        self.touched = around
         self._path.pop()
-        return (), result
+        for name, entries in around.items() if known else ():
+            entries.update(dict.fromkeys(either(stmt.condition, *(one[name] for one in touched))))
+        then, otherwise = branches
+        assert then is not None
+        return (), If(stmt.condition, then, otherwise)
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
         self.touched[stmt.name] = {}
