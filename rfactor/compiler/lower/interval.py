@@ -28,6 +28,7 @@ from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval, chosen, conver
 from rfactor.compiler.lower.float_interval import UNKNOWN, FloatInterval, nonnegative
 from rfactor.compiler.lower.paired_terms import joined_quotients, means
 from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope
+from rfactor.compiler.lower.sums import Sums
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, variables, walk
 from rfactor.ir.types import I32, I64, U32
 
@@ -42,7 +43,7 @@ class Intervals:
         self,
         scope: Scope,
         level: int,
-        sums: dict[Interval, None] | None = None,
+        sums: Sums | None = None,
         around: Intervals | None = None,
     ) -> None:
         """`sums`, if given, is extended with the interval of every sum that is computed on the way, and with those of
@@ -194,7 +195,7 @@ class Intervals:
         """An interval that i32 has to hold. (Of i64 it is known beforehand that nothing wraps around.)"""
         low, high = sums
         if self._sums is not None and low is not None and high is not None and low.type == I32:
-            self._sums[sums] = None
+            self._sums.keep(sums)
         return sums
 
     def _term(self, term: Expr) -> Interval:
@@ -331,7 +332,7 @@ class Intervals:
         if isinstance(low, Const) and isinstance(high, Const) and not (low.value >= I32.min and high.value <= I32.max):
             return UNBOUNDED
         if self._sums is not None:
-            self._sums[low, high] = None
+            self._sums.keep((low, high))
         return converted(I32, low), converted(I32, high)
 
     def _float(self, expr: Expr) -> FloatInterval:
@@ -342,7 +343,7 @@ class Intervals:
             if self._sums is not None:
                 for end in (done.low, done.high):
                     if end is not None and not self._surely_finite(end):
-                        self._sums[end, end] = None
+                        self._sums.keep((end, end))
         return done
 
     def _computed_float(self, expr: Expr) -> FloatInterval:

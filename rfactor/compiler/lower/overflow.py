@@ -8,10 +8,11 @@ and checked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
+from rfactor.compiler.lower.sums import Computed
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
 from rfactor.ir.loopnest import Assert
@@ -26,23 +27,32 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     known = _known(algorithm)
     extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
     spans: dict[Expr, tuple[int, int]] = {}
-    terms: list[Expr] = []
+    met: set[Expr] = set()
+    sums: dict[Computed, list[tuple[Expr, Expr, Expr]]] = {}
     floats: list[Expr] = []
-    for low, high in bounded.sums:
-        if low is not None and low.type.is_float:  # one end
+    for (low, high), computed in bounded.sums.items():
+        if low is None or high is None:
+            continue
+        if low.type.is_float:  # one end
             size = Op(low.type, "abs", (low,))
             floats.append(Op(BOOL, "<=", (size, Const(low.type, low.type.largest_finite))))
             continue
-        if low is not None and high is not None and low.type == I64:  # to be cast to i32
-            terms.append(Op(BOOL, ">=", (low, Const(I64, I32.min))))
-            terms.append(Op(BOOL, "<=", (high, Const(I64, I32.max))))
-            continue
-        if low is not None and low not in known and _span(low, extents, spans)[0] < I32.min:
-            terms.append(Op(BOOL, ">=", (in_i64(low), Const(I64, I32.min))))
-        if high is not None and high not in known and _span(high, extents, spans)[1] > I32.max:
-            terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
-    if terms:
-        yield Assert(conjunction(*dict.fromkeys(terms)), "coordinates reach beyond the range of i32")
+        cast = low.type == I64  # to i32
+        least, greatest = (low, high) if cast else (in_i64(low), in_i64(high))
+        terms: list[Expr] = []
+        if cast or (low not in known and _span(low, extents, spans)[0] < I32.min):
+            terms.append(Op(BOOL, ">=", (least, Const(I64, I32.min))))
+        if cast or (high not in known and _span(high, extents, spans)[1] > I32.max):
+            terms.append(Op(BOOL, "<=", (greatest, Const(I64, I32.max))))
+        new = [term for term in terms if term not in met]
+        met.update(new)
+        if new:
+            sums.setdefault(computed, []).append((conjunction(*new), least, greatest))
+    for computed, asked in sums.items():
+        conditions, lows, highs = zip(*asked, strict=True)
+        place = str(computed).replace("{", "{{").replace("}", "}}")
+        message = f"{place}: coordinates reach beyond the range of i32 (from {{}} to {{}}): ask for less, or clamp them"
+        yield Assert(conjunction(*conditions), message, (reduce(affine.minimum, lows), reduce(affine.maximum, highs)))
     if floats:
         yield Assert(conjunction(*floats), "a float that a coordinate is computed with is infinite or not a number")
 
