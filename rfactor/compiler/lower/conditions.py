@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
 
 from rfactor.compiler.lower import affine
@@ -105,16 +105,17 @@ def _solved_for(terms: Mapping[Expr, int], constant: int, term: Expr) -> Expr:
 
 
 def multiples(
-    terms: Mapping[Expr, int], shared: Collection[Expr], own: Mapping[Expr, int], constant: int
+    terms: Mapping[Expr, int], shared: set[Expr], moving: set[Expr], own: Mapping[Expr, int], constant: int
 ) -> Iterator[tuple[Expr, int]]:
     """Of a condition of the terms `own`, what is <= 0 and how often to take it off a sum of `terms` so that those go
-    that are `shared`; each of them apart where that is not as often."""
+    that are `shared`; each of them apart where that is not as often, and they are all that is `moving`."""
     times = {divmod(terms[term], own[term]) for term in shared}
     if len(times) == 1 and not (one := next(iter(times)))[1]:
         yield affine.from_affine(tuple(own.items()), constant), one[0]
         return
-    for term in shared:
-        yield _solved_for(own, constant, term), terms[term] if own[term] > 0 else -terms[term]
+    for term in own if shared == moving else ():
+        if term in shared:
+            yield _solved_for(own, constant, term), terms[term] if own[term] > 0 else -terms[term]
 
 
 def _dividend(term: Op, factor: int, constant: int) -> list[Expr]:

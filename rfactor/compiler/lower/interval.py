@@ -18,7 +18,6 @@ from rfactor.compiler.lower.conditions import (
     STRICT,
     compared,
     implied,
-    is_comparison,
     joined,
     multiples,
     negated,
@@ -27,7 +26,7 @@ from rfactor.compiler.lower.conditions import (
 from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval, chosen, converted, outer, product, tighter, weighted
 from rfactor.compiler.lower.float_interval import UNKNOWN, FloatInterval, nonnegative
 from rfactor.compiler.lower.paired_terms import joined_quotients, means
-from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope
+from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope, is_known
 from rfactor.compiler.lower.sums import Sums
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, variables, walk
 from rfactor.ir.types import I32, I64, U32
@@ -132,7 +131,8 @@ class Intervals:
         inner = {term for term in terms if not self._is_outer(term)}
         for place, (own, constant) in enumerate(conditions):
             # expr = whole*condition + rest with condition <= 0 bounds expr by the rest.
-            for condition, whole in multiples(terms, inner & own.keys(), own, constant):
+            moving = {term for term in own if not self._is_outer(term)}
+            for condition, whole in multiples(terms, inner & own.keys(), moving, own, constant):
                 rest = affine.subtract(expr, affine.scale(condition, whole))
                 rest_low, rest_high = self._under(rest, conditions[place + 1 :], self._plain(rest))
                 if whole > 0:
@@ -235,7 +235,7 @@ class Intervals:
             taken = self._taken(args[0])
             if taken is not None:
                 return self._guarded(args[1] if taken else args[2])
-            if self._is_outer(args[0]) and is_comparison(args[0]):  # the same in all iterations
+            if is_known(args[0], self._scope):
                 for side in compared(args[0]):
                     self._plain(side)
                 (low_a, high_a), (low_b, high_b) = self._guarded(args[1]), self._guarded(args[2])

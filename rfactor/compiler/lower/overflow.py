@@ -8,7 +8,7 @@ and checked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
@@ -51,8 +51,9 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     for computed, asked in sums.items():
         conditions, lows, highs = zip(*asked, strict=True)
         place = str(computed).replace("{", "{{").replace("}", "}}")
-        message = f"{place}: coordinates reach beyond the range of i32 (from {{}} to {{}}): ask for less, or clamp them"
-        yield Assert(conjunction(*conditions), message, (reduce(affine.minimum, lows), reduce(affine.maximum, highs)))
+        ends, told = ((lows[0], highs[0]), " (from {} to {})") if len(asked) == 1 else ((), "")
+        message = f"{place}: coordinates reach beyond the range of i32{told}: ask for less, or clamp them"
+        yield Assert(conjunction(*conditions), message, ends)
     if floats:
         yield Assert(conjunction(*floats), "a float that a coordinate is computed with is infinite or not a number")
 
