@@ -277,15 +277,16 @@ def test_iterations_that_write_something_else_keep_their_order(name: str) -> Non
 
 
 def test_what_is_written_where_the_function_says_keeps_its_order() -> None:
-    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 10), (0, 4)], "r")
+    f, g = hl.Func("f"), hl.Func("g")
+    r, s = (hl.RDom([(0, 10), (0, 4)], name) for name in ("r", "s"))
     f[x] = x
     f[hl.clamp(f[r.x] + r.y, 0, 12)] = 5
     g[x] = x
-    r.where(g[r.x] + r.y < 9)
-    g[hl.clamp(r.x - r.y, 0, 9)] = 5
-    for h in (f, g):
+    s.where(g[s.x] + s.y < 9)
+    g[hl.clamp(s.x - s.y, 0, 9)] = 5
+    for h, domain in ((f, r), (g, s)):
         with pytest.raises(ScheduleError, match="changes the order"):
-            h.update().reorder(r.y, r.x)
+            h.update().reorder(domain.y, domain.x)
 
 
 def test_without_atomic_it_is_suggested() -> None:

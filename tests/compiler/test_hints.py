@@ -111,10 +111,16 @@ def test_tails_are_partitioned_where_they_are_guarded(given: tuple[Any, ...]) ->
             always(api, tail(*given), lambda api, i, j: i * 3 + j)
 
 
+def held(api: Any) -> Any:
+    return api.Buffer(np.arange(64, dtype=np.int32))
+
+
 _CHOICES: dict[str, tuple[Callable[[Any, Any, Any], Any], bool]] = {
     "by the loop": (lambda api, i, j: api.select(i < 3, api.likely(j), 5), True),
     "by another": (lambda api, i, j: api.select(j < 3, api.likely(i), 5), False),
     "of a remainder": (lambda api, i, j: i % 3 + api.abs(i - 2), False),
+    "by data": (lambda api, i, j: api.select(held(api)[i] > 3, api.likely(j), 5), False),
+    "of data": (lambda api, i, j: api.clamp(api.likely(held(api)[i]), 2, 9), False),
 }
 
 

@@ -492,7 +492,7 @@ def test_targets_that_cannot_be_chosen_from_are_refused(tmp_path: Path) -> None:
     for targets, suffixes, says in [
         ([], [], "needs targets"),
         ([WIDE, hl.Target("arm-64-linux")], [], "one architecture"),
-        ([hl.Target("arm-64-linux-sve"), hl.Target("arm-64-linux")], [], "only x86 is asked"),
+        ([hl.Target("arm-64-linux-sve"), hl.Target("arm-64-linux")], [], "on x86 alone"),
         ([WIDE, PLAIN], ["one"], "2 targets take as many suffixes"),
         ([WIDE, PLAIN], ["a", "a"], "a suffix of its own"),
         ([PLAIN, PLAIN], [], "a suffix of its own"),

@@ -172,8 +172,26 @@ def test_coordinates_that_leave_i32_are_an_error() -> None:
     f = hl.Func("f")
     f[x] = hl.Buffer(np.zeros(10, np.uint8), name="a")[x * 100000]
     assert np.asarray(f.realize([1])).tolist() == [0]
-    with pytest.raises(BufferError, match="coordinates reach beyond the range of i32"):
+    where = r"f, where a is read in dimension 0 at f.s0.x \* 100000"
+    with pytest.raises(
+        BufferError, match=rf"{where}: coordinates reach beyond the range of i32 \(from 0 to 2999900000\)"
+    ):
         f.realize([30000])
+
+
+def test_what_leaves_i32_is_named() -> None:
+    p, r = hl.Param(hl.Int(32), "p", 1 << 20), hl.RDom([(0, 1 << 12)], "r")
+    r.where(r.x < p + 7)
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x
+    f[x] = 0
+    f[x] += g[hl.clamp(r.x * p, 0, 9)]
+    g.compute_root()
+    with pytest.raises(BufferError, match=r"^f.update\(0\), where g is read .*: coordinates .* \(from 0 to 4293918720"):
+        f.realize([1])
+    p.set((1 << 31) - 7)
+    with pytest.raises(BufferError, match=r"^a guard of f.update\(0\): .* < p \+ 7: coordinates reach beyond"):
+        f.realize([1])
 
 
 def test_an_intermediate_too_large_to_be_had_is_an_error() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.errors import AlgorithmError
+from rfactor.errors import AlgorithmError, BufferError
 from tests.compiler.pipelines import computed, expected, same
 
 MOST, LEAST = 2**31 - 1, -(2**31)
@@ -54,3 +55,29 @@ def test_an_index_whose_bound_holds_after_wrapping_is_computed_in_32_bits() -> N
     f[()] = 0
     f[()] += a[wrapped]
     assert f.realize()[()] == 14
+
+
+@pytest.mark.parametrize(
+    ("index", "p", "q", "at"),
+    [
+        (lambda p, q: hl.clamp(p << q, 0, 7), 1 << 30, 2, 0),
+        (lambda p, q: hl.clamp(p << q, 0, 7), 1 << 30, 33, 0),
+        (lambda p, q: (p << q) % 7, 1 << 30, 4, 0),
+        (lambda p, q: hl.clamp(p >> q, 0, 7), 1 << 30, -2, 0),
+        (lambda p, q: hl.clamp(p // q, 0, 7), LEAST, -1, 0),
+        (lambda p, q: hl.clamp((p << q) >> 5, 0, 7), 1 << 30, 2, 0),
+        (lambda p, q: hl.select((p << q) < 1, 3, 6), 1 << 30, 2, 3),
+    ],
+)
+def test_what_wraps_around_in_an_index_of_parameters_wraps_around_where_it_is_checked(
+    index: Callable[[Any, Any], Any], p: int, q: int, at: int
+) -> None:
+    held, given = hl.Buffer(np.arange(100, 101, dtype=np.int32)), (hl.Param(hl.Int(32), value=n) for n in (p, q))
+    a, f = hl.ImageParam(hl.Int(32), 1), hl.Func("f")
+    f[x] = a[index(*given) + x]
+    a.set(held)
+    held.set_min([at])
+    assert np.asarray(f.realize([1])).tolist() == [100]
+    held.set_min([7 if at == 0 else 6])  # where it would be in i64
+    with pytest.raises(BufferError, match=f"is read from {at} to {at} "):
+        f.realize([1])

@@ -88,7 +88,7 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
     body = together(bounded.body, algorithm, schedule, bounded.definitions)
     if body is not bounded.body:
         around = defined(Scope(ranges=data_ranges(algorithm.functions)), dict(bounded.definitions))
-        bounded = replace(bounded, sums=bounded.sums + lengths(bounded.body, body, around))
+        bounded = replace(bounded, sums={**lengths(bounded.body, body, around), **bounded.sums})
     checks = entry_checks(bounded, algorithm, sparse)
     if schedule.traces:
         body = whole(body, bounded, algorithm, schedule.traces)

@@ -15,15 +15,16 @@ from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.boxes import Box, Touched, extent_of, hull, hulls, joined
-from rfactor.compiler.lower.conditions import ceilings, compared, nonpositive, positive
+from rfactor.compiler.lower.boxes import Box, Touched, either, extent_of, hull, hulls, joined
+from rfactor.compiler.lower.conditions import compared, negated, nonpositive, positive
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest
 from rfactor.compiler.lower.places import Places
-from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded
+from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded, is_known, where
 from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
 from rfactor.compiler.lower.stage_loops import hole
+from rfactor.compiler.lower.sums import Computed, Sums
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
@@ -59,8 +60,8 @@ class Bounded:
     """What is read of each image."""
     outputs: Mapping[str, Box]
     """What each output must have room for."""
-    sums: tuple[Interval, ...]
-    """Least and greatest values of sums of coordinates: i32 must hold them."""
+    sums: Mapping[Interval, Computed]
+    """Least and greatest values of sums of coordinates, which i32 must hold, and what they are computed for."""
     sizes: tuple[tuple[str, tuple[Expr, ...]], ...]
     """The greatest extents of the storage of each function."""
     covered: tuple[Covered, ...] = ()
@@ -118,7 +119,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
         definitions,
         images,
         inference.outputs,
-        tuple(inference.sums),
+        inference.sums.found,
         tuple(inference.sizes),
         tuple(inference.covered),
         nest.required,
@@ -141,7 +142,7 @@ class _Inference:
         self.outputs: dict[str, Box] = {}
         self._read: tuple[Scope, set[tuple[str, tuple[Expr, ...]]]] = Scope(), set()
         """This place, and the functions and images with the points at which they are read here."""
-        self.sums: dict[Interval, None] = {}
+        self.sums = Sums()
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self._places = Places(self.sums)
         self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
@@ -151,6 +152,8 @@ class _Inference:
         self.limited: list[Limited] = []
         self.covered: list[Covered] = []
         self.computed: dict[str, list[tuple[Interval, ...]]] = {name: [] for name in schedule.traces}
+        self._stage = ""
+        """The stage that is walked."""
         self._homes: dict[str, _Home] = {}
         self._path: list[For | If] = []
         """The loops and conditions around this place, outermost first."""
@@ -160,6 +163,7 @@ class _Inference:
         for function in algorithm.functions:
             for stage in function.stages:
                 for variable in () if stage.domain is None else stage.domain.variables:
+                    self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
                     for end in (variable.min, variable.extent):
                         self._computed(end, scope)
 
@@ -198,6 +202,7 @@ class _Inference:
     def _loop(self, loop: For, scope: Scope) -> Stmt:
         depth = scope.depth + 1
         _countable(loop)
+        self.sums.here = Computed(f"the loop {loop.name}")
         end = affine.add(loop.min, loop.extent)
         self._noted((loop.min, end, affine.subtract(end, affine.integer(1))), scope)
         bindings: dict[str, Binding] = dict(scope.bindings)
@@ -209,23 +214,26 @@ class _Inference:
 
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
-        below = tuple(nonpositive(stmt.condition))
+        below = nonpositive(stmt.condition)
+        self.sums.here = Computed(f"a guard of {self._stage}:", stmt.condition)
         self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
         if not affine.reads(stmt.condition):
             self._computed(stmt.condition, scope)
-        inside = replace(
-            scope,
-            conditions=scope.conditions + below,
-            ceilings=scope.ceilings + tuple(ceilings(stmt.condition)),
-        )
         self._path.append(stmt)
-        lets, then = self.visit(stmt.then, inside)
-        result = If(stmt.condition, define(lets, then))
-        if stmt.otherwise is not None:
-            lets, otherwise = self.visit(stmt.otherwise, replace(scope))
-            result = replace(result, otherwise=define(lets, otherwise))
+        around, known = self.touched, is_known(stmt.condition, scope)
+        branches, touched = list[Stmt | None](), list[dict[str, dict[Touched, None]]]()
+        for condition, branch in ((stmt.condition, stmt.then), (negated(stmt.condition), stmt.otherwise)):
+            self.touched = {name: {} for name in around} if known else around
+            lets, inner = ((), None) if branch is None else self.visit(branch, where(scope, condition))
+            branches.append(None if inner is None else define(lets, inner))
+            touched.append(self.touched)
+        self.touched = around
         self._path.pop()
-        return (), result
+        for name, entries in around.items() if known else ():
+            entries.update(dict.fromkeys(either(stmt.condition, *(one[name] for one in touched))))
+        then, otherwise = branches
+        assert then is not None
+        return (), If(stmt.condition, then, otherwise)
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
         self.touched[stmt.name] = {}
@@ -271,6 +279,7 @@ class _Inference:
         elif home is not None:
             home.slid.append(Slid(box, {}))
         lets: Lets = ()
+        outer = self._stage
         stages: list[Stmt] = []
         shared: dict[Expr, Expr] = {}
         """Ends by one name in all stages: what is asked where one of them is live is asked where the others are."""
@@ -287,6 +296,8 @@ class _Inference:
                     own += ((named.name, shared.get(value, value)),)
                     if not isinstance(value, Const | Var):
                         shared.setdefault(value, named)
+            self._stage = _spelled(function.name, index)
+            self.sums.here = Computed(f"the points that are computed of {self._stage}")
             self._noted(ends, scope)
             scope = defined(scope, own)
             lets += own
@@ -298,6 +309,7 @@ class _Inference:
             pure = pure_variables(function, function.stages[index])
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
             box = joined(box, islice(self.touched[function.name], before, None), fixed)
+        self._stage = outer
         produced = Produce(stmt.name, block(*reversed(stages)))
         if function.name in self.computed:
             whole_of = Intervals(scope, 0).of
@@ -318,6 +330,7 @@ class _Inference:
             storage += ((hole(name, "min", d).name, low),)
             storage += ((hole(name, "extent", d).name, extent_of(low, high)),)
         extents = tuple(extent_of(low, high) for low, high in box)
+        self.sums.here = Computed(f"the storage of {name}")
         greatest = self._noted(extents, defined(scope, storage))
         self._extents[name] = tuple(extent for _, extent in greatest)
         self.sizes.append((name, tuple(extent for _, extent in greatest if extent is not None)))
@@ -342,6 +355,7 @@ class _Inference:
         result = list(box)
         for asked in self._schedule[function.name].bounds:
             d = function.variables.index(asked.variable)
+            self.sums.here = Computed(f"the bounds of {function.name} in {asked.variable}")
             low, high = result[d]
             if isinstance(asked, Bound):
                 first = low if asked.min is None else asked.min
@@ -399,11 +413,13 @@ class _Inference:
 
     def _touch(self, name: str, written: tuple[Expr, ...], scope: Scope, what: str) -> None:
         for argument in written:
+            self.sums.here = Computed(f"{self._stage}, where {what} at", argument)
             self._computed(argument, scope)
         level, arguments = self._level[name], tuple(map(affine.tidy, written))
         intervals = self._places.at(scope, level)
         box: Box = ()
         for d, argument in zip(range(len(arguments)), arguments, strict=True):
+            self.sums.here = Computed(f"{self._stage}, where {what} in dimension {d} at", argument)
             low, high = intervals.of(argument)
             if low is None or high is None:
                 raise AlgorithmError(
@@ -459,6 +475,11 @@ def _solved(below: Sequence[Expr], scope: Scope) -> Iterator[Expr]:
             yield limit
             if affine.affine(limit)[1] < 0:
                 yield affine.add(limit, affine.integer(1))
+
+
+def _spelled(name: str, index: int) -> str:
+    """A stage of a function, as directives name it."""
+    return f"{name}.update({index - 1})" if index else name
 
 
 def _countable(loop: For) -> None:

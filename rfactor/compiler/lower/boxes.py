@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.conditions import negated
 from rfactor.compiler.lower.ends import Interval, union
 from rfactor.errors import AlgorithmError
-from rfactor.ir.expr import Const, Expr
+from rfactor.ir.expr import Const, Expr, conjunction
 from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
@@ -49,6 +50,13 @@ def joined(box: Box, touched: Iterable[Touched], fixed: frozenset[int] = frozens
         grown: list[Interval] = [box[d] if d in fixed else union(box[d], other[d], condition) for d in range(len(box))]
         box = tuple((low, high) for low, high in grown if low is not None and high is not None)
     return box
+
+
+def either(condition: Expr, first: Collection[Touched], second: Collection[Touched]) -> Iterator[Touched]:
+    """What is touched where `first` is while `condition` holds, and `second` while it does not."""
+    yield from (one for one in first if one in second)
+    for holds, own, other in ((condition, first, second), (negated(condition), second, first)):
+        yield from (Touched(conjunction(holds, one.live), one.box) for one in own if one not in other)
 
 
 def hulls(touched: Iterable[Touched]) -> dict[Expr, Box]:

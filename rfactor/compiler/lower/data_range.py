@@ -68,7 +68,7 @@ class Ranges:
             return int(expr.value), int(expr.value)
         if isinstance(expr, Call):
             if expr.name in _COUNTS and expr.kind == "intrinsic":
-                return 0, expr.type.bits
+                return _counted(expr.name, expr.type.bits, *self.of(expr.args[0]))
             known = self._called(expr) if expr.kind == "func" else None
             return known if isinstance(known, tuple) else whole
         if not isinstance(expr, Op):
@@ -79,6 +79,10 @@ class Ranges:
         inner = expr.args[0]
         if isinstance(inner, Op) and _is_magnitude(expr, inner):
             return _magnitude(self.of(inner.args[0]))
+        apart = _distance(expr)
+        if apart is not None:
+            (low_a, high_a), (low_b, high_b) = map(self.of, apart)
+            return max(low_a - high_b, low_b - high_a, 0), max(high_a - low_b, high_b - low_a)
         ranges = [None if arg.type.is_float else self.of(arg) for arg in expr.args]
         result = _data_operation(expr, ranges)
         if result is None or result[0] < whole[0] or result[1] > whole[1]:
@@ -140,7 +144,7 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
     if op == "&" and (a[0] >= 0 or b[0] >= 0):
         return 0, min(r[1] for r in (a, b) if r[0] >= 0)
     if op in ("|", "^") and a[0] >= 0 and b[0] >= 0:
-        return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+        return (max(a[0], b[0]) if op == "|" else 0), (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
     if op == "//" and b[0] == b[1] and b[0] > 0:
         return a[0] // b[0], a[1] // b[0]
     if op == "%" and b[0] == b[1] and b[0] != 0:
@@ -149,6 +153,28 @@ def _data_operation(expr: Op, ranges: list[Range | None]) -> Range | None:
         corners = [x >> y if op == ">>" else x << y for x in a for y in b]
         return min(corners), max(corners)
     return None
+
+
+def _counted(name: str, bits: int, low: int, high: int) -> Range:
+    """How many bits a function counts of a number from `low` to `high`."""
+    if low < 0:
+        return 0, bits
+    if name == "count_leading_zeros":
+        return bits - high.bit_length(), bits - low.bit_length()
+    return (0, high.bit_length()) if name == "popcount" else (0, max(high.bit_length() - 1, 0) if low else bits)
+
+
+def _distance(expr: Op) -> tuple[Expr, Expr] | None:
+    """The two that `expr` is the distance of, an unsigned number: `select(a < b, b - a, a - b)`."""
+    if expr.op != "select" or expr.type.is_signed or expr.type.is_bool:
+        return None
+    condition, *arms = expr.args
+    plain = [arm.args[0] if isinstance(arm, Op) and arm.op == "cast" else arm for arm in arms]
+    if not (isinstance(condition, Op) and condition.op == "<" and condition.args[0].type.bits == expr.type.bits):
+        return None
+    a, b = condition.args
+    whole = plain == [Op(a.type, "-", (b, a)), Op(a.type, "-", (a, b))]
+    return (a, b) if whole and a.type.is_int else None
 
 
 def _is_magnitude(expr: Op, inner: Op) -> bool:

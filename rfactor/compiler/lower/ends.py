@@ -74,8 +74,13 @@ def union(a: Interval, b: Interval, live: Expr | None = None) -> Interval:
 def _grown(extreme: Extreme, a: End, b: End, live: Expr | None) -> End:
     if a is None or b is None:
         return None
-    grown: Expr = extreme(a, b)
-    return grown if live is None or grown == a else select(live, grown, a)
+    grown = extreme(a, b)
+    return grown if live is None else chosen(live, grown, a)
+
+
+def chosen(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """`a` where the condition holds, else `b`."""
+    return a if a == b else select(condition, a, b)
 
 
 def converted(type: Type, end: End) -> End:

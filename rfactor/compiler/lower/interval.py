@@ -7,18 +7,32 @@ by the whole type where it may wrap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from rfactor.compiler.lower import affine, float_interval
+from rfactor.compiler.lower import affine, float_interval, quotients
 from rfactor.compiler.lower.affine import reads
-from rfactor.compiler.lower.conditions import STRICT, compared, negated, nonpositive
-from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval, converted, outer, product, tighter, weighted
-from rfactor.compiler.lower.float_interval import FloatInterval
+from rfactor.compiler.lower.casts import as_signed, made_of
+from rfactor.compiler.lower.conditions import (
+    STRICT,
+    compared,
+    implied,
+    joined,
+    multiples,
+    negated,
+    nonpositive,
+)
+from rfactor.compiler.lower.ends import UNBOUNDED, End, Interval, chosen, converted, outer, product, tighter, weighted
+from rfactor.compiler.lower.float_interval import UNKNOWN, FloatInterval, nonnegative
 from rfactor.compiler.lower.paired_terms import joined_quotients, means
-from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, select, variables, walk
+from rfactor.compiler.lower.scope import Binding, Definition, LoopRange, Scope, is_known
+from rfactor.compiler.lower.sums import Sums
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, variables, walk
 from rfactor.ir.types import I32, I64, U32
+
+_MOST_ARMS = 256
+"""Of nested choices that are told apart by their conditions at one place."""
 
 
 class Intervals:
@@ -28,7 +42,7 @@ class Intervals:
         self,
         scope: Scope,
         level: int,
-        sums: dict[Interval, None] | None = None,
+        sums: Sums | None = None,
         around: Intervals | None = None,
     ) -> None:
         """`sums`, if given, is extended with the interval of every sum that is computed on the way, and with those of
@@ -44,9 +58,9 @@ class Intervals:
         self._sums = sums
         self._memo: dict[Expr, Interval] = {} if around is None else dict(around._memo)
         self._floats: dict[Expr, FloatInterval] = {} if around is None else dict(around._floats)
-        self._arms: dict[tuple[Expr, ...], Intervals] = {}
-        """Those where conditions of choices hold too, by what the conditions say."""
-        self._arms_around: dict[tuple[Expr, ...], Intervals] = {}
+        self._arms: dict[frozenset[Expr], Intervals] = {}
+        """Those where conditions of choices hold too, by all that is known to be <= 0 there."""
+        self._arms_around: dict[frozenset[Expr], Intervals] = {}
         if around is not None:
             self._arms_around = {**around._arms_around, **around._arms}
         self._open: set[Expr] = set()
@@ -101,7 +115,7 @@ class Intervals:
                     continue
                 moved = affine.from_affine(taken, 0)
                 low, high = self._guarded(affine.add(part, affine.scale(moved, divisor)))
-                ends = self._divided(low, divisor), self._divided(high, divisor)
+                ends = quotients.divided(low, divisor, self._kept), quotients.divided(high, divisor, self._kept)
                 rest = self._guarded(affine.subtract(expr, affine.scale(affine.add(term, moved), factor)))
                 least, greatest = ends if factor > 0 else ends[::-1]
                 return (
@@ -116,13 +130,9 @@ class Intervals:
         terms = dict(affine.affine(expr)[0])
         inner = {term for term in terms if not self._is_outer(term)}
         for place, (own, constant) in enumerate(conditions):
-            # expr = times*condition + rest with condition <= 0 bounds expr by the rest, if the inner terms cancel.
-            times = {divmod(terms[term], own[term]) for term in inner & own.keys()}
-            if len(times) != 1:
-                continue
-            ((whole, remainder),) = times
-            if remainder == 0:
-                condition = affine.from_affine(tuple(own.items()), constant)
+            # expr = whole*condition + rest with condition <= 0 bounds expr by the rest.
+            moving = {term for term in own if not self._is_outer(term)}
+            for condition, whole in multiples(terms, inner & own.keys(), moving, own, constant):
                 rest = affine.subtract(expr, affine.scale(condition, whole))
                 rest_low, rest_high = self._under(rest, conditions[place + 1 :], self._plain(rest))
                 if whole > 0:
@@ -185,7 +195,7 @@ class Intervals:
         """An interval that i32 has to hold. (Of i64 it is known beforehand that nothing wraps around.)"""
         low, high = sums
         if self._sums is not None and low is not None and high is not None and low.type == I32:
-            self._sums[sums] = None
+            self._sums.keep(sums)
         return sums
 
     def _term(self, term: Expr) -> Interval:
@@ -225,7 +235,14 @@ class Intervals:
             taken = self._taken(args[0])
             if taken is not None:
                 return self._guarded(args[1] if taken else args[2])
-            (low_a, high_a), (low_b, high_b) = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
+            if is_known(args[0], self._scope):
+                for side in compared(args[0]):
+                    self._plain(side)
+                (low_a, high_a), (low_b, high_b) = self._guarded(args[1]), self._guarded(args[2])
+                by = partial(chosen, args[0])
+                return outer(by, low_a, low_b), outer(by, high_a, high_b)
+            arms = self._where(args[0], args[1]), self._where(negated(args[0]), args[2])
+            (low_a, high_a), (low_b, high_b) = arms[0] or arms[1] or UNBOUNDED, arms[1] or arms[0] or UNBOUNDED
             return outer(affine.minimum, low_a, low_b), outer(affine.maximum, high_a, high_b)
         ends = [self._guarded(arg) for arg in args]
         if all(low is not None and low == high for low, high in ends):
@@ -249,23 +266,34 @@ class Intervals:
             return self._quotient(term, *ends)
         if op in ("<<", ">>"):
             return self._shift(term, *ends)
+        if op == "&":
+            return self._common(term, ends)
         if op == "~":
             return self._plain(affine.subtract(Const(term.type, -1), args[0]))  # holds of data too: it does not wrap
         if op == "abs":
             return self._absolute(term, *ends[0])
         return self._by_type(term)
 
+    def _common(self, term: Op, ends: Sequence[Interval]) -> Interval:
+        """Of `a & b`: from 0 to the greatest of an operand that is not negative."""
+        low, high = self._by_type(term)
+        for arg, own in zip(term.args, ends, strict=True):
+            if self._constants(arg, own)[0] >= 0 or nonnegative(own[0]):
+                low, high = Const(term.type, 0), tighter(affine.minimum, high, own[1])
+        return low, high
+
     def _shift(self, term: Op, value: Interval, count: Interval) -> Interval:
-        """By a constant: a quotient, or a product, by a power of two."""
-        by = count[0]
-        if not isinstance(by, Const) or by != count[1] or not 0 <= by.value < term.type.bits - 1:
-            return self._by_type(term)
-        power = 1 << int(by.value)
-        if term.op == "<<":
-            factor = Const(term.type, power)
-            return self._kept(product(value, (factor, factor)))
-        low, high = value
-        return self._divided(low, power), self._divided(high, power)
+        found = quotients.shifted(term, value, count, self._constants(term.args[1], count), self._kept)
+        return self._by_type(term) if found is None else found
+
+    def _constants(self, expr: Expr, ends: Interval) -> tuple[int, int]:
+        """Numbers that an expression lies between, of which its ends are known."""
+        least, greatest = self._scope.ranges.of(expr)
+        low, high = ends
+        return (
+            max(least, int(low.value)) if isinstance(low, Const) else least,
+            min(greatest, int(high.value)) if isinstance(high, Const) else greatest,
+        )
 
     def _absolute(self, term: Op, low: End, high: End) -> Interval:
         if low is None or high is None or (isinstance(low, Const) and low.value == term.type.min):
@@ -288,7 +316,7 @@ class Intervals:
         if inner.type == I64 and term.type == I32:
             return self._narrowed(inner)
         if inner.type == U32 and term.type == I32:
-            signed = _as_signed(inner)
+            signed = as_signed(inner)
             if signed is not None:
                 return self._plain(signed)
         return self._by_type(term)
@@ -296,7 +324,7 @@ class Intervals:
     def _narrowed(self, expr: Expr) -> Interval:
         """The interval of an i64 expression cast to i32, which its ends have to fit."""
         ranges, whole = self._scope.ranges, (int(I64.min), int(I64.max))
-        if any(ranges.of(node) == whole for node in _made_of(expr)):
+        if any(ranges.of(node) == whole for node in made_of(expr)):
             return UNBOUNDED  # it may wrap around
         low, high = self._plain(expr)
         if low is None or high is None:
@@ -304,7 +332,7 @@ class Intervals:
         if isinstance(low, Const) and isinstance(high, Const) and not (low.value >= I32.min and high.value <= I32.max):
             return UNBOUNDED
         if self._sums is not None:
-            self._sums[low, high] = None
+            self._sums.keep((low, high))
         return converted(I32, low), converted(I32, high)
 
     def _float(self, expr: Expr) -> FloatInterval:
@@ -315,7 +343,7 @@ class Intervals:
             if self._sums is not None:
                 for end in (done.low, done.high):
                     if end is not None and not self._surely_finite(end):
-                        self._sums[end, end] = None
+                        self._sums.keep((end, end))
         return done
 
     def _computed_float(self, expr: Expr) -> FloatInterval:
@@ -323,7 +351,8 @@ class Intervals:
             return float_interval.point(expr)
         if isinstance(expr, Op) and expr.op == "select":
             condition, a, b = expr.args
-            return float_interval.hull(self._float_where(condition, a), self._float_where(negated(condition), b))
+            arms = self._float_where(condition, a), self._float_where(negated(condition), b)
+            return float_interval.hull(arms[0] or arms[1] or UNKNOWN, arms[1] or arms[0] or UNKNOWN)
         if isinstance(expr, Op) and expr.op == "cast" and not expr.args[0].type.is_float:
             inner = expr.args[0]
             low, high = self._guarded(inner) if inner.type == I32 else self._by_type(inner)
@@ -341,32 +370,38 @@ class Intervals:
         known = self._scope.ranges.of_float(end)
         return known.bounded and not known.nan
 
-    def _float_where(self, condition: Expr, expr: Expr) -> FloatInterval:
-        """The interval of an arm of a choice between floats."""
+    def _float_where(self, condition: Expr, expr: Expr) -> FloatInterval | None:
+        """The interval of an arm of a choice between floats; None where it is never taken."""
         inside = self._inside(condition)
-        return self._float(expr) if inside is None else inside._float(expr)
+        return None if inside is None else inside._float(expr)
 
-    def _where(self, condition: Expr, expr: Expr) -> Interval:
-        """The interval of an arm of a choice, which is taken where `condition` holds."""
+    def _where(self, condition: Expr, expr: Expr) -> Interval | None:
+        """The interval of an arm of a choice, which is taken where `condition` holds; None where it never is."""
         inside = self._inside(condition)
-        return self._guarded(expr) if inside is None else inside._guarded(expr)
+        return None if inside is None else inside._guarded(expr)
 
     def _inside(self, condition: Expr) -> Intervals | None:
-        """Intervals where `condition` holds; None where it says nothing of a loop that is eliminated."""
-        below = tuple(nonpositive(condition))
-        if not below:
-            return None
-        for side in compared(condition):
+        """Intervals where `condition` holds; None where it never does. The same where it says nothing new of a loop
+        that is eliminated, and beyond `_MOST_ARMS`."""
+        below = implied(condition)
+        for side in compared(condition) if below else ():
             self._plain(side)  # so that what it compares is known not to wrap
-        if not any(self._is_inner_loop(v.name) for v in variables(condition)):
-            return None
-        inside = self._arms.get(below)
+        if not below or not any(self._is_inner_loop(v.name) for v in variables(condition)):
+            return self
+        conditions = joined(self._scope.conditions, below)
+        if conditions is None or conditions == self._scope.conditions:
+            return None if conditions is None else self
+        key = frozenset(conditions)
+        inside = self._arms.get(key)
         if inside is None:
-            scope = replace(self._scope, conditions=self._scope.conditions + below)
-            inside = Intervals(scope, self._level, self._sums, self._arms_around.get(below))
+            if len(self._arms) == _MOST_ARMS:
+                return self
+            scope = replace(self._scope, conditions=conditions)
+            inside = Intervals(scope, self._level, self._sums, self._arms_around.get(key))
             inside._open = self._open  # what is being asked already is not asked again
             inside._free = self._free
-            self._arms[below] = inside
+            inside._arms, inside._arms_around = self._arms, self._arms_around
+            self._arms[key] = inside
         return inside
 
     def _taken(self, condition: Expr) -> bool | None:
@@ -412,21 +447,10 @@ class Intervals:
         return affine.integer(0), None if high is None else self._most_times(high, divisor)
 
     def _quotient_by(self, term: Op, dividend: Interval, divisor: Interval) -> Interval:
-        """By what is the same in all iterations, or for a remainder by anything. Of a divisor that is 0 both are 0."""
-        low, high = dividend
-        least, greatest = divisor
-        zero, one = Const(term.type, 0), Const(term.type, 1)
-        if least is None or greatest is None or term.type != I32:
-            return self._by_type(term)
-        if term.op == "%":
-            self._kept((least, affine.subtract(zero, least)))
-            size = affine.maximum(greatest, affine.subtract(zero, least))
-            return zero, affine.maximum(affine.subtract(size, one), zero)
-        if least != greatest or low is None or high is None or reads(least):
-            return self._by_type(term)
-        self._kept((low, affine.subtract(zero, low)))  # the least number divided by -1 would wrap around
-        first, last = Op(I32, "//", (low, least)), Op(I32, "//", (high, least))
-        return affine.minimum(first, last), affine.maximum(first, last)
+        """By what is no constant."""
+        known = self._constants(term.args[1], divisor)
+        found = quotients.divided_by(term, dividend, divisor, known, self._kept)
+        return self._by_type(term) if found is None else found
 
     def _most_times(self, end: Expr, divisor: Expr) -> End:
         """An upper bound of `end // divisor` where `end` is at most a multiple of `divisor` and a remainder."""
@@ -452,46 +476,8 @@ class Intervals:
         return result
 
     def _quotient(self, term: Op, dividend: Interval, divisor: Interval) -> Interval:
-        low, high = dividend
         value = divisor[0].value if isinstance(divisor[0], Const) and divisor[0] == divisor[1] else None
         if value is None:
             known = self._symbolic_quotient(term, dividend)
             return self._quotient_by(term, dividend, divisor) if None in known else known
-        if int(value) <= 0:
-            return self._by_type(term)
-        count = int(value)
-        if term.op == "//":
-            return self._divided(low, count), self._divided(high, count)
-        if isinstance(low, Const) and isinstance(high, Const) and int(low.value) // count == int(high.value) // count:
-            return Const(I32, int(low.value) % count), Const(I32, int(high.value) % count)
-        return affine.integer(0), affine.integer(count - 1)
-
-    def _divided(self, end: End, divisor: int) -> End:
-        """`end // divisor`. What is divided in the end may be greater than `end`: (x - 1)//3 is (x + 2)//3 - 1."""
-        if end is None:
-            return None
-        dividend = affine.dividend(end, divisor)
-        self._kept((dividend, dividend))
-        return affine.divide(end, divisor)
-
-
-def _made_of(expr: Expr) -> Iterator[Op]:
-    """The operations of the type of `expr` that its value is made of, none that is inside a value of another type."""
-    pending, seen = [expr], {expr}
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Op):
-            yield node
-            inside = {child for child in node.args if child.type == expr.type} - seen
-            seen |= inside
-            pending += inside
-
-
-def _as_signed(expr: Expr) -> Expr | None:
-    """The i32 that a u32 was made of, where a cast back gives it; None where it is not known."""
-    if isinstance(expr, Op) and expr.op == "cast" and expr.args[0].type == I32:
-        return expr.args[0]
-    if isinstance(expr, Op) and expr.op == "select":
-        arms = [_as_signed(arm) for arm in expr.args[1:]]
-        return None if arms[0] is None or arms[1] is None else select(expr.args[0], arms[0], arms[1])
-    return None
+        return quotients.by_constant(term, dividend, int(value), self._kept)

@@ -171,7 +171,11 @@ def assumed(function: Function, index: int, condition: Expr, value: Const) -> Fu
     """The function where `condition` is known to be true or false: stage `index` asks it no more."""
     stage = function.stages[index]
     where = None if stage.where is None else answered(stage.where, condition, value)
-    stage = replace(stage, values=tuple(answered(one, condition, value) for one in stage.values), where=where)
+    domain = stage.domain
+    if domain is not None:
+        domain = replace(domain, predicate=answered(domain.predicate, condition, value))
+    values = tuple(answered(one, condition, value) for one in stage.values)
+    stage = replace(stage, values=values, domain=domain, where=where)
     if index == 0:
         return replace(function, pure=stage)
     return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
+from rfactor.compiler.lower.sums import Computed
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
 from rfactor.ir.loopnest import Assert
@@ -26,25 +27,33 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     known = _known(algorithm)
     extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
     spans: dict[Expr, tuple[int, int]] = {}
-    terms: list[Expr] = []
+    met: set[Expr] = set()
+    sums: dict[Computed, list[tuple[Expr, Expr, Expr]]] = {}
     floats: list[Expr] = []
-    for low, high in bounded.sums:
-        if low is not None and low.type.is_float:  # one end
+    for (low, high), computed in bounded.sums.items():
+        if low is None or high is None:
+            continue
+        if low.type.is_float:  # one end
             size = Op(low.type, "abs", (low,))
             floats.append(Op(BOOL, "<=", (size, Const(low.type, low.type.largest_finite))))
             continue
-        if low is not None and high is not None and low.type == I64:  # to be cast to i32
-            terms.append(Op(BOOL, ">=", (low, Const(I64, I32.min))))
-            terms.append(Op(BOOL, "<=", (high, Const(I64, I32.max))))
-            continue
-        if low is not None and low not in known and _span(low, extents, spans)[0] < I32.min:
-            terms.append(Op(BOOL, ">=", (in_i64(low), Const(I64, I32.min))))
-        if high is not None and high not in known and _span(high, extents, spans)[1] > I32.max:
-            terms.append(Op(BOOL, "<=", (in_i64(high), Const(I64, I32.max))))
-    if terms:
-        told = f"coordinates reach beyond the range of i32, in {', '.join(algorithm.outputs)} or what that reads"
-        advice = "ask for a smaller box, nearer to 0, or split by smaller factors"
-        yield Assert(conjunction(*dict.fromkeys(terms)), f"{told}: {advice}")
+        cast = low.type == I64  # to i32
+        least, greatest = (low, high) if cast else (in_i64(low), in_i64(high))
+        terms: list[Expr] = []
+        if cast or (low not in known and _span(low, extents, spans)[0] < I32.min):
+            terms.append(Op(BOOL, ">=", (least, Const(I64, I32.min))))
+        if cast or (high not in known and _span(high, extents, spans)[1] > I32.max):
+            terms.append(Op(BOOL, "<=", (greatest, Const(I64, I32.max))))
+        new = [term for term in terms if term not in met]
+        met.update(new)
+        if new:
+            sums.setdefault(computed, []).append((conjunction(*new), least, greatest))
+    for computed, asked in sums.items():
+        conditions, lows, highs = zip(*asked, strict=True)
+        place = str(computed).replace("{", "{{").replace("}", "}}")
+        ends, told = ((lows[0], highs[0]), " (from {} to {})") if len(asked) == 1 else ((), "")
+        message = f"{place}: coordinates reach beyond the range of i32{told}: ask for less, or clamp them"
+        yield Assert(conjunction(*conditions), message, ends)
     if floats:
         yield Assert(conjunction(*floats), "a float that a coordinate is computed with is infinite or not a number")
 
@@ -127,13 +136,24 @@ def _surely(extents: tuple[Expr, ...]) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def in_i64(expr: Expr) -> Expr:
-    """An i32 expression computed in i64, where its sums and products do not wrap."""
+    """An i32 expression computed in i64, where its sums and products do not wrap, and all else is as i32 has it."""
     if isinstance(expr, Const):
         return Const(I64, expr.value) if expr.type == I32 else expr
-    if isinstance(expr, Op) and expr.op != "cast":
+    if isinstance(expr, Op) and expr.type == I32 and _of_integers(expr):
         args = tuple(in_i64(arg) if arg.type == I32 else compared_in_i64(arg) for arg in expr.args)
-        return Op(I64 if expr.type == I32 else expr.type, expr.op, args)
+        return Op(I64, expr.op, args)
     return Op(I64, "cast", (expr,))
+
+
+def _of_integers(expr: Op) -> bool:
+    """Whether an operation is that of integers where its operands and its value are in i32.
+
+    What shifts, magnitudes and quotients by -1 lose beyond the type is lost for whatever is made of them.
+    """
+    if expr.op in ("//", "%"):
+        divisor = expr.args[1]
+        return isinstance(divisor, Const) and int(divisor.value) > 0
+    return expr.op in ("+", "-", "*", "neg", "min", "max", "select")
 
 
 @lru_cache(maxsize=1 << 12)

@@ -9,24 +9,33 @@ from rfactor.ir.expr import Const, Expr, Op
 
 
 def joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
-    """`a - a // n * n` as `a % n`, and `a // n * n + a % n` as `a`: ends of terms that move together are not apart.
+    """`a - a // n * n` as `a % n`, `a - a % n` as `a // n * n`, and `a // n * n + a % n` as `a`: ends of what moves
+    together are not apart.
 
     `filled` puts what names stand for in their place, as in the rest of `expr`.
     """
     terms, _ = affine.affine(expr)
     whole = dict(terms)
     for term, factor in terms:
-        if not (isinstance(term, Op) and term.op == "//" and isinstance(term.args[1], Const)):
+        if not (isinstance(term, Op) and term.op in ("//", "%") and isinstance(term.args[1], Const)):
             continue
         dividend, count = filled(term.args[0]), int(term.args[1].value)
-        if count <= 0 or factor % count:
+        if count <= 0:
+            continue
+        own = affine.affine(dividend)[0]
+        if term.op == "%":
+            if own and all(whole.get(part) == -factor * coefficient for part, coefficient in own):
+                gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, factor))
+                quotient = Op(term.type, "//", term.args)
+                return affine.subtract(affine.subtract(expr, gone), affine.scale(quotient, factor * count))
+            continue
+        if factor % count:
             continue
         rest = Op(term.type, "%", term.args)
         times = factor // count
         if whole.get(rest) == times:
             gone = affine.add(affine.scale(term, factor), affine.scale(rest, times))
             return affine.add(affine.subtract(expr, gone), affine.scale(dividend, times))
-        own = affine.affine(dividend)[0]
         if own and all(whole.get(part) == -times * coefficient for part, coefficient in own):
             gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
             return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))

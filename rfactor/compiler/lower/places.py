@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.scope import Scope, alike, within
+from rfactor.compiler.lower.sums import Sums
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class _Place:
     intervals: dict[int, Intervals] = field(default_factory=dict)
     """By level."""
 
-    def at(self, level: int, sums: dict[Interval, None]) -> Intervals:
+    def at(self, level: int, sums: Sums) -> Intervals:
         """Intervals here as seen from inside `level` loops; those of one level share what they know."""
         if level not in self.intervals:
             place = self.around
@@ -33,7 +33,7 @@ class _Place:
 class Places:
     """The place where a walk is, and those around it."""
 
-    def __init__(self, sums: dict[Interval, None]) -> None:
+    def __init__(self, sums: Sums) -> None:
         """`sums` is extended with the ends of the sums of coordinates, as seen from outside all loops."""
         self._sums = sums
         self._places: list[_Place] = []

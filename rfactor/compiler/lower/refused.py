@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.lower.uses import expressions, parts, uses
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
@@ -166,13 +167,14 @@ def _loops(stmt: Stmt, name: str) -> Iterator[For]:
 
 
 def _chooses(stmt: Stmt, moving: frozenset[str]) -> bool:
-    """Whether a value in a statement is one thing or another by the variables `moving`."""
+    """Whether a value in a statement is one thing or another by the variables `moving`, whatever data say."""
     if isinstance(stmt, Let) and names(stmt.value) & moving:
         moving |= {stmt.name}
     exprs = (*stmt.arguments, *stmt.values) if isinstance(stmt, Provide) else ()
     nodes = (node for expr in exprs for node in walk(expr) if isinstance(node, Op))
     asked = (node.args[0] if node.op == "select" else node for node in nodes if node.op in ("min", "max", "select"))
-    return any(names(one) & moving for one in asked) or any(_chooses(part, moving) for part in parts(stmt))
+    here = any(names(one) & moving and not reads(one) for one in asked)
+    return here or any(_chooses(part, moving) for part in parts(stmt))
 
 
 def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Iterator[str]:

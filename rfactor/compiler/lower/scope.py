@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.conditions import ceilings, implied, is_comparison
 from rfactor.compiler.lower.data_range import Ranges
 from rfactor.ir.expr import Expr, names, substitute
 
@@ -56,6 +57,20 @@ def defined(scope: Scope, lets: Lets) -> Scope:
     bindings: dict[str, Binding] = dict(scope.bindings)
     bindings.update((name, Definition(scope.depth, value)) for name, value in lets)
     return replace(scope, bindings=bindings)
+
+
+def where(scope: Scope, condition: Expr) -> Scope:
+    """`scope` where the condition holds too."""
+    return replace(
+        scope,
+        conditions=scope.conditions + tuple(implied(condition)),
+        ceilings=scope.ceilings + tuple(ceilings(condition)),
+    )
+
+
+def is_known(condition: Expr, scope: Scope) -> bool:
+    """Whether parameters and sizes alone say if it holds, and do so wherever it is computed."""
+    return is_comparison(condition) and names(condition).isdisjoint(scope.bindings)
 
 
 def within(scope: Scope, other: Scope) -> bool:

@@ -12,22 +12,24 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.scope import Definition, LoopRange, Scope
+from rfactor.compiler.lower.sums import Computed, Sums
 from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import For, Let, Stmt
 
 
-def lengths(before: Stmt, after: Stmt, scope: Scope) -> tuple[Interval, ...]:
+def lengths(before: Stmt, after: Stmt, scope: Scope) -> Mapping[Interval, Computed]:
     """The sums that are computed for the loops of `after`, but those that are in `before` too, as seen from outside of
     all. `scope` is around both."""
-    found: dict[Interval, None] = {}
+    sums = Sums()
     old = {(loop.name, loop.min, loop.extent) for loop, _ in _loops(before, scope)}
     for loop, around in _loops(after, scope):
         if (loop.name, loop.min, loop.extent) not in old:
-            intervals = Intervals(around, 0, found)
+            sums.here = Computed(f"the loop {loop.name}")
+            intervals = Intervals(around, 0, sums)
             for expr in (loop.min, loop.extent, affine.add(loop.min, loop.extent)):
                 intervals.of(expr)
-    return tuple(found)
+    return sums.found
 
 
 def _loops(stmt: Stmt, scope: Scope) -> Iterator[tuple[For, Scope]]:
