@@ -11,7 +11,7 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.language import chance
-from rfactor.errors import TypeMismatch
+from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 
 PROGRAM = """
 import numpy as np
@@ -80,6 +80,15 @@ def test_a_number_of_the_definition_around_is_free_in_a_reduction() -> None:
     x, r, f = hl.Var("x"), hl.RDom([(0, 3)]), hl.Func("f")
     f[x] = hl.sum(r, hl.random_uint(x) % 8 + hl.u32(r.x) * 0)
     assert len(set(np.asarray(f.realize([20])).tolist())) > 3
+
+
+def test_bounds_and_directives_draw_no_numbers() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    f[x] = x
+    drawn = hl.random_int() % 4
+    for refused in (lambda: hl.RDom([(0, drawn)]), lambda: f.specialize(drawn > 2), lambda: f.bound(x, 0, drawn)):
+        with pytest.raises((AlgorithmError, ScheduleError)):
+            refused()
 
 
 def test_a_seed_is_i32_or_of_integers_u32() -> None:

@@ -32,6 +32,10 @@ class Draw:
         """What its 32 bits are called."""
         return f"random.{self.number}"
 
+    def types(self) -> list[Type]:
+        """Of its value, as a function tells it."""
+        return [Type(U32)]
+
 
 def random_uint(seed: ExprLike | None = None) -> Expr:
     """A u32, every value equally likely. Raises `TypeMismatch` for a seed that is neither i32 nor u32."""
@@ -40,7 +44,7 @@ def random_uint(seed: ExprLike | None = None) -> Expr:
         raise TypeMismatch(f"the seed {held} is {held.node.type}: it is i32 or u32")
     draw = Draw(next(_calls))
     seeds = () if held is None else (held.node,)
-    return Expr(ir.Call(U32, draw.name, seeds), {**({} if held is None else held.uses), draw.name: draw})
+    return Expr(ir.Call(U32, draw.name, seeds, "func"), {**({} if held is None else held.uses), draw.name: draw})
 
 
 def random_int(seed: ExprLike | None = None) -> Expr:
