@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, entry_names, joined, text_of
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
-from rfactor.compiler.language.variables import Var
+from rfactor.compiler.language.variables import Param, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.effects import Print, Refuse
@@ -122,7 +123,8 @@ def requirement(what: str, condition: ExprLike, told: tuple[Any, ...], boxes: fr
 
 def _known_on_entry(expr: Expr, boxes: frozenset[str] = frozenset()) -> bool:
     reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
-    return not reads and names(expr.node) <= entry_names(expr.uses) | boxes
+    inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
+    return not reads and names(expr.node) <= entry_names(inputs) | boxes
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:
