@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer], bool]:
     """The arrays to compute into, and whether they are new."""
     if len(given) == 1 and type(given[0]) in (list, tuple) and _sizes_fit(prepared, given[0]):
-        return [Buffer(Type(o.function.types[o.component]), given[0]) for o in prepared.outputs], True
+        return [_new(o, given[0]) for o in prepared.outputs], True
     functions = {output.function.name: output.function for output in prepared.outputs}
     wanted = " and ".join(
         f"{f.name} has {len(f.variables)} dimensions and {len(f.types)} components" for f in functions.values()
@@ -43,7 +43,7 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
                 )
             if any(size < 0 for size in sizes):
                 raise BufferError(f"{wanted}: realize takes {rank} sizes of 0 or more, not {sizes}")
-        return [Buffer(Type(o.function.types[o.component]), sizes) for o in prepared.outputs], True
+        return [_new(o, sizes) for o in prepared.outputs], True
     buffers = [one if isinstance(one, Buffer) else Buffer(_array(one, wanted)) for one in given]
     if len(buffers) != len(prepared.outputs):
         raise BufferError(f"{wanted}: realize takes {len(prepared.outputs)} arrays, {len(buffers)} were given")
@@ -56,6 +56,14 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
         if _box(buffer) != _box(first):
             raise BufferError(f"the arrays given for {function.name} have different boxes: {first}, {buffer}")
     return buffers, False
+
+
+def _new(output: Output, sizes: Sequence[int]) -> Buffer:
+    """A new array. Raises `MemoryError`, saying what for."""
+    try:
+        return Buffer(Type(output.function.types[output.component]), sizes)
+    except MemoryError as error:
+        raise MemoryError(f"{_called(output)} of sizes {[*sizes]}: {error}") from error
 
 
 def _called(output: Output) -> str:
@@ -118,7 +126,7 @@ def _with_room(output: Output, asked: Buffer, prepared: Prepared) -> Buffer:
             mins[d], sizes[d] = low, extent
     if (sizes, mins) == (list(reversed(asked.array.shape)), list(asked.mins)):
         return asked
-    large = Buffer(asked.type(), sizes)
+    large = _new(output, sizes)
     large.set_min(mins)
     return large
 
@@ -133,9 +141,9 @@ def as_needed(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer] | N
     except (AlgorithmError, BufferError):
         return None
     found = []
-    for output, small in zip(prepared.outputs, outputs, strict=True):
+    for output in prepared.outputs:
         box = boxes[output.function.name]
-        large = Buffer(small.type(), [extent for _, extent in box])
+        large = _new(output, [extent for _, extent in box])
         large.set_min([low for low, _ in box])
         found.append(large)
     same = all(_box(large) == _box(small) for large, small in zip(found, outputs, strict=True))

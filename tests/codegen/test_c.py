@@ -183,6 +183,10 @@ def test_a_pipeline_in_c_computes_what_it_computes_here(tmp_path: Path) -> None:
         far.contents.dim[1].stride = stride
         wrong = call(far, ctypes.c_float(0.1), passed(part, (1, 2)))
         assert says(wrong) == "image spans too much memory in dimension 1: look at its stride"
+    for stride, said in ((0, True), (18, True), (-18, True), (19, False)):
+        near = passed(part, (1, 2))
+        near.contents.dim[1].stride = stride
+        assert ("its elements share memory" in says(call(passed(image), ctypes.c_float(0.1), near))) is said
     row = passed(image[:1])
     row.contents.dim[1].stride = -1 << 63
     once = np.zeros((1, 19), part.dtype)

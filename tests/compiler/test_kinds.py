@@ -150,6 +150,6 @@ def test_names_of_any_kind(name: str) -> None:
 @pytest.mark.parametrize("name", ["\0", "\ud800", "", "f.min.0"])
 def test_names_that_nothing_may_have(name: str) -> None:
     with pytest.raises(
-        AlgorithmError, match=r"the name .* (is empty or has a dot|cannot be written to files: leave them out)"
+        AlgorithmError, match=r"the name .* (is empty or has a dot|has a character that code cannot hold)"
     ):
         hl.Var(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 from collections.abc import Callable
@@ -133,6 +134,21 @@ def test_what_says_which_whole_number_it_is_is_taken_for_that(two: Any) -> None:
 def test_a_method_without_its_object_lacks_it() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'self'"):
         hl.Func.update()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_has_a_name_is_not_copied(copied: Callable[[object], object]) -> None:
+    """Two of one name were one in a definition: `f[x] = b[x] + copy.deepcopy(b)[x]` read one of them twice."""
+    x = hl.Var("x")
+    f = hl.Func("f")
+    f[x] = x
+    n, buffer = hl.Param(hl.Int(32), "n", 3), hl.Buffer(np.zeros(3, np.int32))
+    for named in (f, n, buffer, hl.ImageParam(hl.Int(32), 1), hl.RDom([(0, 3)])):
+        with pytest.raises(TypeError, match="neither copied nor pickled"):
+            copied(named)
+    copied(x + 1)
+    copied(hl.Int(32))
+    assert buffer.copy().name() != buffer.name()
 
 
 def test_functions_and_classes_can_be_pickled() -> None:

@@ -18,6 +18,7 @@ from rfactor.compiler.codegen.free import uses_threads
 from rfactor.compiler.codegen.module import build, passes_for
 from rfactor.compiler.codegen.parallel import Indirect
 from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER
+from rfactor.compiler.runtime.arguments import FOLDED
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument
 from rfactor.ir.nest_printer import show_told
 from rfactor.ir.types import Type
@@ -176,6 +177,8 @@ class _Emitted:
             self.check(
                 builder.or_(empty, reached), f"{name} spans too much memory in dimension {d}: look at its stride"
             )
+        if argument.output and argument.dimensions:
+            self.check(builder.or_(empty, self._is_unfolded(argument, buffer)), FOLDED.format(name))
         data = self._field(buffer, 0, POINTER)
         there = builder.or_(empty, builder.icmp_unsigned("!=", data, null))
         self.check(there, f"{name} has elements but its data is null")
@@ -187,12 +190,34 @@ class _Emitted:
 
     def _is_near(self, argument: BufferArgument, buffer: LLVMValue, d: int, extent: LLVMValue) -> LLVMValue:
         """Whether the last element of a dimension lies near enough to the first."""
-        builder, stride = self.builder, self._dim(buffer, d, 2, I64_)
-        step = builder.select(builder.icmp_signed("<", stride, I64_(0)), builder.neg(stride), stride)
+        builder, step = self.builder, self._step(buffer, d)
         steps = builder.sub(extent, I64_(1))
         moves = builder.icmp_signed(">", steps, I64_(0))
         longest = builder.udiv(I64_(longest_way(argument)), builder.select(moves, steps, I64_(1)))
         return builder.or_(builder.not_(moves), builder.icmp_unsigned("<=", step, longest))
+
+    def _step(self, buffer: LLVMValue, d: int) -> LLVMValue:
+        """The stride of a dimension without its sign."""
+        stride = self._dim(buffer, d, 2, I64_)
+        return self.builder.select(self.builder.icmp_signed("<", stride, I64_(0)), self.builder.neg(stride), stride)
+
+    def _is_unfolded(self, argument: BufferArgument, buffer: LLVMValue) -> LLVMValue:
+        """Whether each step of an array that is near is longer than all that shorter ones span: see `folded`."""
+        builder = self.builder
+        extents = [builder.sext(self._dim(buffer, d, 1, I32), I64_) for d in range(argument.dimensions)]
+        steps = [self._step(buffer, d) for d in range(argument.dimensions)]
+        spans = [builder.mul(step, builder.sub(extent, I64_(1))) for step, extent in zip(steps, extents, strict=True)]
+        all_beyond: LLVMValue = ir.IntType(1)(1)
+        for d, step in enumerate(steps):
+            reach: LLVMValue = I64_(0)
+            for e, other in enumerate(steps):
+                if e != d:
+                    below = builder.icmp_unsigned("<=" if e < d else "<", other, step)
+                    reach = builder.add(reach, builder.select(below, spans[e], I64_(0)))
+            moves = builder.icmp_signed(">", extents[d], I64_(1))
+            beyond = builder.icmp_unsigned(">", step, reach)
+            all_beyond = builder.and_(all_beyond, builder.or_(builder.not_(moves), beyond))
+        return all_beyond
 
     def check_alike(self, one: BufferArgument, buffer: LLVMValue, other: BufferArgument, first: LLVMValue) -> None:
         """Whether two outputs, both checked, have one box."""

@@ -262,9 +262,13 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
             return None, (), own, True
         case [Buffer() as other]:
             return other._array, other.mins, own, True
-        case [Type() as type_, *lists] if len(lists) <= 2 and None not in (known := [*map(listed, lists)]):
-            sizes = known[0] or () if known else ()
-            order = known[1] or () if len(known) == 2 else range(len(sizes))
+        case [Type() as type_]:
+            return _zeros(type_, (), ()), (), own, True
+        case [Type() as type_, given_] if (sizes := listed(given_)) is not None:
+            return _zeros(type_, sizes, range(len(sizes))), (0,) * len(sizes), own, True
+        case [Type() as type_, given_, axes] if (sizes := listed(given_)) is not None and (
+            order := listed(axes)
+        ) is not None:
             if sorted(order) != list(range(len(sizes))):
                 raise TypeMismatch(f"the storage order {order} names each of {len(sizes)} dimensions once")
             return _zeros(type_, sizes, order), (0,) * len(sizes), own, True

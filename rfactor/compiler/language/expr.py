@@ -271,16 +271,28 @@ def as_expr(value: ExprLike, type: T.Type | None = None) -> Expr:
     raise TypeMismatch(f"{value!r} is no expression: numbers, Var, RVar, RDom, Param and calls of Func and Buffer are")
 
 
+def varying(expr: Expr, boxes: frozenset[str] = frozenset()) -> ir.Expr | None:
+    """The first part that reads values, or that varies while loops run; None where all is known on entry.
+
+    Known are `boxes` too, variables that tell where outputs lie.
+    """
+    known = entry_names(expr.uses) | boxes
+    for node in ir.walk(expr.node):
+        if isinstance(node, ir.Call) and node.kind != "intrinsic":
+            return node
+        if isinstance(node, ir.Var) and node.name not in known:
+            return node
+    return None
+
+
 def known_on_entry(expr: Expr, what: str) -> None:
     """Raise `AlgorithmError`, saying what the expression is for, where it reads values or varies while loops run."""
-    inputs = entry_names(expr.uses)
-    for node in ir.walk(expr.node):
-        reads = isinstance(node, ir.Call) and node.kind != "intrinsic"
-        if reads or (isinstance(node, ir.Var) and node.name not in inputs):
-            raise AlgorithmError(
-                f"{what} is known before anything is computed, unlike {Expr(node, expr.uses)} in {expr}: it is made of "
-                "numbers, parameters and the boxes of images"
-            )
+    node = varying(expr)
+    if node is not None:
+        raise AlgorithmError(
+            f"{what} is known before anything is computed, unlike {Expr(node, expr.uses)} in {expr}: it is made of "
+            "numbers, parameters and the boxes of images"
+        )
 
 
 def both(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:

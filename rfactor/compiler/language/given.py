@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rfactor.compiler.language.expr import Expr, as_expr, entry_names
+from rfactor.compiler.language.expr import Expr, as_expr, varying
 from rfactor.compiler.language.names import writable
 from rfactor.compiler.language.var_or_rvar import VarOrRVar
 from rfactor.compiler.language.variables import RDom, RVar, Var
 from rfactor.errors import ScheduleError
-from rfactor.ir.expr import Call, Const, walk
+from rfactor.ir.expr import Const
 from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.expr import Var as IrVar
 
@@ -45,16 +45,15 @@ def startup(func: Func, value: Any, directive: str) -> IrExpr:
     Raises `ScheduleError` for any other. What it uses becomes an input of `func`.
     """
     expr = as_expr(value)
-    known = entry_names(expr.uses)
-    for node in walk(expr.node):
-        if isinstance(node, Call) and node.kind != "intrinsic":
-            raise ScheduleError(
-                f"{directive}({expr}): it reads {node}; only parameters and boxes of images and outputs are known"
-            )
-        if isinstance(node, IrVar) and node.name not in known:
-            raise ScheduleError(
-                f"{directive}({expr}): {node.name} varies while the pipeline runs; it may be made of parameters and "
-                "boxes of images and outputs alone"
-            )
+    node = varying(expr)
+    if isinstance(node, IrVar):
+        raise ScheduleError(
+            f"{directive}({expr}): {node.name} varies while the pipeline runs; it may be made of parameters and "
+            "boxes of images and outputs alone"
+        )
+    if node is not None:
+        raise ScheduleError(
+            f"{directive}({expr}): it reads {node}; only parameters and boxes of images and outputs are known"
+        )
     func.references.update(expr.uses)
     return expr.node

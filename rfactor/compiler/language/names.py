@@ -10,6 +10,7 @@ import re
 import weakref
 from collections.abc import Iterator
 from itertools import count
+from typing import NoReturn
 
 from rfactor.compiler.language.public import public
 from rfactor.errors import AlgorithmError
@@ -38,6 +39,10 @@ class Named:
     def name(self) -> str:
         """Its name."""
         return self._name
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Raises `TypeError`: a copy would have the name too, and be taken for it, or it for the copy."""
+        raise TypeError(f"{self._name} can be neither copied nor pickled: there is one {type(self).__name__} of a name")
 
     @property
     def wanted(self) -> str | None:

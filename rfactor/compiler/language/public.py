@@ -30,6 +30,8 @@ _PLAIN = {kind.__name__ + more: (*passes, *none) for kind, passes in _LIKE.items
 """By annotation."""
 _LIBRARIES = ("enum", "numpy")
 """Whose failures may be because of an argument too."""
+_LISTS = (tuple, list, range)
+"""See `listed`: made once, it is asked for each time that a Func or a Buffer is indexed."""
 _CALLED = ("__init__", "__call__", "__getitem__", "__setitem__")
 
 
@@ -67,7 +69,7 @@ def integer(value: Any, what: str, of: object = "") -> int:
 def listed(value: Any) -> tuple[Any, ...] | None:
     """The elements of a list of coordinates or sizes: a tuple, a list, a range, or an array of one dimension; None of
     anything else."""
-    if isinstance(value, tuple | list | range) or (isinstance(value, np.ndarray) and value.ndim == 1):
+    if isinstance(value, _LISTS) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return tuple(value)
     return None
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, entry_names, joined, text_of
+from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, joined, text_of, varying
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.variables import Param, Var
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir.algorithm import Requirement
 from rfactor.ir.effects import Print, Refuse
-from rfactor.ir.expr import Call, names, walk
 
 
 def vars(names: str) -> tuple[Var, ...]:
@@ -79,7 +78,7 @@ def require(condition: ExprLike, value: ExprLike, *told: Any) -> Expr:
     """
     result, test, told = as_expr(value), as_expr(condition), tuple(map(_told, told))
     exprs = [as_expr(one) for one in told if not isinstance(one, str)]
-    if all(map(_known_on_entry, (test, *exprs))):
+    if all(varying(one) is None for one in (test, *exprs)):
         return Expr(result.node, {**result.uses, **requirement("require", condition, told)})
     if not test.node.type.is_bool:
         raise TypeMismatch(f"require({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
@@ -113,18 +112,13 @@ def requirement(what: str, condition: ExprLike, told: tuple[Any, ...], boxes: fr
     if not test.node.type.is_bool:
         raise TypeMismatch(f"{what}({test}) is {test.node.type}, not bool: compare it, as in {test} != 0")
     for one in (test, *exprs):
-        if not _known_on_entry(one, boxes):
+        inputs = {name: used for name, used in one.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
+        if varying(Expr(one.node, inputs), boxes) is not None:
             raise AlgorithmError(
                 f"{what} of {one}: it is checked on entry, and made of parameters and the boxes of images and outputs"
             )
     asked = Requirement(test.node, _message(test, told), tuple(one.node for one in exprs))
     return {**joined(test, *exprs), f"require {asked}": asked}
-
-
-def _known_on_entry(expr: Expr, boxes: frozenset[str] = frozenset()) -> bool:
-    reads = any(isinstance(node, Call) and node.kind != "intrinsic" for node in walk(expr.node))
-    inputs = {name: used for name, used in expr.uses.items() if isinstance(used, Param | Buffer | ImageParam)}
-    return not reads and names(expr.node) <= entry_names(inputs) | boxes
 
 
 def memoize_tag(result: ExprLike, *keys: ExprLike) -> Any:

@@ -131,7 +131,7 @@ class Binding:
             if not _is_output(argument):
                 continue
             if folded(array):
-                raise BufferError(f"{argument.name} is an output and some of its elements share memory with each other")
+                raise BufferError(FOLDED.format(argument.name))
             for j, (other, its, its_array) in zip(range(len(given)), given, strict=True):
                 if i == j or (_is_output(other) and j < i):
                     continue
@@ -147,6 +147,7 @@ class Overlap(BufferError):
         super().__init__(f"{output} is an output and overlaps {other} in memory; give it an array of its own")
 
 
+FOLDED = "{} is an output and some of its elements share memory with each other"
 _NOTHING = Bound(None, (), (0, 0))
 
 

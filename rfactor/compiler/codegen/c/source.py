@@ -12,6 +12,7 @@ from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
 from rfactor.compiler.codegen.c.types import constant, is_half, literal, memory_type, value_type
 from rfactor.compiler.codegen.entry import Constant, Entry, longest_way, type_number
 from rfactor.compiler.codegen.header import declared, header
+from rfactor.compiler.runtime.arguments import FOLDED
 from rfactor.ir.expr import Const
 from rfactor.ir.loopnest import BufferArgument, Stmt
 from rfactor.ir.types import Type
@@ -81,9 +82,10 @@ def _checks(entry: Entry, messages: list[str]) -> Iterator[str]:
             empty += f" || {dim}.extent == 0"
         for d in range(argument.dimensions):
             dim, longest = f"{given}->dim[{d}]", longest_way(argument)
-            step = f"({dim}.stride < 0 ? -(uint64_t){dim}.stride : (uint64_t){dim}.stride)"
-            near = f"{empty} || {dim}.extent == 1 || {step} <= UINT64_C({longest}) / (uint64_t)({dim}.extent - 1)"
+            near = f"{empty} || {dim}.extent == 1 || {_step(dim)} <= UINT64_C({longest}) / (uint64_t)({dim}.extent - 1)"
             yield check(near, f"{title} spans too much memory in dimension {d}: look at its stride")
+        if argument.output and argument.dimensions:
+            yield check(f"{empty} || ({_unfolded(given, argument.dimensions)})", FOLDED.format(title))
         yield check(f"{empty} || {given}->data", f"{title} has elements but its data is null")
         aligned = f"((uintptr_t){given}->data & {size - 1}) == 0"
         yield check(aligned, f"{title} must be aligned to its elements of {size} bytes")
@@ -92,6 +94,26 @@ def _checks(entry: Entry, messages: list[str]) -> Iterator[str]:
             a, b = f"{places[one.name]}->dim[{d}]", f"{places[other.name]}->dim[{d}]"
             message = f"{one.name} and {other.name} must have one box; they differ in dimension {d}"
             yield check(f"{a}.min == {b}.min && {a}.extent == {b}.extent", message)
+
+
+def _step(dim: str) -> str:
+    """The stride of a dimension without its sign."""
+    return f"({dim}.stride < 0 ? -(uint64_t){dim}.stride : (uint64_t){dim}.stride)"
+
+
+def _unfolded(given: str, dimensions: int) -> str:
+    """That each step of an array is longer than all that shorter ones span: see `folded`."""
+    dims = [f"{given}->dim[{d}]" for d in range(dimensions)]
+    held = []
+    for d, dim in enumerate(dims):
+        step = _step(dim)
+        below = [
+            f"({_step(other)} {'<=' if e < d else '<'} {step} ? {_step(other)} * (uint64_t)({other}.extent - 1) : 0)"
+            for e, other in enumerate(dims)
+            if e != d
+        ]
+        held.append(f"({dim}.extent == 1 || {step} > {' + '.join(below) or '0'})")
+    return " && ".join(held)
 
 
 def _given(entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[str, str]]]:
