@@ -257,7 +257,7 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             loops = loops or ReductionDomain(())
             loops = replace(loops, predicate=ir.conjunction(loops.predicate, *(one.node for one in held)))
         references.pop(self.name(), None)
-        made_of = [one.node for one in (*arguments, *values)]
+        made_of = [one.node for point, found in written for one in (*point, *found)]
         if loops is not None:
             made_of += [loops.predicate, *(end for one in loops.variables for end in (one.min, one.extent))]
         self._all_known(made_of, names, references, what)
