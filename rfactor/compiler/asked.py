@@ -28,7 +28,7 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
     wanted = " and ".join(
         f"{f.name} has {len(f.variables)} dimensions and {len(f.types)} components" for f in functions.values()
     )
-    if len(given) == 1 and (isinstance(given[0], Sequence) or _lists_sizes(prepared, given[0])):
+    if len(given) == 1 and (isinstance(given[0], Sequence | Iterator) or _lists_sizes(prepared, given[0])):
         given = tuple(given[0])
     elif len(given) > 1 and not all(_is_size(one) for one in given):
         raise BufferError(f"{wanted}: realize takes sizes, an array, or a tuple of arrays, not {given!r}")

@@ -199,7 +199,7 @@ def test_bools_halves_and_requirements(tmp_path: Path) -> None:
     half = hl.Buffer(np.array([1.5, -0.25, 6e-8, np.inf], np.float16), "half")
     f = hl.Func("f")
     value = hl.require(hl.i32(flags[x]) + n != 5, n, "n is", n)
-    f[x] = (hl.select(flags[x], half[x] * half[1], half[x]), ~flags[x] & (value > 2))
+    f[x] = (hl.select(flags[x], half[x] * half[1], hl.f32(half[x])), ~flags[x] & (value > 2))
     call, says = compiled(tmp_path, f, [flags, n], "f")
     given = np.array([True, False, True, False])
     flags.set(given)

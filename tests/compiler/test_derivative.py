@@ -102,7 +102,7 @@ def arms_that_are_no_numbers(c: Any) -> Any:
     f, t, r = hl.Func("f"), c[x] - 1.3, hl.RDom([(0, 3)])
     f[x] = hl.select(c[x] > 1.5, hl.sqrt(c[x] - 1.5), hl.f64(x)) + hl.select(hl.abs(t) > 0.01, c[x + 1] / t, c[x])
     root = hl.sqrt(c[x] - 1)
-    f[x] += hl.select(c[x] > 2, root, 0.5) + hl.select((c[x] > 1.2) & (c[x] < 2), root * 2, 0.25)
+    f[x] += hl.select(c[x] > 2, root, hl.f64(0.5)) + hl.select((c[x] > 1.2) & (c[x] < 2), root * 2, hl.f64(0.25))
     f[x] += hl.pow(c[x] - 0.7, hl.f64(x % 3))
     f[r] = f[r] * c[r]
     return squares(f)

@@ -110,8 +110,8 @@ def absd(a: ExprLike, b: ExprLike) -> Expr:
 def select(condition: ExprLike, true: ExprLike, false: ExprLike, *more: ExprLike) -> Expr | tuple[Expr, ...]:
     """`true` where `condition` holds, else `false`; further conditions and values follow: `select(c, a, d, b, e)`.
 
-    Tuples are selected component by component, by one condition or a tuple of them. A constant takes the type of the
-    other value. Raises `TypeMismatch`.
+    Tuples are selected component by component, by one condition or a tuple of them. A whole number takes the type of
+    the other value. Raises `TypeMismatch` for values of two types.
     """
     if more:
         if len(more) % 2:
@@ -149,23 +149,25 @@ def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
 
 
 def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    """Two values to choose between, of one type: a constant takes the other's where that can hold it, and first one of
-    a signed integer type."""
+    """Two values to choose between, of one type: a signed integer constant takes the other's. Raises `TypeMismatch`."""
     left, right = a.node.type, b.node.type
-    if left == right:
-        return a, b
-    if isinstance(b.node, ir.Const) and right.code == "int" and left.code != "int":
-        return a, converted(left, b)
-    if isinstance(a.node, ir.Const) and (right.is_float or not left.is_float):
+    if _signed_constant(a):
         return converted(right, a), b
-    if isinstance(b.node, ir.Const) and (left.is_float or not right.is_float):
+    if _signed_constant(b):
         return a, converted(left, b)
-    type_ = promoted(left, right)
-    return converted(type_, a), converted(type_, b)
+    if left != right:
+        raise TypeMismatch(
+            f"select between {a} of {left} and {b} of {right}: its values are of one type (a matching type); "
+            f"write {promoted(left, right)}(…)"
+        )
+    return a, b
 
 
 def mux(index: ExprLike, values: Sequence[ExprLike] | Tuple) -> Expr | Tuple:
-    """`values[index]`, the last value for every other index. Of tuples, a tuple. Raises `TypeMismatch` for none."""
+    """`values[index]`, the last value for every other index. Of tuples, a tuple.
+
+    Raises `TypeMismatch` for none, and for values of two types.
+    """
     choices: list[ExprLike] = list(values if isinstance(values, tuple | list) else Tuple(values))
     if not choices:
         raise TypeMismatch("mux takes one value or more")
@@ -179,7 +181,11 @@ def mux(index: ExprLike, values: Sequence[ExprLike] | Tuple) -> Expr | Tuple:
 
 
 def _mux(index: Expr, choices: Sequence[ExprLike]) -> Expr:
-    values = together(*choices)
+    values = [as_expr(choice) for choice in choices]
+    types = {value.node.type: value for value in values}
+    if len(types) > 1:
+        told = " and ".join(f"{value} of {type}" for type, value in types.items())
+        raise TypeMismatch(f"mux requires all the values to have the same type, unlike {told}")
     result = values[-1]
     for i in reversed(range(len(values) - 1)):
         result = _select(converted(T.I32, index) == i, values[i], result)

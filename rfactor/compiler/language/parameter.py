@@ -205,7 +205,7 @@ class Parameter:
 
     def memory_type(self) -> MemoryType:
         """Where it is: where the caller has it."""
-        self._box()
+        self._any()
         return MemoryType.Auto
 
     def store_in(self, memory_type: MemoryType) -> None:

@@ -144,18 +144,25 @@ class Placement(FunctionHints, Directives):
     def align_bounds(self, var: Any, modulus: Any, remainder: Any = 0) -> Self:
         """Let what is computed of it begin at `remainder` and end before `remainder` modulo `modulus`.
 
-        Nothing more is computed of an output than what is asked for.
+        Nothing more is computed of an output than what is asked for, nor where one of the two is not a number, but made
+        of parameters and boxes of images.
         """
-        name, count = self._dimension("align_bounds", var), self._count("align_bounds", modulus)
-        rest = whole(remainder)
-        if isinstance(rest, bool) or not isinstance(rest, int):
-            raise ScheduleError(f"align_bounds({name}) of {self._owner().name()}: the remainder must be a number")
-        return self._bounded(Alignment(name, count, rest % count))
+        return self._aligned_to("align_bounds", var, modulus, remainder)
 
     def align_extent(self, var: Any, modulus: Any) -> Self:
         """Let the extent that is computed of it be a multiple of `modulus`. See `align_bounds`."""
-        name, count = self._dimension("align_extent", var), self._count("align_extent", modulus)
-        return self._bounded(Alignment(name, count, None))
+        return self._aligned_to("align_extent", var, modulus)
+
+    def _aligned_to(self, directive: str, var: Any, modulus: Any, *remainder: Any) -> Self:
+        name, given = self._dimension(directive, var), (modulus, *remainder)
+        if any(isinstance(whole(one), IrExpr) for one in given):
+            for one in given:
+                self._size(directive, one)
+            return self
+        count, rest = self._count(directive, modulus), [*map(whole, remainder)]
+        if any(isinstance(one, bool) or not isinstance(one, int) for one in rest):
+            raise ScheduleError(f"{directive}({name}) of {self._owner().name()}: the remainder must be a number")
+        return self._bounded(Alignment(name, count, rest[0] % count if rest else None))
 
     def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:
         """What the box will be like: `auto_rfactor` chooses by an extent that is a number."""

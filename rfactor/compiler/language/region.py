@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.compiler.language.numbers import literal, number_of
+from rfactor.compiler.language.numbers import is_i32, literal, number_of
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch
@@ -171,6 +171,13 @@ class Region:
         name = self.name()
         return tuple(integer(one, "a coordinate of {}", name) for one in given)
 
+    def _coordinates(self, given: Iterable[Any]) -> tuple[int, ...]:
+        """Where an array begins. Raises `TypeMismatch` for what i32 does not hold."""
+        found = self._integers(given)
+        if not all(map(is_i32, found)):
+            raise TypeMismatch(f"coordinates of {self.name()} are of 32 bits, not {', '.join(map(str, found))}")
+        return found
+
     def _listed(self, what: str, given: Any, count: int | None = None) -> tuple[Any, ...]:
         """What has elements, as a tuple. Raises `TypeMismatch`."""
         listed = tuple(given) if isinstance(given, Iterable) else ()
@@ -249,7 +256,7 @@ class Region:
             given = self._listed("set_min", given[0] if mins is None else mins)
         if len(given) > len(self._mins):
             raise BufferError(f"set_min of {self.name()} takes {len(self._mins)} coordinates, {len(given)} were given")
-        self._mins = self._integers(given) + self._mins[len(given) :]
+        self._mins = self._coordinates(given) + self._mins[len(given) :]
 
     def translate(self, dimension: Any = None, dx: Any = None, *, delta: Any = None) -> None:
         """`translate(d, distance)`, or `translate([distance, …])` for the first dimensions: move all coordinates."""
@@ -296,12 +303,20 @@ class Region:
         self._mins = self._mins[:d] + self._mins[d + 1 :]
 
     def embed(self, dimension: int, pos: int = 0) -> None:
-        """Add a dimension of extent 1 before `dimension`, at coordinate `pos`: the inverse of `slice`."""
+        """Add a dimension of extent 1 before `dimension`, at coordinate `pos`: the inverse of `slice`.
+
+        Its stride is that of an outermost dimension, as in Halide.
+        """
         d = integer(dimension, "a dimension of {}", self.name())
         if not 0 <= d <= len(self._mins):
             raise BufferError(f"embed of {self.name()}, which has {len(self._mins)} dimensions, in dimension {d}")
-        self._array = np.expand_dims(self.array, len(self._mins) - d)
-        self._mins = (*self._mins[:d], *self._integers([pos]), *self._mins[d:])
+        held, axis = self.array, len(self._mins) - d
+        step = held.shape[0] * held.strides[0] if self._mins else held.itemsize
+        shape, strides = list(held.shape), list(held.strides)
+        shape.insert(axis, 1)
+        strides.insert(axis, step)
+        self._array = np.lib.stride_tricks.as_strided(held, shape, strides)
+        self._mins = (*self._mins[:d], *self._coordinates([pos]), *self._mins[d:])
 
     def add_dimension(self) -> None:
         """Add an outermost dimension of extent 1."""

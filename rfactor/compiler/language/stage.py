@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -430,7 +430,14 @@ class Stage(Directives):
         from rfactor.compiler.split_domain import split_domain
         from rfactor.matcher.recognize import recognize
 
-        given: Iterable[Any] = preserved if v is None else [(preserved, v)]
+        given: Sequence[Any] = [(preserved, v)]
+        if v is None:
+            given = [*preserved] if isinstance(preserved, Iterable) else [preserved]
+        if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in given):
+            raise TypeMismatch(
+                f"{self._where()}: rfactor takes pairs, of a reduction variable and the pure variable that it becomes, "
+                f"as in [(r.y, u)], not {given!r}"
+            )
         names = tuple((variable_name(r), variable_name(u)) for r, u in given)
         state = self._state()
         if state.schedule.scan is not None:

@@ -311,10 +311,7 @@ def _ranges(given: Any) -> tuple[tuple[Expr, Expr], ...]:
         isinstance(given, Sequence) and len(given) == 2 and not any(isinstance(one, Sequence | Range) for one in given)
     ):
         given = [given]
-    pairs = end_pairs("RDom", given)
-    if not pairs:
-        raise AlgorithmError(f"RDom takes (min, extent) pairs, one a dimension, not {given!r}")
-    return pairs
+    return end_pairs("RDom", given)
 
 
 @public

@@ -57,11 +57,7 @@ class Wrapped:
         """
         from rfactor.compiler.language.func import Func
 
-        if isinstance(f, list | tuple) and not f:
-            raise ScheduleError(
-                f"Could not create a in wrapper for an empty list of Funcs: {self.name()}.in_() is for all"
-            )
-        names = consumer_names(self, () if f is None else f)
+        names = ("",) if f is None else consumer_names(self, f)
         known = self._known(names)
         if known is not None:
             return known
@@ -91,9 +87,14 @@ class Wrapped:
 
 
 def consumer_names(wrapped: Wrapped, consumers: Any) -> tuple[str, ...]:
-    """The names of `in_(g)`, `in_([g, h])` or `in_()`. Raises `ScheduleError` for a function in itself."""
-    given = consumers if isinstance(consumers, list | tuple) else (consumers,)
-    names = tuple(consumer.name() for consumer in given) or ("",)
+    """The names of `in_(g)` or `in_([g, h])`. Raises `ScheduleError` for none, and for a function in itself."""
+    from rfactor.compiler.language.func import Func
+
+    names = tuple(consumer.name() for consumer in ((consumers,) if isinstance(consumers, Func) else consumers))
+    if not names:
+        raise ScheduleError(
+            f"Could not create a in wrapper for an empty list of Funcs: {wrapped.name()}.in_() is for all"
+        )
     if wrapped.name() in names:
         raise ScheduleError(f"{wrapped.name()} in itself: name functions that call it")
     return names
