@@ -26,13 +26,14 @@ from rfactor.ir.printer import show
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.unknown import Functions, signatures
 from rfactor.ir.update import Update
+from rfactor.matcher.decisions import Rounded, claim_without_decisions
 from rfactor.matcher.report import names_of, values_json
-from rfactor.prover.claim import Claim, Discharged, Lift
+from rfactor.prover.claim import Claim, Discharged, Failed, Lift
 from rfactor.prover.discharge import discharge
 from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
 from rfactor.prover.limits import Limits
 from rfactor.prover.obligation import write_smtlib
-from rfactor.prover.verdict import Refuted
+from rfactor.prover.verdict import Refuted, Unknown
 
 _GIVEN = {"invariant": "where", "assumes": "assuming"}
 EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
@@ -42,7 +43,7 @@ def check_claim(text: str, timeout: float, as_json: bool, folder: Path | None = 
     """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code."""
     claim = read_claim(read_object(text, _NEEDS))
     try:
-        result = discharge(claim, Limits(seconds=timeout).starting_now())
+        result = _proved(claim, Limits(seconds=timeout).starting_now())
     except ValueError as error:
         raise Error(str(error)) from None
     if folder is not None and isinstance(result, Discharged):
@@ -50,6 +51,21 @@ def check_claim(text: str, timeout: float, as_json: bool, folder: Path | None = 
     answer = _answer(claim, result)
     click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
     return EXIT_CODES[answer["verdict"]]
+
+
+def _proved(claim: Claim, limits: Limits) -> Discharged | Failed:
+    """The claim discharged, whatever floats decide of integers."""
+    result = discharge(claim, limits)
+    if isinstance(result, Failed):
+        return result
+    try:
+        other = claim_without_decisions(claim)
+    except Rounded as rounded:
+        return Failed("step", Unknown(f"it holds of real numbers, but {rounded} may be rounded, or NaN"))
+    found = result if other == claim else discharge(other, limits)
+    if isinstance(found, Discharged):
+        return result
+    return Failed(found.name, Unknown("it holds of real numbers, but what is compared may be NaN, infinite or rounded"))
 
 
 _NEEDS = "a claim is a JSON object with update, operator, identity and data (or lift) as in check --json"

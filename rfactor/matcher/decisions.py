@@ -13,14 +13,17 @@ that are accumulators themselves (whose rounding depends on the order), the prov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, rebuild, substitute, walk
+from rfactor.ir.graph import closures
 from rfactor.ir.operations import MIRRORED
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
+from rfactor.prover.claim import Claim
+from rfactor.prover.operator import Tuple
 
 _NAME = "decision "
 """What names of the variables begin with; no name of a user's has a space."""
@@ -34,9 +37,8 @@ def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
     """The update with variables for what floats decide, and what they stand for. Raises `Rounded`."""
     if not any(child.type.is_float for component in update.components for child in walk(component)):
         return update, {}
-    decisions = _Decisions({x.name: x.type for x in update.accumulators})
-    parts = zip(update.components, update.types, strict=True)
-    components = tuple(decisions.visit(component, not type_.is_float, {}) for component, type_ in parts)
+    decisions = _Decisions({x.name: x.type for x in update.accumulators}, {})
+    components = decisions.visit_all(update.components, read_by_integers(update))
     if not decisions.found:
         return update, {}
     constants = {var.name for expr, var in decisions.found.items() if names(expr) <= update.constants}
@@ -44,17 +46,52 @@ def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
     return replace(update, components=components, constants=update.constants | constants), meanings
 
 
+def read_by_integers(update: Update) -> frozenset[int]:
+    """The components that are no floats, and those that these are made of: all of them decide alike."""
+    reached = zip(closures(update), update.types, strict=True)
+    return frozenset(i for parts, type_ in reached if not type_.is_float for i in parts)
+
+
+def claim_without_decisions(claim: Claim) -> Claim:
+    """The claim with variables for what floats decide. Raises `Rounded`."""
+    update, lift = claim.update, claim.lift
+    types = update.types if lift is None else lift.types
+    operands = {f"{letter}{i}": type_ for i, type_ in zip(range(len(types)), types, strict=True) for letter in "xy"}
+    found: dict[Expr, Var] = {}
+    of_data, of_states = _Decisions({x.name: x.type for x in update.accumulators}, found), _Decisions(operands, found)
+    exact = read_by_integers(update)
+    components = of_data.visit_all(update.components, exact)
+    every = frozenset(range(len(types))) if exact else exact
+    if lift is not None:
+        onto = _Decisions({**operands, **of_data.own}, found)
+        lift = replace(
+            lift,
+            data=of_data.visit_all(lift.data, every),
+            operator=of_states.visit_all(lift.operator, every),
+            apply=onto.visit_all(lift.apply, exact),
+        )
+    data = None if claim.data is None else of_data.visit_all(claim.data, exact)
+    operator = None if claim.operator is None else of_states.visit_all(claim.operator, exact)
+    constants = {var.name for expr, var in found.items() if names(expr) <= update.constants}
+    update = replace(update, components=components, constants=update.constants | constants)
+    return replace(claim, update=update, data=data, operator=operator, lift=lift)
+
+
 def check_exact(components: Iterable[Expr], operands: Mapping[str, Type]) -> None:
     """Raise `Rounded` where integers depend on how floats are rounded that are computed of integer operands."""
-    decisions = _Decisions(operands)
+    decisions = _Decisions(operands, {})
     for component in components:
         decisions.visit(component, not component.type.is_float, {})
 
 
 class _Decisions:
-    def __init__(self, own: Mapping[str, Type]) -> None:
+    def __init__(self, own: Mapping[str, Type], found: dict[Expr, Var]) -> None:
         self.own = own
-        self.found: dict[Expr, Var] = {}
+        self.found = found
+
+    def visit_all(self, exprs: Tuple, exact: Set[int]) -> Tuple:
+        """Expressions without their decisions, those of these places without any."""
+        return tuple(self.visit(expr, i in exact, {}) for i, expr in zip(range(len(exprs)), exprs, strict=True))
 
     def visit(self, expr: Expr, exact: bool, memo: dict[Expr, Expr]) -> Expr:
         """`expr` with its decisions as variables: all where it is to be `exact`, else those that tell numbers."""
@@ -105,7 +142,9 @@ def _is_same(expr: Expr) -> bool:
 
 def _is_exact(expr: Expr) -> bool:
     """Whether a float that depends on integers is the number that it would be without rounding."""
-    return _is_literal(expr) or (isinstance(expr, Call) and expr.kind == "unknown") or _range(expr) is not None
+    if isinstance(expr, Call) and expr.kind == "unknown":
+        return all(isinstance(arg, Var) or not arg.type.is_float or _is_exact(arg) for arg in expr.args)
+    return _is_literal(expr) or _range(expr) is not None
 
 
 def _is_literal(expr: Expr) -> bool:

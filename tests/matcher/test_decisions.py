@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.cli.claims import check_claim
 from rfactor.cli.operators import laws, parse_operator
 from rfactor.errors import FactorError
 from rfactor.matcher.check import check
@@ -35,6 +38,32 @@ def test_what_floats_decide_is_data(update: str, types: dict[str, str], operator
 
 
 @pytest.mark.parametrize(
+    "update",
+    [
+        "select(a > 0.0, max(x0, a), x0), select(a > 0.0 and a > x0, i, x1)",
+        "select(b > 0.0 and a > x0, a, x0), select(b > 0.0 and a > x0, i, x1)",
+    ],
+)
+def test_floats_that_integers_are_made_of_are_chosen_by_the_same_decisions(update: str) -> None:
+    types = {"a": "f32", "b": "f32", "x0": "f32", "i": "i32", "x1": "i32"}
+    assert check(update, types=types).verdict == "associative"
+
+
+@pytest.mark.parametrize(
+    ("update", "data", "code"),
+    [
+        ("x + select(a == a, 1, 0)", "1", 3),
+        ("x + select(a == a, 1, 0)", "select(a == a, 1, 0)", 0),
+        ("x + select(a + 1.0 > a, 1, 0)", "1", 3),
+        ("x + select(a < b, 1, 0)", "select(b > a, 1, 0)", 0),
+    ],
+)
+def test_a_claim_about_real_numbers_alone_is_not_proved(update: str, data: str, code: int) -> None:
+    claim = {"update": update, "types": {"a": "f32", "b": "f32"}, "operator": ["x0 + y0"], "data": [data]}
+    assert check_claim(json.dumps(claim | {"identity": ["0"]}), 5.0, as_json=True) == code
+
+
+@pytest.mark.parametrize(
     ("update", "type_", "types"),
     [
         ("select(a + 1.0 > a, x + 1, x*x)", "i32", {"a": "f32"}),
@@ -47,6 +76,7 @@ def test_what_floats_decide_is_data(update: str, types: dict[str, str], operator
         ("select(f32(x) + 16777216.0 < f32(a) + 16777216.0, a, x)", "i16", {}),
         ("select(f32(f64(x)) < f32(f64(a)), a, x)", "i32", {}),
         ("select(x == x, x, a)", "f32", {}),
+        ("select(f(f32(x)) < f(f32(a)), a, x)", "i32", {}),
     ],
 )
 def test_what_holds_of_real_numbers_alone_is_no_yes(update: str, type_: str, types: dict[str, str]) -> None:
