@@ -137,9 +137,9 @@ def _generating(target: Target) -> Iterator[None]:
         yield
         return
     with llvm.ffi.lib._lock:
-        llvm.set_option("", "-x86-cmov-converter=false")
-        llvm.set_option("", f"-disable-lsr={'false' if target.pointers else 'true'}")
         try:
+            llvm.set_option("", "-x86-cmov-converter=false")
+            llvm.set_option("", f"-disable-lsr={'false' if target.pointers else 'true'}")
             yield
         finally:
             llvm.set_option("", "-x86-cmov-converter=true")

@@ -156,3 +156,18 @@ def test_pointers_that_move_are_looked_for_where_asked_and_others_keep_their_opt
     assert "imul" in compile_module(SUM_OF_A_COLUMN, ["column"], replace(plain, pointers=False)).assembly()
     assert "imul" in Linkable(SUM_OF_A_COLUMN, replace(plain, pointers=False)).assembly()
     assert not of_others()
+
+
+@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="an option of x86")
+def test_an_interrupt_between_two_options_leaves_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def interrupted(name: str, option: str) -> None:
+        said.append(option)
+        if len(said) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("llvmlite.binding.set_option", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compile_module(ADD.format(1), ["add"])
+    assert said[2:] == ["-x86-cmov-converter=true", "-disable-lsr=false"]

@@ -1,0 +1,84 @@
+"""The six of Table 1 and Halide's programs for them under one schedule, where the code counts and not memory.
+
+python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
+
+Arrays of some sizes fit into caches; both compute over the same arrays and take turns, and a call that is short runs
+many times in a row. Shown are microseconds a call, the least and the median, and Halide's time by ours. A call alone
+takes 1 to 2.5 of them: what the code takes is how much longer a call over more elements is.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import rfactor
+from rfactor.bench.compare import judged
+from rfactor.bench.contender import Contender
+from rfactor.bench.rounds import in_turn
+from rfactor.bench.schedules import Schedule, chunks_and_lanes, slabs_and_lanes, strips_and_copies
+from rfactor.bench.table1 import CHUNK, KEYS, Case, case
+from rfactor.compiler.runtime.threads import thread_count
+
+BITS = (14, 16, 17, 20, 24)
+TRIALS = 25
+BATCH_MS = 0.5
+LANES = {"maximum": 64, "dot": 64, "complex": 64, "sink": 32}
+
+
+def main() -> None:
+    """Print a line for each reduction and size."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--bits", type=int, nargs="+", default=BITS)
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
+    given = parser.parse_args()
+    print(f"threads: {thread_count()}")
+    print(
+        f"{'reduction':12}{'elements':>9}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}"
+    )
+    for key in given.names or KEYS:
+        for bits in given.bits:
+            compared(case(key, 1 << bits), given.trials)
+
+
+def compared(timed: Case, trials: int) -> None:
+    """Time one reduction in both."""
+    import halide
+
+    ours, own = call(timed, rfactor, lambda array: array)
+    theirs, other = call(timed, halide, halide.Buffer)
+    times = in_turn([ours, theirs], trials, BATCH_MS)
+    said = judged(Contender("Halide", theirs, partial(tuple, other), any_tie=True), own, timed)
+    a, b = times
+    print(
+        f"{timed.key:12}{timed.arrays[0].size:9}{a.least * 1e3:11.2f}{b.least * 1e3:11.2f}{b.least / a.least:7.2f}"
+        f"{a.median * 1e3:11.2f}{b.median * 1e3:11.2f}{b.median / a.median:7.2f}  {said}",
+        flush=True,
+    )
+
+
+def call(timed: Case, hl: Any, wrapped: Callable[[Any], Any]) -> tuple[Callable[[], object], tuple[Any, ...]]:
+    """The scheduled program, computing into arrays that are there; and those."""
+    program = timed.program(hl, last=True)
+    f, r = program.algorithm()
+    schedule(timed, hl)(f, r)
+    arrays = program.outputs()
+    buffers: Any = [wrapped(array) for array in arrays]
+    return partial(f.realize, buffers[0] if len(buffers) == 1 else buffers), arrays
+
+
+def schedule(timed: Case, hl: Any) -> Schedule:
+    """That of Table 1, with tasks for two threads where the arrays are small."""
+    shape = timed.arrays[0].shape
+    if timed.key == "histogram":
+        return strips_and_copies(hl, max(1, shape[0] // 16), 4, 8)
+    if timed.key == "argmin":
+        return slabs_and_lanes(hl, max(1, shape[0] // 16), min(64, 1 << (shape[0].bit_length() - 1)))
+    return chunks_and_lanes(hl, min(CHUNK, shape[0] // 2), LANES[timed.key])
+
+
+if __name__ == "__main__":
+    main()
