@@ -1,9 +1,9 @@
-"""Conditions whose constants, brought to one side, are beyond i32."""
+"""Conditions whose constants, brought to one side, are beyond i32; and guards of what is split and fused."""
 
 import numpy as np
 import pytest
 
-from rfactor import Buffer, Expr, Func, ImageParam, Int, RDom, Var, i32
+from rfactor import Buffer, Expr, Func, ImageParam, Int, RDom, RVar, Var, i32
 from rfactor.compiler.lower import affine
 from rfactor.ir.expr import Var as Name
 from rfactor.ir.types import I32
@@ -37,3 +37,17 @@ def test_a_sum_keeps_constants_and_factors_that_the_type_does_not_hold(constant:
     for terms in ((), ((x, 1),), ((x, constant),), ((x, 1), (y, constant)), ((x, -1),), ((x, constant), (y, -1))):
         found, own = affine.affine(affine.from_affine(terms, constant))
         assert (dict(found), own) == (dict(terms), constant)
+
+
+def test_a_guard_bounds_what_is_fused_split_and_factored() -> None:
+    image, f, r = ImageParam(Int(32), 1, "image"), Func("f"), RDom([(0, 9), (0, 4)], "r")
+    outer, inner, fused, block, lane = (RVar(name) for name in ("outer", "inner", "fused", "block", "lane"))
+    f[()] = i32(0)
+    f[()] += image[r.x] * (r.y + 1)
+    rows = f.update().split(r.x, outer, inner, 8).fuse(inner, outer, fused).rfactor(r.y, Var("u"))
+    lanes = rows.update().split(fused, block, lane, 16).rfactor(lane, Var("v"))
+    lanes.update().vectorize(Var("v"))
+    f.infer_input_bounds([])
+    assert (image.get().dim(0).min(), image.get().dim(0).extent()) == (0, 9)
+    image.set(Buffer(np.arange(9, dtype=np.int32)))
+    assert int(np.array(f.realize())) == 360
