@@ -39,12 +39,14 @@ def test_a_sum_keeps_constants_and_factors_that_the_type_does_not_hold(constant:
         assert (dict(found), own) == (dict(terms), constant)
 
 
-def test_a_guard_bounds_what_is_fused_split_and_factored() -> None:
+@pytest.mark.parametrize("across", [False, True])
+def test_a_guard_bounds_what_is_fused_split_and_factored(across: bool) -> None:
     image, f, r = ImageParam(Int(32), 1, "image"), Func("f"), RDom([(0, 9), (0, 4)], "r")
     outer, inner, fused, block, lane = (RVar(name) for name in ("outer", "inner", "fused", "block", "lane"))
     f[()] = i32(0)
     f[()] += image[r.x] * (r.y + 1)
-    rows = f.update().split(r.x, outer, inner, 8).fuse(inner, outer, fused).rfactor(r.y, Var("u"))
+    pair = (outer, inner) if across else (inner, outer)
+    rows = f.update().split(r.x, outer, inner, 8).fuse(*pair, fused).rfactor(r.y, Var("u"))
     lanes = rows.update().split(fused, block, lane, 16).rfactor(lane, Var("v"))
     lanes.update().vectorize(Var("v"))
     f.infer_input_bounds([])

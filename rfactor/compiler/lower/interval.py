@@ -82,7 +82,7 @@ class Intervals:
                 else:
                     low = tighter(affine.maximum, low, self._plain(bound)[0])
         if self._conditions is None:
-            expanded = [affine.affine(self._joined(c)) for c in self._scope.conditions]
+            expanded = [affine.affine(self._joined(affine.tidy(c))) for c in self._scope.conditions]
             self._conditions = [(dict(own), constant) for own, constant in expanded]
         if not self._conditions:
             return low, high
