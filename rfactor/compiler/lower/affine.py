@@ -53,11 +53,9 @@ def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
         result, constant = _literal(type, constant), 0
     for term, factor in ordered:
         if result is None:
-            result = term if factor == 1 else Op(type, "*", (term, _literal(type, factor)))
+            result = _times(term, factor)
             continue
-        size = abs(factor)
-        scaled = term if size == 1 else Op(type, "*", (term, _literal(type, size)))
-        result = Op(type, "+" if factor > 0 else "-", (result, scaled))
+        result = Op(type, "+" if factor > 0 else "-", (result, _times(term, abs(factor))))
     if result is None:
         return _literal(type, constant)
     if constant:
@@ -65,8 +63,24 @@ def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
     return result
 
 
-def _literal(type: Type, value: int) -> Const:
-    return Const(type, type.wrap(value))
+def _literal(type: Type, value: int) -> Expr:
+    """A number; in parts, where the type does not hold it: a constant that wrapped would be another coordinate."""
+    return Const(type, value) if _holds(type, value) else _times(Const(type, 1), value)
+
+
+def _times(term: Expr, factor: int) -> Expr:
+    """`term * factor`; in parts, `term*a*b + term*c`, where the type does not hold the factor."""
+    if factor == 1:
+        return term
+    if _holds(term.type, factor):
+        return Op(term.type, "*", (term, Const(term.type, factor)))
+    part = 1 << (term.type.bits - 2)
+    whole = Op(term.type, "*", (_times(term, factor // part), Const(term.type, part)))
+    return Op(term.type, "+", (whole, _times(term, factor % part))) if factor % part else whole
+
+
+def _holds(type: Type, value: int) -> bool:
+    return int(type.min) <= value <= int(type.max)
 
 
 def greatest(expr: Expr, depth: int = 8) -> int | None:
@@ -372,7 +386,7 @@ def _tidy(expr: Expr) -> Expr:
             value = constant_value(args[0])
             return Op(expr.type, "%", args) if value is None else _literal(expr.type, value % divisor)
         if expr.op == "cast" and isinstance(args[0], Const) and args[0].type.is_int:
-            return _literal(expr.type, int(args[0].value))
+            return Const(expr.type, expr.type.wrap(int(args[0].value)))
         return rebuild(expr, args)
     return rebuild(expr, tuple(map(tidy, expr.children)))
 

@@ -82,11 +82,11 @@ class Intervals:
                 else:
                     low = tighter(affine.maximum, low, self._plain(bound)[0])
         if self._conditions is None:
-            expanded = [affine.affine(self._filled(c)) for c in self._scope.conditions]
+            expanded = [affine.affine(self._joined(affine.tidy(c))) for c in self._scope.conditions]
             self._conditions = [(dict(own), constant) for own, constant in expanded]
         if not self._conditions:
             return low, high
-        filled = self._filled(expr)
+        filled = self._joined(expr)
         return self._with_quotients(filled, self._under(filled, self._conditions, (low, high)))
 
     def _with_quotients(self, expr: Expr, known: Interval) -> Interval:
@@ -164,14 +164,17 @@ class Intervals:
                 return expr
             expr = affine.replace_terms(expr, values)
 
+    def _joined(self, expr: Expr) -> Expr:
+        """`expr` so filled, with the quotients in it joined to what they are made of."""
+        return joined_quotients(self._filled(expr), self._filled)
+
     def _plain(self, expr: Expr) -> Interval:
         done = self._memo.get(expr)
         if done is None:
-            done = self._memo[expr] = self._sum(self._filled(expr))
+            done = self._memo[expr] = self._sum(self._joined(expr))
         return done
 
     def _sum(self, expr: Expr) -> Interval:
-        expr = joined_quotients(expr, self._filled)
         terms, constant = affine.affine(expr)
         if len(terms) == 1 and terms[0] == (expr, 1):
             return self._term(expr)

@@ -31,15 +31,26 @@ def joined_quotients(expr: Expr, filled: Callable[[Expr], Expr]) -> Expr:
             continue
         if factor % count:
             continue
-        rest = Op(term.type, "%", term.args)
+        rest: Expr = Op(term.type, "%", term.args)
         times = factor // count
-        if whole.get(rest) == times:
+        found = next((one for one, own_ in terms if own_ == times and _is_rest(one, term, dividend, filled)), None)
+        if found is not None:
+            rest = found
             gone = affine.add(affine.scale(term, factor), affine.scale(rest, times))
             return affine.add(affine.subtract(expr, gone), affine.scale(dividend, times))
         if own and all(whole.get(part) == -times * coefficient for part, coefficient in own):
             gone = affine.subtract(affine.scale(term, factor), affine.scale(dividend, times))
             return affine.subtract(affine.subtract(expr, gone), affine.scale(rest, times))
     return expr
+
+
+def _is_rest(rest: Expr, quotient: Op, dividend: Expr, filled: Callable[[Expr], Expr]) -> bool:
+    """Whether `rest` is `dividend % n` for `quotient`, which is `dividend // n`: so it is of `dividend + 2*n` too."""
+    if not (isinstance(rest, Op) and rest.op == "%" and rest.args[1] == quotient.args[1]):
+        return False
+    count = affine.constant_value(quotient.args[1])
+    terms, constant = affine.affine(affine.subtract(filled(rest.args[0]), dividend))
+    return bool(count) and all(number % count == 0 for number in (constant, *(factor for _, factor in terms)) if count)
 
 
 def means(terms: affine.Terms) -> tuple[list[tuple[Expr, Expr, int]], affine.Terms]:
