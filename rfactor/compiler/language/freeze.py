@@ -8,8 +8,9 @@ from typing import Self
 
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
+from rfactor.compiler.language.reading import Reading
 from rfactor.compiler.language.target_queries import TargetQuery
-from rfactor.compiler.language.variables import Param, Reading
+from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import check_wrapped, rewired
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError

@@ -1,0 +1,50 @@
+"""What is read of images before anything is computed: ends of domains and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rfactor.compiler.language.expr import Expr, OnEntry, Uses, entry_names
+from rfactor.compiler.language.names import Named
+from rfactor.errors import AlgorithmError
+from rfactor.ir import algorithm as ir_algorithm
+from rfactor.ir import expr as ir
+from rfactor.ir.expr import Call
+
+
+class Reading(OnEntry, Named):
+    """An element of an image that is read before anything is computed."""
+
+    def __init__(self, value: Call, references: Uses) -> None:
+        super().__init__(None, "loaded")
+        self.reading = ir_algorithm.Reading(ir.Var(value.type, f"{self._name}.element"), value)
+        self.references = references
+        """What it refers to, by name: the image, parameters, other elements."""
+
+    def entry_names(self) -> frozenset[str]:
+        """That of the element."""
+        return frozenset({self.reading.var.name})
+
+
+def read_before(what: str, expr: Expr) -> Expr:
+    """`expr` with names for what it reads of images. Raises `AlgorithmError` where a point varies."""
+    made: dict[ir.Expr, Reading] = {}
+    uses: dict[str, Any] = dict(expr.uses)
+
+    def named(node: ir.Expr) -> ir.Expr | None:
+        if not (isinstance(node, Call) and node.kind == "image"):
+            return None
+        known = entry_names(uses)
+        for variable in ir.variables(node):
+            if variable.name not in known:
+                raise AlgorithmError(
+                    f"the bound {expr} of {what} reads data at a point that varies with {variable.name}: bounds are of "
+                    "numbers, parameters and what images hold at points of such"
+                )
+        reading = made.get(node)
+        if reading is None:
+            reading = made[node] = Reading(node, dict(uses))
+            uses[reading.name()] = reading
+        return reading.reading.var
+
+    return Expr(ir.transform(expr.node, named), uses)
