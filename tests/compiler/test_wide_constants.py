@@ -1,9 +1,12 @@
 """Conditions whose constants, brought to one side, are beyond i32; and guards of what is split and fused."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from rfactor import Buffer, Expr, Func, ImageParam, Int, RDom, RVar, Var, i32
+from rfactor import Buffer, Expr, Func, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32
+from rfactor import min as minimum
 from rfactor.compiler.lower import affine
 from rfactor.ir.expr import Var as Name
 from rfactor.ir.types import I32
@@ -29,6 +32,45 @@ def test_a_condition_that_always_holds_leaves_all_to_be_read(name: str) -> None:
     assert (box.min(), box.extent()) == (0, 8)
     image.set(Buffer(np.arange(1, 9, dtype=np.int32)))
     assert list(np.array(f.realize([3]))) == [36, 36, 36]
+
+
+_GREATEST = i32(2147483647)
+_LIMITS: dict[str, tuple[Callable[[RDom, Expr], Expr], Callable[[int, int, int], bool]]] = {
+    "of a constant": (lambda r, p: r.x - 1000 < _GREATEST, lambda x, y, p: True),
+    "up to the greatest number": (lambda r, p: r.x - 5 <= i32(2147483642), lambda x, y, p: True),
+    "of a parameter": (lambda r, p: r.x - 1000000000 < p + 1000000000, lambda x, y, p: x < p + 2000000000),
+    "of another loop": (lambda r, p: r.x - 1000000000 < r.y + 100000000, lambda x, y, p: True),
+    "from another loop": (lambda r, p: r.x + 1000000000 >= 100000000 - r.y, lambda x, y, p: True),
+    "of a minimum": (lambda r, p: minimum(r.x, p // 2 + 4) - 1000000000 < _GREATEST, lambda x, y, p: True),
+    "that is one point": (
+        lambda r, p: r.x - 1000000000 == r.y - 1000000000 - i32(1999999995),
+        lambda x, y, p: x == y - 1999999995,
+    ),
+    "with one that i32 holds": (
+        lambda r, p: (r.x - 1000 < _GREATEST) & (r.x < r.y - 1999999994),
+        lambda x, y, p: x < y - 1999999994,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _LIMITS)
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_a_loop_is_not_cut_where_i32_does_not_hold_the_limit(name: str, lanes: int) -> None:
+    guard, holds = _LIMITS[name]
+    p, count, image, f = Param(Int(32), "p"), Param(Int(32), "n"), ImageParam(Int(32), 1, "image"), Func("f")
+    r = RDom([(0, count), (2000000000, 3)], "r")
+    r.where(guard(r, p))
+    f[()] = i32(0)
+    f[()] += image[r.x] * (r.y - 1999999999)
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes, TailStrategy.GuardWithIf).atomic().vectorize(inner)
+    image.set(Buffer(np.arange(1, 12, dtype=np.int32)))
+    count.set(11)
+    for value in (-2000000000, -(1 << 30), -1999999994):
+        p.set(value)
+        points = ((x, y) for y in range(2000000000, 2000000003) for x in range(11) if holds(x, y, value))
+        assert int(np.array(f.realize())) == sum((x + 1) * (y - 1999999999) for x, y in points)
 
 
 @pytest.mark.parametrize("constant", [2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 3 << 40, -(5 << 33) + 7])

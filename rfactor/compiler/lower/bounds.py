@@ -16,7 +16,7 @@ from itertools import islice
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.boxes import Box, Touched, either, extent_of, hull, hulls, joined
-from rfactor.compiler.lower.conditions import compared, negated, nonpositive, positive
+from rfactor.compiler.lower.conditions import compared, negated, nonpositive, positive, unsolved
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest
@@ -216,7 +216,8 @@ class _Inference:
         self._reads(stmt.condition, scope)
         below = nonpositive(stmt.condition)
         self.sums.here = Computed(f"a guard of {self._stage}:", stmt.condition)
-        self._noted((*below, *compared(stmt.condition), *_solved(below, scope)), scope)
+        self._noted((*below, *compared(stmt.condition)), scope)
+        limits = self._noted(_solved(below, scope), scope)
         if not affine.reads(stmt.condition):
             self._computed(stmt.condition, scope)
         self._path.append(stmt)
@@ -233,7 +234,8 @@ class _Inference:
             entries.update(dict.fromkeys(either(stmt.condition, *(one[name] for one in touched))))
         then, otherwise = branches
         assert then is not None
-        return (), If(stmt.condition, then, otherwise)
+        unknown = any(None in limit for limit in limits)
+        return (), If(unsolved(stmt.condition) if unknown else stmt.condition, then, otherwise)
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
         self.touched[stmt.name] = {}

@@ -101,8 +101,8 @@ def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Ex
 
 def _sooner(end: Expr, last: Expr) -> Expr:
     """`min(end, last + 1)`, where `last` may be the greatest number that there is."""
-    one = affine.integer(1)
-    if affine.affine(last)[1] < 0 or affine.constant_value(last) is not None:
+    one, constant = affine.integer(1), affine.constant_value(last)
+    if affine.affine(last)[1] < 0 or (constant is not None and constant < int(I32.max)):
         return affine.minimum(end, affine.add(last, one))
     return affine.add(affine.minimum(affine.subtract(end, one), last), one)
 
@@ -192,7 +192,7 @@ def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False
     for comparison in comparisons:
         terms, constant = affine.affine(comparison)
         factor = dict(terms).get(Var(I32, name), 0)
-        rest: Expr = affine.integer(constant)
+        rest = affine.from_affine((), constant)
         for term, own in terms:
             if term == Var(I32, name):
                 continue
