@@ -24,6 +24,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
+from rfactor.matcher.rounding import rounded_integer, sentence
 
 _OPAQUE = {"//": "quotient", "%": "remainder", "/": "ratio", "<<": "shifted", ">>": "shifted"}
 """Operations on data that nothing is gained by seeing through, and what to call their values."""
@@ -51,16 +52,31 @@ def recognized(
     recognize: Callable[[Update], Answer],
 ) -> tuple[Extracted, Answer]:
     """The update, and what is found behind it: with quotients and the like of data by names, or else in sight, where
-    what they may be matters, as in `select(a % 8 < 8, x + a, x*x)`. Raises as `extract` does."""
+    what they may be matters, as in `select(a % 8 < 8, x + a, x*x)`. A yes whose integers depend on how floats are
+    rounded is none in the `meaning` of the machine. Raises as `extract` does."""
     extracted = extract(function, definition, components, meaning)
-    answer = recognize(extracted.update)
+    answer = _with_serial_integers(recognize(extracted.update))
     if answer.verdict in ("associative", "lifted"):
         return extracted, answer
     if not any(isinstance(expr, Op) and expr.type.is_int for expr in extracted.meanings.values()):
         return extracted, answer
     seen = extract(function, definition, components, meaning, in_sight=True)
-    other = recognize(seen.update)
+    other = _with_serial_integers(recognize(seen.update))
     return (seen, other) if other.verdict in ("associative", "lifted") else (extracted, answer)
+
+
+def _with_serial_integers(answer: Answer) -> Answer:
+    """The answer, unknown where integers of the machine may not have their serial bits."""
+    if answer.update.meaning is Meaning.MATH or answer.verdict not in ("associative", "lifted"):
+        return answer
+    found = rounded_integer(answer)
+    if found is None:
+        return answer
+    reason = (
+        f'for real numbers it is, but {sentence(*found)}. What would be accepted: rfactor(..., semantics="math"), a '
+        f"promise of numbers, not of the machine's; or an update without x{found[0]}, which another one computes"
+    )
+    return Answer(answer.update, "unknown", reason=reason)
 
 
 def extract(

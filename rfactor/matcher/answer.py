@@ -71,7 +71,11 @@ class Answer:
     def caveats(self) -> tuple[str, ...]:
         """What the proof over the reals leaves open on floats, one sentence each."""
         from rfactor.matcher.caveats import sentences, unreached
+        from rfactor.matcher.rounding import rounded_integer, sentence
 
+        found = rounded_integer(self) if self.verdict in ("associative", "lifted") else None
+        rounded = () if found is None else (sentence(*found),)
         if self.lift is None:
-            return ()
-        return sentences(self.lift, unreached(self.update, self.lift) if self.overflowing is None else self.overflowing)
+            return rounded
+        overflowing = unreached(self.update, self.lift) if self.overflowing is None else self.overflowing
+        return rounded + sentences(self.lift, overflowing)

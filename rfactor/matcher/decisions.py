@@ -144,14 +144,14 @@ def _is_exact(expr: Expr) -> bool:
     """Whether a float that depends on integers is the number that it would be without rounding."""
     if isinstance(expr, Call) and expr.kind == "unknown":
         return all(isinstance(arg, Var) or not arg.type.is_float or _is_exact(arg) for arg in expr.args)
-    return _is_literal(expr) or _range(expr) is not None
+    return _is_literal(expr) or whole_range(expr) is not None
 
 
 def _is_literal(expr: Expr) -> bool:
     return isinstance(expr, Const) and math.isfinite(expr.value)
 
 
-def _range(expr: Expr) -> tuple[int, int] | None:
+def whole_range(expr: Expr) -> tuple[int, int] | None:
     """Between which ends a float is a whole number, none of which is rounded; None where that is not known."""
     found = _unrounded(expr)
     if found is None or max(map(abs, found)) > 1 << expr.type.digits:
@@ -168,7 +168,7 @@ def _unrounded(expr: Expr) -> tuple[int, int] | None:
     args = expr.args[1:] if expr.op == "select" else expr.args
     if expr.op == "cast" and not args[0].type.is_float:
         return _of_type(args[0].type)
-    ranges = [found for found in map(_range, args) if found is not None]
+    ranges = [found for found in map(whole_range, args) if found is not None]
     if len(ranges) < len(args):
         return None
     (low, high), (other_low, other_high) = ranges[0], ranges[-1]
