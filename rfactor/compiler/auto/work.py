@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
-from rfactor.compiler.lower.records import MUCH, is_rare
+from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import linear
@@ -99,8 +99,8 @@ def _record_beside(value: Expr, values: tuple[Expr, ...], own: Container[Expr]) 
     change = value.args[0]
     if not (isinstance(change, Op) and change.op in ("<", "<=", ">", ">=")):
         return None
-    for kept, here in (change.args, change.args[::-1]):
-        if kept in own and isinstance(kept, Call) and is_rare(change.op, here):
+    for kept in change.args:
+        if kept in own and isinstance(kept, Call):
             new = values[kept.index]
             least = isinstance(new, Op) and new.op in ("min", "max") and kept in new.args
             if least or (isinstance(new, Op) and new.op == "select" and new.args[0] == change):

@@ -6,9 +6,7 @@
     at[…] = at.value                                   best[…] = best.value
 
 New records are rare: of n elements in random order about ln(n), of n equal ones none. A branch that is not taken costs
-less than to choose between the vectors of much that is kept beside a record. Where what equals a record is one too, a
-lane that has the least byte of all meets another in one of 256 elements, and no processor foresees in which: there is
-no branch.
+less than to choose between the vectors of much that is kept beside a record.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from rfactor.ir.operations import MIRRORED, OPPOSITE
 
 MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""
-_FEW = 8
-"""Bits of a type whose values are so few that equal ones are met too often for a branch, in 8 lanes as in 64."""
 
 
 def records(stmt: Stmt) -> Stmt:
@@ -64,7 +60,7 @@ def _branched(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Stmt | Non
         if change is None:
             continue
         for best in bests:
-            if _is_rare_record(change, best, bests[best]):
+            if _is_record(change, best, bests[best]):
                 changes[kept.buffer] = change
                 beside[best] = beside.get(best, 0) + (kept.type.bits if kept != best else 0)
                 break
@@ -102,8 +98,8 @@ def _change(kept: Load, value: Expr) -> Expr | None:
     return Op(condition.type, "not", (condition,)) if true == kept else None
 
 
-def _is_rare_record(change: Expr, best: Load, value: Expr) -> bool:
-    """Whether `change` holds in the lanes where `best`, which becomes `value`, is exceeded or met, and seldom does."""
+def _is_record(change: Expr, best: Load, value: Expr) -> bool:
+    """Whether `change` holds in the lanes where `best`, which becomes `value`, is exceeded or met."""
     negated = False
     while isinstance(change, Op) and change.op == "not":
         negated, change = not negated, change.args[0]
@@ -113,13 +109,6 @@ def _is_rare_record(change: Expr, best: Load, value: Expr) -> bool:
     relation = change.op if here == change.args[0] else MIRRORED[change.op]
     relation = OPPOSITE[relation] if negated else relation
     wanted = "min" if relation in ("<", "<=") else "max"
-    if not (isinstance(value, Op) and is_rare(relation, here)):
+    if not isinstance(value, Op):
         return False
     return (value.op == wanted and set(value.args) == {best, here}) or (value.op == "select" and here in value.args[1:])
-
-
-def is_rare(relation: str, here: Expr) -> bool:
-    """Whether `here` is seldom in `relation` to the greatest or least that was before."""
-    while isinstance(here, Op) and here.op == "cast" and here.args[0].type.bits <= here.type.bits:
-        here = here.args[0]
-    return relation in ("<", ">") or here.type.bits > _FEW
