@@ -15,12 +15,16 @@ from rfactor.ir.nest_printer import show_nest
 WIDTH, HEIGHT = 35, 9
 
 
-def extremum(a: Any, change: str, form: str, lanes: int) -> Any:
-    """The position of the least or greatest element, the lanes of a line at once where `lanes` is not 0."""
+def extremum(a: Any, change: str, form: str, lanes: int, kept: Any = None) -> Any:
+    """The position of the least or greatest element, the lanes of a line at once where `lanes` is not 0.
+
+    The elements are of the type of `a`, or cast to `kept`.
+    """
     f, r = hl.Func("f"), hl.RDom([(0, WIDTH), (0, HEIGHT)])
     least = change in ("<", "<=")
-    f[()] = (hl.cast(a.type(), 100 if least else 0), hl.i32(-1), hl.i32(-1))
-    best, here = f[()][0], a[r.x, r.y]
+    type_ = a.type() if kept is None else kept
+    f[()] = (hl.cast(type_, 100 if least else 0), hl.i32(-1), hl.i32(-1))
+    best, here = f[()][0], hl.cast(type_, a[r.x, r.y])
     new = {"<": here < best, "<=": best >= here, ">": best < here, ">=": here >= best}[change]
     if form == "select":
         value = hl.select(new, here, best)
@@ -56,14 +60,25 @@ def pictures(dtype: Any) -> Any:
 
 @pytest.mark.parametrize("change", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize("form", ["extremum", "select", "kept"])
-def test_the_answer_is_the_serial_one(change: str, form: str) -> None:
-    a = hl.ImageParam(hl.UInt(8), 2)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+def test_the_answer_is_the_serial_one(change: str, form: str, dtype: Any) -> None:
+    a = hl.ImageParam(hl.UInt(8) if dtype == np.uint8 else hl.Int(16), 2)
     found, expected = extremum(a, change, form, 16), extremum(a, change, form, 0)
-    assert branches(found) >= 1
+    assert branches(found) == (2 if change in ("<", ">") or dtype != np.uint8 else 0)  # 32 elements, and 3 under a mask
     assert branches(expected) == 0
-    for picture in pictures(np.uint8):
+    for picture in pictures(dtype):
         a.set(picture)
         assert [v[()] for v in found.realize()] == [v[()] for v in expected.realize()]
+
+
+@pytest.mark.parametrize("change", ["<=", ">="])
+def test_elements_that_equal_a_record_are_chosen_without_a_branch_where_many_do(change: str) -> None:
+    """Of few values, in many lanes, in whatever they are kept."""
+    for lanes in (8, 16, 32):
+        assert (branches(extremum(hl.ImageParam(hl.Int(8), 2), change, "extremum", lanes)) == 0) == (lanes > 8)
+        assert branches(extremum(hl.ImageParam(hl.UInt(16), 2), change, "extremum", lanes)) == 2
+    for form in ("extremum", "select", "kept"):
+        assert branches(extremum(hl.ImageParam(hl.UInt(8), 2), change, form, 16, hl.Int(16))) == 0
 
 
 def test_little_beside_a_record_is_chosen_without_a_branch() -> None:

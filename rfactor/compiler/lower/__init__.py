@@ -2,7 +2,7 @@
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
 `checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
-`vectorize` → `tidy` → `zeros` → `records` → `no_record` → `keep` → `hoist`.
+`vectorize` → `tidy` → `zeros` → `masked` → `records` → `no_record` → `latest` → `keep` → `hoist`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from rfactor.compiler.lower.data_ends import clamp_coordinates
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
+from rfactor.compiler.lower.latest import latest
+from rfactor.compiler.lower.masked import unmasked
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.partition import partition
@@ -72,7 +74,8 @@ def passes(
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
-    yield "final", prefixes(hoist(keep(without_record(records(zeros(tidy(body)))))))
+    body = without_record(records(unmasked(zeros(tidy(body)))))
+    yield "final", prefixes(hoist(keep(latest(body))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:

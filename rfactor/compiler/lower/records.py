@@ -6,7 +6,9 @@
     at[…] = at.value                                   best[…] = best.value
 
 New records are rare: of n elements in random order about ln(n), of n equal ones none. A branch that is not taken costs
-less than to choose between the vectors of much that is kept beside a record.
+less than to choose between the vectors of much that is kept beside a record. Where what equals a record is one too, and
+a vector has many lanes of few values, there is one in every few vectors, no processor foresees in which, and there is
+no branch.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rfactor.compiler.lower.groups import group, taken_apart
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import Expr, Op, names, substitute
+from rfactor.ir.expr import Expr, Op, names
 from rfactor.ir.loopnest import Allocate, AnyLane, Block, For, If, Let, Load, Produce, Stmt, Store, block
 from rfactor.ir.operations import MIRRORED, OPPOSITE
 
 MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""
+_RARE = 16
+"""Where at least one vector in so many has an element that equals its lane's record, a branch is foreseen too badly."""
 
 
 def records(stmt: Stmt) -> Stmt:
@@ -29,15 +34,9 @@ def records(stmt: Stmt) -> Stmt:
         return block(*map(records, stmt.statements))
     if isinstance(stmt, If):
         return If(stmt.condition, records(stmt.then), None if stmt.otherwise is None else records(stmt.otherwise))
-    if isinstance(stmt, Let):
-        lets: dict[str, Expr] = {}
-        inner: Stmt = stmt
-        while isinstance(inner, Let):
-            lets[inner.name] = inner.value
-            inner = inner.body
-        if isinstance(inner, Block) and all(isinstance(part, Store) for part in inner.statements):
-            stores = tuple(part for part in inner.statements if isinstance(part, Store))
-            return _branched(lets, stores) or stmt
+    apart = taken_apart(stmt)
+    if apart is not None:
+        return _branched(*apart) or stmt
     if isinstance(stmt, For | Let | Produce | Allocate):
         return replace(stmt, body=records(stmt.body))
     return stmt
@@ -45,12 +44,9 @@ def records(stmt: Stmt) -> Stmt:
 
 def _branched(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Stmt | None:
     """The stores of `lets` and other values with those that follow a record in a branch; None if none does."""
-    values = {s.buffer: (s, substitute(s.value, lets)) for s in stores}
-    places = (expr for s in stores for expr in (s.index, s.predicate))
-    if len(values) < len(stores) or any(names(expr) & lets.keys() for expr in (*lets.values(), *places)):
-        return None
+    values = group(lets, stores)
     predicate = stores[0].predicate
-    if any(s.predicate != predicate or s.value.type.lanes == 1 for s in stores):
+    if values is None or any(s.predicate != predicate or s.value.type.lanes == 1 for s in stores):
         return None
     bests = {Load(value.type, s.buffer, s.index, predicate): value for s, value in values.values()}
     changes: dict[str, Expr] = {}
@@ -60,7 +56,8 @@ def _branched(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Stmt | Non
         if change is None:
             continue
         for best in bests:
-            if _is_record(change, best, bests[best]):
+            own, becomes = _where_both(change, bests[best])
+            if _is_record(own, best, becomes) and not (predicate == ALWAYS and _is_often(own, best)):
                 changes[kept.buffer] = change
                 beside[best] = beside.get(best, 0) + (kept.type.bits if kept != best else 0)
                 break
@@ -98,17 +95,45 @@ def _change(kept: Load, value: Expr) -> Expr | None:
     return Op(condition.type, "not", (condition,)) if true == kept else None
 
 
+def _where_both(change: Expr, value: Expr) -> tuple[Expr, Expr]:
+    """`change` and `value` in the lanes of a mask that both are under."""
+    if isinstance(change, Op) and change.op == "and" and isinstance(value, Op) and value.op == "select":
+        lanes, own = change.args
+        if value.args[0] == lanes:
+            return own, value.args[1]
+        if value.args[0] == change:
+            return own, Op(value.type, "select", (own, *value.args[1:]))
+    return change, value
+
+
 def _is_record(change: Expr, best: Load, value: Expr) -> bool:
     """Whether `change` holds in the lanes where `best`, which becomes `value`, is exceeded or met."""
+    compared = _relation(change, best)
+    if compared is None or not isinstance(value, Op):
+        return False
+    relation, here = compared
+    wanted = "min" if relation in ("<", "<=") else "max"
+    return (value.op == wanted and set(value.args) == {best, here}) or (value.op == "select" and here in value.args[1:])
+
+
+def _is_often(change: Expr, best: Load) -> bool:
+    """Whether `change` from `best` holds in some lane so often, and so irregularly, that a branch costs more."""
+    compared = _relation(change, best)
+    if compared is None or compared[0] in ("<", ">"):
+        return False
+    here = compared[1]
+    while isinstance(here, Op) and here.op == "cast" and here.args[0].type.bits <= here.type.bits:
+        here = here.args[0]
+    return 1 << here.type.bits <= _RARE * here.type.lanes
+
+
+def _relation(change: Expr, best: Load) -> tuple[str, Expr] | None:
+    """`(relation, here)` where `change` is `here relation best`."""
     negated = False
     while isinstance(change, Op) and change.op == "not":
         negated, change = not negated, change.args[0]
     if not (isinstance(change, Op) and change.op in OPPOSITE and best in change.args):
-        return False
+        return None
     here = change.args[0] if change.args[1] == best else change.args[1]
     relation = change.op if here == change.args[0] else MIRRORED[change.op]
-    relation = OPPOSITE[relation] if negated else relation
-    wanted = "min" if relation in ("<", "<=") else "max"
-    if not isinstance(value, Op):
-        return False
-    return (value.op == wanted and set(value.args) == {best, here}) or (value.op == "select" and here in value.args[1:])
+    return OPPOSITE[relation] if negated else relation, here
