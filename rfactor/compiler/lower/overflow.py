@@ -8,16 +8,18 @@ and checked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
 from rfactor.compiler.lower.sums import Computed
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
+from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, walk
 from rfactor.ir.loopnest import Assert
 from rfactor.ir.types import BOOL, I32, I64
 
+_TOLD = 4
+"""Sums whose least and greatest value an error tells."""
 MOST_ELEMENTS = 2**31 - 1
 """Of the storage of one component of an intermediate."""
 
@@ -51,7 +53,10 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     for computed, asked in sums.items():
         conditions, lows, highs = zip(*asked, strict=True)
         place = str(computed).replace("{", "{{").replace("}", "}}")
-        ends, told = ((lows[0], highs[0]), " (from {} to {})") if len(asked) == 1 else ((), "")
+        ends: tuple[Expr, ...] = ()
+        if len(asked) <= _TOLD:
+            ends = reduce(affine.minimum, lows), reduce(affine.maximum, highs)
+        told = " (from {} to {})" if ends else ""
         message = f"{place}: coordinates reach beyond the range of i32{told}: ask for less, or clamp them"
         yield Assert(conjunction(*conditions), message, ends)
     if floats:
@@ -162,3 +167,29 @@ def compared_in_i64(expr: Expr) -> Expr:
     if isinstance(expr, Op) and expr.type == BOOL:
         return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else compared_in_i64(a) for a in expr.args))
     return expr
+
+
+@lru_cache(maxsize=1 << 12)
+def surely_in_i32(expr: Expr) -> bool:
+    """Whether i32 holds a coordinate, and every sum, product and quotient in it, whatever its variables are."""
+    spans: dict[Expr, tuple[int, int]] = {}
+    ends = (_span(node, set(), spans) for node in walk(expr) if isinstance(node, Op) and node.type == I32)
+    return all(I32.min <= low and high <= I32.max for low, high in ends)
+
+
+def sum_in_i64(expr: Expr) -> bool:
+    """Whether i64 holds a sum of coordinates, and what is added to it that i32 holds, whatever its terms are."""
+    terms, constant = affine.affine(expr)
+    return abs(constant) + (sum(abs(factor) for _, factor in terms) << 31) <= 1 << 62
+
+
+def in_i32(value: Expr) -> Expr:
+    """An i64 coordinate, or the end of i32 that is nearest."""
+    if isinstance(value, Const):
+        return Const(I32, max(min(int(value.value), int(I32.max)), int(I32.min)))
+    low, high = _span(value, set(), {})
+    if high > I32.max:
+        value = Op(I64, "min", (value, Const(I64, I32.max)))
+    if low < I32.min:
+        value = Op(I64, "max", (value, Const(I64, I32.min)))
+    return Op(I32, "cast", (value,))
