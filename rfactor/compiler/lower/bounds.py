@@ -9,14 +9,14 @@ oracle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.boxes import Box, Touched, either, extent_of, hull, hulls, joined
-from rfactor.compiler.lower.conditions import compared, negated, positive
+from rfactor.compiler.lower.conditions import compared, conjuncts, negated, positive
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest
@@ -30,7 +30,7 @@ from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, walk
 from rfactor.ir.loopnest import (
     Assert,
     Atomic,
@@ -215,7 +215,7 @@ class _Inference:
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
         self.sums.here = Computed(f"a guard of {self._stage}:", stmt.condition)
-        self._noted(compared(stmt.condition), scope)
+        self._noted((*compared(stmt.condition), *_next_to(stmt.condition, scope)), scope)
         if not affine.reads(stmt.condition):
             self._computed(stmt.condition, scope)
         self._path.append(stmt)
@@ -460,6 +460,16 @@ class _Inference:
                     if condition not in conditions:
                         conditions.append(condition)
         return conjunction(*conditions)
+
+
+def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:
+    """The last and the first numbers that coordinates may be by strict comparisons: `p - 1` of `x < p`."""
+    for part in conjuncts(condition):
+        if isinstance(part, Op) and part.op in ("<", ">") and part.args[0].type == I32 and not affine.reads(part):
+            below, above = part.args if part.op == "<" else part.args[::-1]
+            for side, step in ((below, 1), (above, -1)):
+                if names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
+                    yield affine.plus(side, step)
 
 
 def _spelled(name: str, index: int) -> str:

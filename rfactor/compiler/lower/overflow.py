@@ -8,7 +8,7 @@ and checked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
@@ -18,8 +18,6 @@ from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, walk
 from rfactor.ir.loopnest import Assert
 from rfactor.ir.types import BOOL, I32, I64
 
-_TOLD = 4
-"""Sums whose least and greatest value an error tells."""
 MOST_ELEMENTS = 2**31 - 1
 """Of the storage of one component of an intermediate."""
 
@@ -53,10 +51,7 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     for computed, asked in sums.items():
         conditions, lows, highs = zip(*asked, strict=True)
         place = str(computed).replace("{", "{{").replace("}", "}}")
-        ends: tuple[Expr, ...] = ()
-        if len(asked) <= _TOLD:
-            ends = reduce(affine.minimum, lows), reduce(affine.maximum, highs)
-        told = " (from {} to {})" if ends else ""
+        ends, told = ((lows[0], highs[0]), " (from {} to {})") if len(asked) == 1 else ((), "")
         message = f"{place}: coordinates reach beyond the range of i32{told}: ask for less, or clamp them"
         yield Assert(conjunction(*conditions), message, ends)
     if floats:
