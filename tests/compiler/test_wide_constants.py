@@ -137,3 +137,19 @@ def test_constants_that_i32_holds_in_parts_alone_stay_in_parts() -> None:
     f[()] = i32(0)
     f[()] += r.x - 2000000000
     assert int(np.array(f.realize())) == 3
+
+
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_a_loop_between_two_numbers_has_no_iteration_where_they_cross_however_far(lanes: int) -> None:
+    p, q, f, r = Param(Int(32), "p"), Param(Int(32), "q"), Func("f"), RDom([(0, 100)], "r")
+    r.where((r.x >= p) & (r.x <= q))
+    f[()] = i32(0)
+    f[()] += r.x + 1
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes).atomic().vectorize(inner)
+    for low in (I32.min, -3, 9, I32.max):
+        for high in (I32.min, int(I32.min) + 3, -5, 20, I32.max):
+            p.set(int(low))
+            q.set(int(high))
+            assert int(np.array(f.realize())) == sum(x + 1 for x in range(100) if low <= x <= high)

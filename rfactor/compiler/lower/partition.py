@@ -96,7 +96,8 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
         if last != end:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
-    return _ranges(loop, body, first, last, _end(loop, end, [limit for s in some for limit in s.ends], near))
+    reached = _end(loop, end, [limit for s in some for limit in s.ends], near)
+    return _ranges(loop, body, first, last, affine.maximum(reached, loop.min) if near and reached != end else reached)
 
 
 def _begin(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
@@ -141,8 +142,10 @@ def _around(body: Stmt) -> set[Expr]:
 
 def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> For:
     """Only `[first, last)`: nothing is done outside."""
-    low = loop.min if first == loop.min else affine.minimum(first, end)
-    return replace(loop, min=low, extent=affine.subtract(last, low), body=body)
+    if first == loop.min:
+        return replace(loop, extent=affine.subtract(last, loop.min), body=body)
+    low = affine.minimum(first, end)
+    return replace(loop, min=low, extent=affine.subtract(affine.maximum(last, low), low), body=body)
 
 
 def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
