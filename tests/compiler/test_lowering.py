@@ -268,7 +268,7 @@ def test_a_guard_that_a_loop_alone_decides_becomes_its_range() -> None:
     assert printed(f, "partition") == dedent("""\
         produce f:
           for f.s0.xo in (0, (f.extent.0 + 31) // 32):
-            for f.s0.xi in (0, i32(max(min(32, i64(f.extent.0) - i64(f.s0.xo) * 32), 0))):
+            for f.s0.xi in (0, min(32, f.extent.0 - f.s0.xo * 32)):
               f.0[i64(f.s0.xo) * 32 + i64(f.s0.xi) + i64(f.min.0) - i64(f.0.min.0)] = \
 f.s0.xo * 32 + f.s0.xi + f.min.0
         """)

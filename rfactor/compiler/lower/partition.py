@@ -19,25 +19,36 @@ from functools import reduce
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT, borders, unclamped
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
-from rfactor.compiler.lower.overflow import in_i32, in_i64, sum_in_i64, surely_in_i32
+from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, span, sum_in_i64, surely_in_i32
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
 
 
-def partition(stmt: Stmt) -> Stmt:
-    """The flat nest with every such loop split in up to three."""
+def partition(stmt: Stmt, spans: Spans) -> Stmt:
+    """The flat nest with every such loop split in up to three. `spans` are what variables are known to lie between."""
     if isinstance(stmt, Block):
-        return block(*map(partition, stmt.statements))
+        return block(*(partition(part, spans) for part in stmt.statements))
     if isinstance(stmt, For):
-        inner = partition(stmt.body)
-        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner)
+        last = affine.plus(affine.add(stmt.min, stmt.extent), -1)
+        inner = partition(stmt.body, _with(spans, stmt.name, stmt.min, last))
+        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans)
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise)
-        return If(stmt.condition, partition(stmt.then), otherwise)
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=partition(stmt.body))
+        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise, spans)
+        return If(stmt.condition, partition(stmt.then, spans), otherwise)
+    if isinstance(stmt, Let):
+        known = _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
+        return replace(stmt, body=partition(stmt.body, known))
+    if isinstance(stmt, Produce | Allocate):
+        return replace(stmt, body=partition(stmt.body, spans))
     return stmt
+
+
+def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
+    """`spans` with that of a variable between two coordinates, which i32 holds."""
+    known = dict(spans)
+    least, greatest = max(span(low, known)[0], int(I32.min)), min(span(high, known)[1], int(I32.max))
+    return {**spans, Var(I32, name): (least, max(least, greatest))}  # it has no value where they cross
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +78,20 @@ class _Safe:
     """Whether it holds for no other iteration."""
 
 
-def _partitioned(loop: For, inner: Stmt) -> Stmt:
+def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     guards = _guards(loop.body, loop.name, {})
     safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
     end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
     covering = _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ()
     some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
-    near = all(_near(loop, limit) for s in (*safe, *some) for limit in (*s.mins, *s.ends))
+    near = all(_near(loop, limit, spans) for s in (*safe, *some) for limit in (*s.mins, *s.ends))
     first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
     last = _end(loop, end, [limit for s in safe for limit in s.ends], near)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = _assuming(inner, held)
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
-        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body)
+        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans)
     ends = borders(loop)
     if not safe and ends is None:
         return replace(loop, body=inner)
@@ -116,9 +127,10 @@ def _end(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
     return in_i32(affine.maximum(last, in_i64(loop.min)))
 
 
-def _near(loop: For, limit: _Limit) -> bool:
+def _near(loop: For, limit: _Limit, spans: Spans) -> bool:
     """Whether i32 surely holds a limit and its distance from the first iteration."""
-    return surely_in_i32(limit.narrow()) and surely_in_i32(affine.subtract(limit.narrow(), loop.min))
+    narrow = limit.narrow()
+    return surely_in_i32(narrow, spans) and surely_in_i32(affine.subtract(narrow, loop.min), spans)
 
 
 def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
