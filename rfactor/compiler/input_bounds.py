@@ -36,7 +36,7 @@ def infer_input_bounds(owner: Owner, given: Any) -> None:
     Boxes that promises (`im.dim(0).set_min(…)`) tell of depend on one another: they are found by passes, and an output
     that is a bounds query becomes what is promised of it. Raises `AlgorithmError` where a box depends on data or grows
     with every pass; `BufferError` for outputs that do not fit, a promise that leaves out what is needed, or a
-    parameter without a value.
+    parameter without a value; `MemoryError` where a box cannot be had, with the name and the sizes of its image.
     """
     prepared = prepare(owner)
     buffers, fresh = outputs_for(prepared, (given,))
@@ -61,7 +61,10 @@ def infer_input_bounds(owner: Owner, given: Any) -> None:
         _check(name, shape, needed[name])
     for name, image in images.items():
         strides = _strides(image, name, _known(prepared, buffers) | _named(shapes))
-        image.set(zeros(image.type().ir, shapes[name], strides))
+        try:
+            image.set(zeros(image.type().ir, shapes[name], strides))
+        except MemoryError as error:
+            raise MemoryError(f"{name} of sizes {[extent for _, extent in shapes[name]]}: {error}") from error
     for name, buffer in queries:
         if buffer.asks:
             buffer.become(shapes[name])

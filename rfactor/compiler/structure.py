@@ -18,8 +18,9 @@ from rfactor.compiler.schedule.directives import Schedule
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, walk
 
-_NUMBERS = re.compile(r"(?:^|(?<=_))(f|b|im|r|p|v|loaded)\d+\$?(?=_|$)|\$\d+")
-"""In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `blur$1` for a second `blur`."""
+_NUMBERS = re.compile(r"(?:^|(?<=[_( ]))(f|b|im|r|p|v|loaded)\d+\$?(?=[_(), ]|$)|\$\d+")
+"""In names as `language.names` gives them, and in those made of such: `f0`, `f0_intm`, `im0(p0, 3)`, `blur$1` for a
+second `blur`."""
 
 
 def structure(algorithm: Algorithm, schedule: Schedule) -> tuple[Hashable, ...]:

@@ -26,6 +26,13 @@ def reduce(type: Type, value: Coefficient) -> Coefficient:
 
 def linear(expr: Expr) -> Sum:
     """The atoms of `expr` with their coefficients, in order of first occurrence, and the constant."""
+    terms, constant = collected(expr)
+    reduced = {atom: c for atom, value in terms.items() if (c := reduce(expr.type, value)) != 0}
+    return reduced, reduce(expr.type, constant)
+
+
+def collected(expr: Expr) -> Sum:
+    """As `linear`, over the integers where `expr` is of integers: coefficients may leave the type, and be 0."""
     terms: dict[Expr, Coefficient] = {}
     constant: Coefficient = 0
     stack: list[tuple[Expr, Coefficient]] = [(expr, 1)]
@@ -52,9 +59,7 @@ def linear(expr: Expr) -> Sum:
                 stack.append((args[1], factor * args[0].value))
                 continue
         terms[node] = terms.get(node, 0) + factor
-    type_ = expr.type
-    reduced = {atom: c for atom, value in terms.items() if (c := reduce(type_, value)) != 0}
-    return reduced, reduce(type_, constant)
+    return terms, constant
 
 
 def from_linear(type: Type, terms: Iterable[tuple[Expr, Coefficient]], constant: Coefficient) -> Expr:

@@ -1,19 +1,20 @@
 """Bit-exact simplification, for code: what it returns has the same bits everywhere, NaN and signed zeros included.
 
 With `coordinates`, i32 arithmetic is taken not to overflow, which the language promises for coordinates and bounds;
-then comparisons, minima and maxima of expressions that differ by a constant are decided.
+then comparisons, minima and maxima of expressions that differ by a constant are decided, and a sum of which i32 does
+not hold a coefficient or the constant stays in parts: as one of integers it would be another.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from rfactor.ir.evaluate import evaluate, to_value
 from rfactor.ir.expr import Const, Expr, Op, rebuild
-from rfactor.ir.linear import Coefficient, from_linear, linear, reduce
+from rfactor.ir.linear import Coefficient, collected, from_linear, linear, reduce
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import BOOL, I32, Type
 
@@ -29,7 +30,7 @@ def simplify(expr: Expr, coordinates: bool = False) -> Expr:
     memo = _memos[coordinates]
     if len(memo) > _REMEMBERED:
         memo = _memos[coordinates] = {}  # not cleared: another thread may be at work in it
-    return _rewritten(expr, memo, _with_coordinates if coordinates else _exact)
+    return _rewritten(expr, memo, _with_coordinates if coordinates else _exact, coordinates)
 
 
 def simplify_real(expr: Expr) -> Expr:
@@ -40,7 +41,7 @@ def simplify_real(expr: Expr) -> Expr:
     return _rewritten(expr, memo, _exact_on_reals)
 
 
-def _rewritten(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr]) -> Expr:
+def _rewritten(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr], coordinates: bool = False) -> Expr:
     """As `ir.expr.rewrite`, but that a sum of integers is put together once and not again for each of its addends."""
     pending = [expr]
     while pending:
@@ -56,7 +57,8 @@ def _rewritten(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr])
             continue
         pending.pop()
         if addends is not None:
-            memo[node] = _total(node.type, [(memo[addend], factor) for addend, factor in addends])
+            total = _total(node.type, [(memo[addend], factor) for addend, factor in addends], coordinates)
+            memo[node] = node if total is None else total
         elif operands:
             memo[node] = rule(rebuild(node, tuple([memo[operand] for operand in operands])))
         else:
@@ -93,17 +95,24 @@ def _addends(expr: Expr) -> list[tuple[Expr, int]] | None:
     return found[::-1]
 
 
-def _total(type_: Type, addends: Iterable[tuple[Expr, int]]) -> Expr:
-    """The sum of simplified addends as an expression of one integer type."""
+def _total(type_: Type, addends: Iterable[tuple[Expr, int]], coordinates: bool) -> Expr | None:
+    """The sum of simplified addends as an expression of one integer type; None of coordinates that it does not hold."""
     terms: dict[Expr, Coefficient] = {}
     constant: Coefficient = 0
     for addend, factor in addends:
-        own, more = linear(addend)
+        own, more = collected(addend)
         constant += factor * more
         for atom, times in own.items():
             terms[atom] = terms.get(atom, 0) + factor * times
+    if coordinates and not _holds(type_, terms, constant):
+        return None
     kept = [(atom, times) for atom, value in terms.items() if (times := reduce(type_, value)) != 0]
     return from_linear(type_, kept, reduce(type_, constant))
+
+
+def _holds(type: Type, terms: Mapping[Expr, Coefficient], constant: Coefficient) -> bool:
+    """Whether a type holds the coefficients of a sum and its constant, where it is i32."""
+    return type != I32 or all(reduce(type, value) == value for value in (constant, *terms.values()))
 
 
 def _exact_on_reals(expr: Expr) -> Expr:
@@ -173,7 +182,7 @@ def _simplify(expr: Expr, coordinates: bool) -> Expr | None:
         return _vector(expr, coordinates)
     op, args = expr.op, expr.args
     if op in _SUMS and expr.type.is_int:
-        return _sum(expr)
+        return _sum(expr, coordinates)
     if op in ("*", "/") and expr.type.is_float and isinstance(args[1], Const) and args[1].value == 1.0:
         return args[0]
     if op in ("min", "max"):
@@ -193,8 +202,10 @@ def _simplify(expr: Expr, coordinates: bool) -> Expr | None:
     return None
 
 
-def _sum(expr: Op) -> Expr | None:
+def _sum(expr: Op, coordinates: bool) -> Expr | None:
     if expr.op == "*" and not any(isinstance(arg, Const) for arg in expr.args):
+        return None
+    if coordinates and not _holds(expr.type, *collected(expr)):
         return None
     terms, constant = linear(expr)
     result = from_linear(expr.type, terms.items(), constant)
@@ -202,11 +213,11 @@ def _sum(expr: Op) -> Expr | None:
 
 
 def _difference(a: Expr, b: Expr) -> int | None:
-    """a - b where it is a constant."""
+    """a - b where it is a constant; of integers that do not overflow."""
     if a == b:
         return 0
-    terms, constant = linear(Op(a.type, "-", (a, b)))
-    return None if terms else int(constant)
+    terms, constant = collected(Op(a.type, "-", (a, b)))
+    return None if any(terms.values()) else int(constant)
 
 
 def _extremum(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr | None:
@@ -294,6 +305,8 @@ def _division(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr 
     if not (coordinates and type == I32):
         return None
     divisor = abs(int(b.value))
+    if not _holds(type, *collected(a)):
+        return None
     terms, constant = linear(a)
     whole = [(atom, c // divisor) for atom, c in terms.items() if c % divisor == 0]
     rest = [(atom, c) for atom, c in terms.items() if c % divisor]

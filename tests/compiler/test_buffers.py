@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,18 @@ def test_shapes_and_elements_are_those_of_halide(text: str) -> None:
     )
     if "make_" not in text and "hl.Int" not in text and "type=" not in text:
         assert np.array_equal(np.asarray(ours), np.array(theirs))
+
+
+def test_its_memory_is_that_of_its_array() -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    buffer = hl.Buffer(array)
+    memory = memoryview(buffer) if sys.version_info >= (3, 12) else buffer.__buffer__(1)
+    memory[1, 2] = 7
+    assert array[1, 2] == 7
+    array.setflags(write=False)
+    assert hl.Buffer(array).__buffer__(0).readonly
+    with pytest.raises(BufferError, match="may not be written"):
+        hl.Buffer(array).__buffer__(1)
 
 
 @pytest.mark.parametrize("dtype", ["?", "b", "h", "i", "l", "B", "H", "I", "L", "e", "f", "d"])

@@ -50,6 +50,13 @@ def test_what_cannot_be_inferred_is_said() -> None:
         f.infer_input_bounds([3, 4])
 
 
+def test_an_input_too_large_to_be_had_is_named() -> None:
+    a, f = hl.ImageParam(hl.Float(32), 2, "a"), hl.Func("f")
+    f[x, y] = a[x * 1000000, y * 1000000]
+    with pytest.raises(MemoryError, match=r"^a of sizes \[999000001, 999000001\]: "):
+        f.infer_input_bounds([1000, 1000])
+
+
 def clamped(api: Any) -> tuple[Any, list[Any]]:
     image, f = api.ImageParam(api.UInt(8), 1), api.Func()
     f[api.Var("x")] = image[api.min(api.Var("x"), image.width() - 1)]

@@ -11,6 +11,8 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler import pipeline
+from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.structure import structure
 from rfactor.errors import AlgorithmError, BufferError
 from tests.codegen.test_c import CC, compiled, passed
 from tests.compiler.pipelines import agrees, expected
@@ -166,6 +168,27 @@ def test_a_c_program_is_told_what_is_outside(tmp_path: Path) -> None:
     assert out.tolist() == [7] * 6
     assert call(passed(np.array([3, 4], np.int32)), 1, passed(out)) == 0
     assert out.tolist() == [9, 9, 9, 9, 0, 0]
+
+
+def test_what_is_read_has_the_name_of_its_place_in_messages(tmp_path: Path) -> None:
+    image, p, f = hl.ImageParam(hl.Int(32), 2, "ends"), hl.Param(hl.Int(32), "p"), hl.Func("f")
+    r = hl.RDom([(0, image[p, 3])])
+    f[x] = 0
+    f[r.x] = 9
+    f.compile_to_header(str(tmp_path / "f.h"), [image, p])
+    assert "max(f.min.0 + f.extent.0 - 1, ends(p, 3) - 1)" in (tmp_path / "f.h").read_text(encoding="utf-8")
+
+
+def test_a_program_whose_names_are_chosen_for_it_is_one_when_it_is_built_again() -> None:
+    def built() -> Any:
+        image, p, f = hl.ImageParam(hl.Int(32), 1), hl.Param(hl.Int(32)), hl.Func()
+        r = hl.RDom([(0, image[p])])
+        f[x] = 0
+        f[r.x] = 9
+        frozen = freeze(f)
+        return structure(frozen.algorithm, frozen.schedule)
+
+    assert built() == built()
 
 
 def test_what_varies_bounds_nothing() -> None:

@@ -194,6 +194,14 @@ def test_what_was_found_of_a_name_before_it_is_defined_counts_no_more() -> None:
     assert Intervals(defined, level, around=outside).of(name) == (seven, seven)
 
 
+def test_a_quotient_of_a_sum_whose_constant_i32_does_not_hold_is_bounded_otherwise() -> None:
+    m, k, n = (Var(I32, name) for name in "mkn")
+    extent = affine.add(affine.minimum(affine.plus(m, 2147483000), k), affine.integer(1000))
+    within = Scope(1, {"v": LoopRange(1, affine.integer(0), extent)})
+    ends = Intervals(within, 0).of(apply("//", Var(I32, "v"), apply("max", n, affine.integer(0))))
+    assert None not in ends
+
+
 def test_of_a_choice_inside_one_with_its_condition_one_arm_counts() -> None:
     v, limit = Var(I32, "v"), affine.integer(3)
     above, below = apply(">", v, limit), apply("<=", v, limit)

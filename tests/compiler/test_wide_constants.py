@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rfactor import Buffer, Expr, Func, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32
+from rfactor import Buffer, Expr, Func, HalideError, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32
 from rfactor import min as minimum
 from rfactor.compiler.lower import affine
 from rfactor.ir.expr import Var as Name
@@ -95,3 +95,61 @@ def test_a_guard_bounds_what_is_fused_split_and_factored(across: bool) -> None:
     assert (image.get().dim(0).min(), image.get().dim(0).extent()) == (0, 9)
     image.set(Buffer(np.arange(9, dtype=np.int32)))
     assert int(np.array(f.realize())) == 360
+
+
+_NEAR_THE_ENDS: dict[str, tuple[Callable[[Expr, Expr], Expr], Callable[[int, int], bool]]] = {
+    "below": (lambda x, p: x < p, lambda x, p: x < p),
+    "at most": (lambda x, p: x <= p, lambda x, p: x <= p),
+    "above": (lambda x, p: x > p, lambda x, p: x > p),
+    "at least": (lambda x, p: x >= p, lambda x, p: x >= p),
+    "at": (lambda x, p: x == p, lambda x, p: x == p),
+    "twice": (lambda x, p: 2 * x < p, lambda x, p: 2 * x < p),
+}
+
+
+@pytest.mark.parametrize("name", _NEAR_THE_ENDS)
+@pytest.mark.parametrize("least", [5, -8])
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_a_guard_by_a_number_near_the_ends_of_i32_is_asked_as_it_is(name: str, least: int, lanes: int) -> None:
+    guard, holds = _NEAR_THE_ENDS[name]
+    p, image, f, r = Param(Int(32), "p"), ImageParam(Int(32), 1, "image"), Func("f"), RDom([(least, 16)], "r")
+    r.where(guard(r.x, p))
+    f[()] = i32(0)
+    f[()] += image[r.x]
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes).atomic().vectorize(inner)
+    values = Buffer(np.arange(1, 17, dtype=np.int32))
+    values.set_min([least])
+    image.set(values)
+    for number in (I32.min, I32.min + 1, I32.min + 9, -1, 9, I32.max - 9, I32.max - 1, I32.max):
+        p.set(int(number))
+        expected = sum(x - least + 1 for x in range(least, least + 16) if holds(x, int(number)))
+        try:
+            assert int(np.array(f.realize())) == expected
+        except HalideError:  # nothing is read, from or up to what i32 does not hold
+            assert expected == 0
+
+
+def test_constants_that_i32_holds_in_parts_alone_stay_in_parts() -> None:
+    f, r = Func("f"), RDom([(2000000000, 3)], "r")
+    r.where(r.x - 1000000000 - i32(1999999995) < r.x)
+    f[()] = i32(0)
+    f[()] += r.x - 2000000000
+    assert int(np.array(f.realize())) == 3
+
+
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_a_loop_between_two_numbers_has_no_iteration_where_they_cross_however_far(lanes: int) -> None:
+    p, q, f, r = Param(Int(32), "p"), Param(Int(32), "q"), Func("f"), RDom([(0, 100)], "r")
+    r.where((r.x >= p) & (r.x <= q))
+    f[()] = i32(0)
+    f[()] += r.x + 1
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes).atomic().vectorize(inner)
+    for low in (I32.min, -3, 9, I32.max):
+        for high in (I32.min, int(I32.min) + 3, -5, 20, I32.max):
+            p.set(int(low))
+            q.set(int(high))
+            assert int(np.array(f.realize())) == sum(x + 1 for x in range(100) if low <= x <= high)

@@ -30,6 +30,8 @@ from rfactor.ir.algorithm import Image
 
 _MOST_DIMENSIONS = 64
 """Of NumPy's arrays."""
+_WRITABLE = 1
+"""`PyBUF_WRITABLE`, what asks for memory of an object in order to write to it."""
 
 
 def coordinates(what: str, dimensions: int, index: Any) -> list[Expr]:
@@ -139,6 +141,14 @@ class Buffer(OnEntry, Named, Region):
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
         return array.copy(order="K") if copy else array
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The memory of its array: `memoryview(buffer)`, from Python 3.12 on. Raises `BufferError` where it is to be
+        written and may not be."""
+        array = self.array
+        if flags & _WRITABLE and not array.flags.writeable:
+            raise BufferError("the array of this Buffer may not be written")
+        return array.data
 
     def type(self) -> Type:
         """The type of its elements."""

@@ -6,7 +6,9 @@ numbered as there, in the order in which a process makes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
 
@@ -19,6 +21,7 @@ from rfactor.ir.types import F32, I32, U32
 
 _calls = count()
 _definitions = count()
+_UNNUMBERED = ContextVar("_UNNUMBERED", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,18 @@ def random_float(seed: ExprLike | None = None) -> Expr:
 
 
 def numbered() -> int:
-    """The number of the next definition that this process makes."""
-    return next(_definitions)
+    """The number of the next definition that this process makes; within `unnumbered`, of none."""
+    return -1 if _UNNUMBERED.get() else next(_definitions)
+
+
+@contextmanager
+def unnumbered() -> Iterator[None]:
+    """Within it definitions count for nothing, as Halide makes none: they may have no random numbers."""
+    token = _UNNUMBERED.set(True)
+    try:
+        yield
+    finally:
+        _UNNUMBERED.reset(token)
 
 
 def resolved(expr: Expr, number: int, variables: Sequence[ir.Var]) -> Expr:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
-from rfactor.compiler.language.chance import numbered, resolved
+from rfactor.compiler.language.chance import numbered, resolved, unnumbered
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.expr import Expr, ExprLike, Uses, as_expr, converted, entry_names, is_sequence
@@ -79,7 +79,10 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
         """What `realize` last used, for as long as nothing changes: see `pipeline.Prepared`."""
         self.wrappers: Wrappers = {}
         self._used = False
-        if isinstance(value, Buffer | ImageParam):
+        if isinstance(value, ImageParam):
+            with unnumbered():  # in Halide it is the function that the image is
+                self[_PLACEHOLDER] = value[_PLACEHOLDER]
+        elif isinstance(value, Buffer):
             self[_PLACEHOLDER] = value[_PLACEHOLDER]
         elif value is not None:
             self[()] = value

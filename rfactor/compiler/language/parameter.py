@@ -9,6 +9,7 @@ import numpy as np
 
 from rfactor.compiler.language.arguments import ArgumentEstimates, estimates_of
 from rfactor.compiler.language.buffer import Buffer, ImageParam
+from rfactor.compiler.language.chance import unnumbered
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr
 from rfactor.compiler.language.hints import MemoryType
 from rfactor.compiler.language.images import OutputImageParam
@@ -35,7 +36,8 @@ class Parameter:
         if isinstance(type, Parameter):
             self._of = type._of
         elif type is not None:
-            self._of = ImageParam(type, dimensions, name or None) if is_buffer else Param(type, name or None)
+            with unnumbered():
+                self._of = ImageParam(type, dimensions, name or None) if is_buffer else Param(type, name or None)
 
     @classmethod
     def of(cls, input: Param | OutputImageParam) -> Parameter:

@@ -10,14 +10,19 @@ from rfactor.errors import AlgorithmError
 from rfactor.ir import algorithm as ir_algorithm
 from rfactor.ir import expr as ir
 from rfactor.ir.expr import Call
+from rfactor.ir.printer import brief
+
+_LONGEST = 40
+"""Of the text of an element by which it is named: that is in messages, where a domain ends or the like."""
 
 
 class Reading(OnEntry, Named):
     """An element of an image that is read before anything is computed."""
 
     def __init__(self, value: Call, references: Uses) -> None:
-        super().__init__(None, "loaded")
-        self.reading = ir_algorithm.Reading(ir.Var(value.type, f"{self._name}.element"), value)
+        told = brief(value).replace(".", "_")
+        super().__init__(told if len(told) <= _LONGEST else None, "loaded")
+        self.reading = ir_algorithm.Reading(ir.Var(value.type, self._name), value)
         self.references = references
         """What it refers to, by name: the image, parameters, other elements."""
 

@@ -20,6 +20,7 @@ from rfactor.compiler.lower.latest import latest
 from rfactor.compiler.lower.masked import unmasked
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
+from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.records import records
@@ -70,7 +71,7 @@ def passes(
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
-    body = partition(body)
+    body = partition(body, extents_of(algorithm))
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body

@@ -168,6 +168,12 @@ def add(a: Expr, b: Expr) -> Expr:
     return _combined(a, b, 1)
 
 
+def plus(a: Expr, number: int) -> Expr:
+    """`a + number`, of a number that the type may not hold."""
+    terms, constant = affine(a)
+    return from_affine(terms, constant + number, a.type)
+
+
 def subtract(a: Expr, b: Expr) -> Expr:
     """`a - b`."""
     difference = _combined(a, b, -1)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.overflow import in_i32, sum_in_i64
 from rfactor.ir.expr import Const, Expr, Op, Var, names, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
@@ -21,8 +22,6 @@ from rfactor.ir.types import I32, I64
 
 SHORT = 16
 """Serial loops of constant extent up to this stand for their worst iteration."""
-_MOST = 1 << 31
-"""Of the factors in a coordinate, and of its constant: sums of such do not leave i64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _solved(
         if not known:
             return None
     terms, constant = affine.affine(difference)
-    if abs(constant) > _MOST or sum(abs(factor) for _, factor in terms) > _MOST:
+    if not sum_in_i64(difference):
         return None
     here = Op(I64, "cast", (Var(I32, name),))
     factor = dict(terms).get(here, 0)
@@ -152,8 +151,8 @@ def _solved(
         return None
     rest = affine.from_affine(others, constant, I64)
     if factor > 0:  # factor*x + rest <= 0
-        return None, _in_i32(affine.add(affine.divide(affine.scale(rest, -1), factor), Const(I64, 1)))
-    return _in_i32(affine.divide_up(rest, -factor)), None
+        return None, in_i32(affine.add(affine.divide(affine.scale(rest, -1), factor), Const(I64, 1)))
+    return in_i32(affine.divide_up(rest, -factor)), None
 
 
 def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
@@ -178,9 +177,3 @@ def _wide(expr: Expr) -> Expr:
     if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg"):
         return Op(I64, expr.op, tuple(map(_wide, expr.args)))
     return Op(I64, "cast", (expr,))
-
-
-def _in_i32(value: Expr) -> Expr:
-    """`value` (i64), or the end of i32 that is nearest: no iteration has the greatest number."""
-    held = Op(I64, "max", (Op(I64, "min", (value, Const(I64, I32.max))), Const(I64, I32.min)))
-    return Op(I32, "cast", (held,))

@@ -16,7 +16,7 @@ from itertools import islice
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.boxes import Box, Touched, either, extent_of, hull, hulls, joined
-from rfactor.compiler.lower.conditions import compared, negated, nonpositive, positive, unsolved
+from rfactor.compiler.lower.conditions import compared, conjuncts, negated, positive
 from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.nest import Nest
@@ -30,7 +30,7 @@ from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Var, conjunction, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, walk
 from rfactor.ir.loopnest import (
     Assert,
     Atomic,
@@ -214,10 +214,8 @@ class _Inference:
 
     def _guarded(self, stmt: If, scope: Scope) -> tuple[Lets, Stmt]:
         self._reads(stmt.condition, scope)
-        below = nonpositive(stmt.condition)
         self.sums.here = Computed(f"a guard of {self._stage}:", stmt.condition)
-        self._noted((*below, *compared(stmt.condition)), scope)
-        limits = self._noted(_solved(below, scope), scope)
+        self._noted((*compared(stmt.condition), *_next_to(stmt.condition, scope)), scope)
         if not affine.reads(stmt.condition):
             self._computed(stmt.condition, scope)
         self._path.append(stmt)
@@ -234,8 +232,7 @@ class _Inference:
             entries.update(dict.fromkeys(either(stmt.condition, *(one[name] for one in touched))))
         then, otherwise = branches
         assert then is not None
-        unknown = any(None in limit for limit in limits)
-        return (), If(unsolved(stmt.condition) if unknown else stmt.condition, then, otherwise)
+        return (), If(stmt.condition, then, otherwise)
 
     def _realized(self, stmt: Realize, scope: Scope) -> tuple[Lets, Stmt]:
         self.touched[stmt.name] = {}
@@ -465,18 +462,14 @@ class _Inference:
         return conjunction(*conditions)
 
 
-def _solved(below: Sequence[Expr], scope: Scope) -> Iterator[Expr]:
-    """The sums that solve `below <= 0` for each loop around: partitioning computes them."""
-    for comparison in below:
-        for term, factor in affine.affine(comparison)[0]:
-            if not (isinstance(term, Var) and isinstance(scope.bindings.get(term.name), LoopRange)):
-                continue
-            rest = affine.subtract(comparison, affine.scale(term, factor))
-            limit = affine.scale(rest, -1)
-            yield affine.add(rest, affine.integer(abs(factor) - 1))
-            yield limit
-            if affine.affine(limit)[1] < 0:
-                yield affine.add(limit, affine.integer(1))
+def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:
+    """The last and the first numbers that coordinates may be by strict comparisons: `p - 1` of `x < p`."""
+    for part in conjuncts(condition):
+        if isinstance(part, Op) and part.op in ("<", ">") and part.args[0].type == I32 and not affine.reads(part):
+            below, above = part.args if part.op == "<" else part.args[::-1]
+            for side, step in ((below, 1), (above, -1)):
+                if names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
+                    yield affine.plus(side, step)
 
 
 def _spelled(name: str, index: int) -> str:

@@ -9,7 +9,7 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, walk
 from rfactor.ir.operations import OPPOSITE
-from rfactor.ir.types import BOOL, I32, I64
+from rfactor.ir.types import BOOL, I32
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
@@ -37,16 +37,6 @@ def nonpositive(condition: Expr) -> list[Expr]:
     if condition.op == ">=":
         return [affine.subtract(b, a)]
     return [affine.subtract(a, b), affine.subtract(b, a)]
-
-
-def unsolved(condition: Expr) -> Expr:
-    """`condition` with the comparisons of which `nonpositive` says something made in i64: it says nothing of those.
-    For one that is not to be solved for a loop, as i32 may not hold the loop's limit."""
-    if not nonpositive(condition) or not isinstance(condition, Op):
-        return condition
-    if condition.type == BOOL and condition.op in ("and", "&"):
-        return Op(BOOL, condition.op, tuple(map(unsolved, condition.args)))
-    return Op(BOOL, condition.op, tuple(Op(I64, "cast", (side,)) for side in condition.args))
 
 
 def is_comparison(condition: Expr) -> bool:

@@ -462,11 +462,13 @@ class Intervals:
             atom = terms[0][0]
             binding = self._binding(atom.name) if isinstance(atom, Var) else None
             if isinstance(binding, Definition):
-                return self._most_times(affine.add(binding.value, affine.integer(constant)), divisor)
+                return self._most_times(affine.plus(binding.value, constant), divisor)
             if isinstance(atom, Op) and atom.op in ("min", "max"):
-                ends = [self._most_times(affine.add(arg, affine.integer(constant)), divisor) for arg in atom.args]
+                ends = [self._most_times(affine.plus(arg, constant), divisor) for arg in atom.args]
                 joined = tighter if atom.op == "min" else outer
                 return joined(affine.minimum if atom.op == "min" else affine.maximum, ends[0], ends[1])
+        if constant > I32.max:
+            return None
         result: Expr = affine.integer(-1 if constant < 0 else constant)
         for atom, factor in terms:
             if atom == divisor:

@@ -7,17 +7,19 @@ and checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
 from rfactor.compiler.lower.sums import Computed
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
+from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, walk
 from rfactor.ir.loopnest import Assert
 from rfactor.ir.types import BOOL, I32, I64
 
+Spans = Mapping[Expr, tuple[int, int]]
+"""The least and the greatest number that variables may be."""
 MOST_ELEMENTS = 2**31 - 1
 """Of the storage of one component of an intermediate."""
 
@@ -25,8 +27,7 @@ MOST_ELEMENTS = 2**31 - 1
 def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
     """Checks that no coordinate leaves i32, and that what bounds the floats in one is finite."""
     known = _known(algorithm)
-    extents = {f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions)}
-    spans: dict[Expr, tuple[int, int]] = {}
+    spans = dict(extents_of(algorithm))
     met: set[Expr] = set()
     sums: dict[Computed, list[tuple[Expr, Expr, Expr]]] = {}
     floats: list[Expr] = []
@@ -40,9 +41,9 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
         cast = low.type == I64  # to i32
         least, greatest = (low, high) if cast else (in_i64(low), in_i64(high))
         terms: list[Expr] = []
-        if cast or (low not in known and _span(low, extents, spans)[0] < I32.min):
+        if cast or (low not in known and span(low, spans)[0] < I32.min):
             terms.append(Op(BOOL, ">=", (least, Const(I64, I32.min))))
-        if cast or (high not in known and _span(high, extents, spans)[1] > I32.max):
+        if cast or (high not in known and span(high, spans)[1] > I32.max):
             terms.append(Op(BOOL, "<=", (greatest, Const(I64, I32.max))))
         new = [term for term in terms if term not in met]
         met.update(new)
@@ -75,26 +76,30 @@ def _arrays(algorithm: Algorithm) -> list[tuple[str, int]]:
     return arrays + [(name, len(algorithm.function(name).variables)) for name in algorithm.outputs]
 
 
-def _span(expr: Expr, extents: set[str], known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
-    """Between which integers an i32 expression lies if no part of it wraps; `extents` are >= 0.
+def extents_of(algorithm: Algorithm) -> Spans:
+    """What is known of the extents of arrays that the caller gives: they are not negative."""
+    names = (f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions))
+    return {Var(I32, name): (0, int(I32.max)) for name in names}
+
+
+def span(expr: Expr, known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
+    """Between which integers an i32 expression lies if no part of it wraps.
 
     Bounds of bounds share most of their parts, so what is found is kept in `known`.
     """
     found = known.get(expr)
     if found is None:
-        found = known[expr] = _computed_span(expr, extents, known)
+        found = known[expr] = _computed_span(expr, known)
     return found
 
 
-def _computed_span(expr: Expr, extents: set[str], known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
+def _computed_span(expr: Expr, known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
     whole = (int(I32.min), int(I32.max))
     if isinstance(expr, Const):
         return int(expr.value), int(expr.value)
-    if isinstance(expr, Var):
-        return (0, whole[1]) if expr.name in extents else whole
     if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "//", "min", "max", "select"):
         return whole
-    a, b = (_span(arg, extents, known) for arg in expr.args[-2:])
+    a, b = (span(arg, known) for arg in expr.args[-2:])
     if expr.op == "+":
         return a[0] + b[0], a[1] + b[1]
     if expr.op == "-":
@@ -162,3 +167,28 @@ def compared_in_i64(expr: Expr) -> Expr:
     if isinstance(expr, Op) and expr.type == BOOL:
         return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else compared_in_i64(a) for a in expr.args))
     return expr
+
+
+def surely_in_i32(expr: Expr, spans: Spans) -> bool:
+    """Whether i32 holds a coordinate, and every sum, product and quotient in it, where variables lie within `spans`."""
+    known = dict(spans)
+    ends = (span(node, known) for node in walk(expr) if isinstance(node, Op) and node.type == I32)
+    return all(I32.min <= low and high <= I32.max for low, high in ends)
+
+
+def sum_in_i64(expr: Expr) -> bool:
+    """Whether i64 holds a sum of coordinates, and what is added to it that i32 holds, whatever its terms are."""
+    terms, constant = affine.affine(expr)
+    return abs(constant) + (sum(abs(factor) for _, factor in terms) << 31) <= 1 << 62
+
+
+def in_i32(value: Expr) -> Expr:
+    """An i64 coordinate, or the end of i32 that is nearest."""
+    if isinstance(value, Const):
+        return Const(I32, max(min(int(value.value), int(I32.max)), int(I32.min)))
+    low, high = span(value, {})
+    if high > I32.max:
+        value = Op(I64, "min", (value, Const(I64, I32.max)))
+    if low < I32.min:
+        value = Op(I64, "max", (value, Const(I64, I32.min)))
+    return Op(I32, "cast", (value,))

@@ -12,59 +12,86 @@ range otherwise, and asks per iteration which body to run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT, borders, unclamped
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
+from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, span, sum_in_i64, surely_in_i32
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
 
 
-def partition(stmt: Stmt) -> Stmt:
-    """The flat nest with every such loop split in up to three."""
+def partition(stmt: Stmt, spans: Spans) -> Stmt:
+    """The flat nest with every such loop split in up to three. `spans` are what variables are known to lie between."""
     if isinstance(stmt, Block):
-        return block(*map(partition, stmt.statements))
+        return block(*(partition(part, spans) for part in stmt.statements))
     if isinstance(stmt, For):
-        inner = partition(stmt.body)
-        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner)
+        last = affine.plus(affine.add(stmt.min, stmt.extent), -1)
+        inner = partition(stmt.body, _with(spans, stmt.name, stmt.min, last))
+        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans)
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise)
-        return If(stmt.condition, partition(stmt.then), otherwise)
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=partition(stmt.body))
+        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise, spans)
+        return If(stmt.condition, partition(stmt.then, spans), otherwise)
+    if isinstance(stmt, Let):
+        known = _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
+        return replace(stmt, body=partition(stmt.body, known))
+    if isinstance(stmt, Produce | Allocate):
+        return replace(stmt, body=partition(stmt.body, spans))
     return stmt
+
+
+def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
+    """`spans` with that of a variable between two coordinates, which i32 holds."""
+    known = dict(spans)
+    least, greatest = max(span(low, known)[0], int(I32.min)), min(span(high, known)[1], int(I32.max))
+    return {**spans, Var(I32, name): (least, max(least, greatest))}  # it has no value where they cross
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """`dividend // divisor`, where a guard begins or ceases to hold; the divisor is positive."""
+
+    dividend: Expr
+    divisor: int
+
+    def narrow(self) -> Expr:
+        """In i32, which may not hold it or a sum in it."""
+        return affine.divide(self.dividend, self.divisor)
+
+    def wide(self) -> Expr:
+        """In i64, which holds it."""
+        return affine.divide(in_i64(self.dividend), self.divisor)
 
 
 @dataclass(frozen=True, slots=True)
 class _Safe:
-    """Iterations `min <= x <= last` (where known) for which a guard holds whatever the loops inside do."""
+    """Iterations from all of `mins` on, before all of `ends`, for which a guard holds whatever the loops inside do."""
 
     condition: Expr
-    min: Expr | None
-    last: Expr | None
+    mins: tuple[_Limit, ...]
+    ends: tuple[_Limit, ...]
     exact: bool
     """Whether it holds for no other iteration."""
 
 
-def _partitioned(loop: For, inner: Stmt) -> Stmt:
+def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     guards = _guards(loop.body, loop.name, {})
     safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
     end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
-    first: Expr = loop.min
-    last: Expr = end
-    for s in safe:
-        if s.min is not None:
-            first = affine.maximum(first, s.min)
-        if s.last is not None:
-            last = _sooner(last, s.last)
+    covering = _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ()
+    some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
+    near = all(_near(loop, limit, spans) for s in (*safe, *some) for limit in (*s.mins, *s.ends))
+    first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
+    last = _end(loop, end, [limit for s in safe for limit in s.ends], near)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = _assuming(inner, held)
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
-        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body)
+        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans)
     ends = borders(loop)
     if not safe and ends is None:
         return replace(loop, body=inner)
@@ -80,11 +107,30 @@ def _partitioned(loop: For, inner: Stmt) -> Stmt:
         if last != end:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
-    for condition, loops in _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ():
-        some = _solve(condition, loop.name, loops, best=True)
-        if some and some.last is not None:
-            end = _sooner(end, some.last)
-    return _ranges(loop, body, first, last, end)
+    reached = _end(loop, end, [limit for s in some for limit in s.ends], near)
+    return _ranges(loop, body, first, last, affine.maximum(reached, loop.min) if near and reached != end else reached)
+
+
+def _begin(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
+    """The first iteration of `loop`, which ends before `end`, that is before none of `limits`."""
+    if near or not limits:
+        return reduce(affine.maximum, (limit.narrow() for limit in limits), loop.min)
+    first = reduce(affine.maximum, (limit.wide() for limit in limits), in_i64(loop.min))
+    return in_i32(affine.minimum(first, in_i64(end)))
+
+
+def _end(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
+    """The first iteration of `loop` at `end` or one of `limits`; where they are not all near, no earlier one."""
+    if near or not limits:
+        return reduce(affine.minimum, (limit.narrow() for limit in limits), end)
+    last = reduce(affine.minimum, (limit.wide() for limit in limits), in_i64(end))
+    return in_i32(affine.maximum(last, in_i64(loop.min)))
+
+
+def _near(loop: For, limit: _Limit, spans: Spans) -> bool:
+    """Whether i32 surely holds a limit and its distance from the first iteration."""
+    narrow = limit.narrow()
+    return surely_in_i32(narrow, spans) and surely_in_i32(affine.subtract(narrow, loop.min), spans)
 
 
 def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
@@ -99,14 +145,6 @@ def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Ex
         yield from _covering(body.then, name, inner)
 
 
-def _sooner(end: Expr, last: Expr) -> Expr:
-    """`min(end, last + 1)`, where `last` may be the greatest number that there is."""
-    one, constant = affine.integer(1), affine.constant_value(last)
-    if affine.affine(last)[1] < 0 or (constant is not None and constant < int(I32.max)):
-        return affine.minimum(end, affine.add(last, one))
-    return affine.add(affine.minimum(affine.subtract(end, one), last), one)
-
-
 def _around(body: Stmt) -> set[Expr]:
     """The guards that all of `body` is under."""
     if isinstance(body, If) and body.otherwise is None:
@@ -116,8 +154,10 @@ def _around(body: Stmt) -> set[Expr]:
 
 def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> For:
     """Only `[first, last)`: nothing is done outside."""
-    low = loop.min if first == loop.min else affine.minimum(first, end)
-    return replace(loop, min=low, extent=affine.subtract(last, low), body=body)
+    if first == loop.min:
+        return replace(loop, extent=affine.subtract(last, loop.min), body=body)
+    low = affine.minimum(first, end)
+    return replace(loop, min=low, extent=affine.subtract(affine.maximum(last, low), low), body=body)
 
 
 def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
@@ -184,8 +224,7 @@ def _has_vectors(stmt: Stmt) -> bool:
 
 def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False) -> _Safe | None:
     """Where `condition` holds whatever the loops `inner` do; with `best`, outside of where it never does."""
-    low: Expr | None = None
-    high: Expr | None = None
+    mins, ends = list[_Limit](), list[_Limit]()
     comparisons = nonpositive(condition)
     if not comparisons:
         return None
@@ -200,15 +239,13 @@ def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False
             if worst is None or name in names(worst) or (best and names(worst) & inner.keys()):
                 return None
             rest = affine.add(rest, affine.scale(worst, own))
-        if factor > 0:  # factor*x + rest <= 0
-            last = affine.divide(affine.scale(rest, -1), factor)
-            high = last if high is None else affine.minimum(high, last)
-        elif factor < 0:  # rest <= -factor*x
-            start = affine.divide_up(rest, -factor)
-            low = start if low is None else affine.maximum(low, start)
-        else:
+        if not factor or not sum_in_i64(rest):
             return None
-    return _Safe(condition, low, high, not inner)
+        if factor > 0:  # factor*x + rest <= 0
+            ends.append(_Limit(affine.plus(affine.scale(rest, -1), factor), factor))
+        else:  # rest <= -factor*x
+            mins.append(_Limit(affine.plus(rest, -factor - 1), -factor))
+    return _Safe(condition, tuple(mins), tuple(ends), not inner)
 
 
 def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:

@@ -39,7 +39,7 @@ def _if(condition: Expr, then: Expr) -> Expr:
 
 
 @dataclass(slots=True)
-class _Asked:
+class Asked:
     """What one step asks of the number: relations with thresholds, and conditions on the data alone."""
 
     thresholds: dict[str, Expr] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def claims(update: Update) -> Iterator[Claim]:
     for op in ("+", "max", "min"):
         if op == "+" and type_.is_int and update.meaning is Meaning.WRAP:
             continue  # sums that wrap keep no order
-        lifts = [lift for flag in flags if (lift := _Reader(update, numbers[0], flag, op).lift()) is not None]
+        lifts = [lift for flag in flags if (lift := Reader(update, numbers[0], flag, op).lift()) is not None]
         if len(lifts) == len(flags):
             yield Claim(update, lift=_together(lifts, [*numbers, *flags]))
 
@@ -82,7 +82,7 @@ def _together(lifts: Sequence[Lift], order: Sequence[int]) -> Lift:
     return Lift(tuple(types), tuple(data), tuple(operator), tuple(identity), tuple(applied[i] for i in sorted(applied)))
 
 
-class _Reader:
+class Reader:
     def __init__(self, update: Update, number: int, flag: int, op: str) -> None:
         self.update, self.number, self.flag, self.op = update, number, flag, op
         self.type: Type = update.types[number]
@@ -92,7 +92,7 @@ class _Reader:
     def lift(self) -> Lift | None:
         """The lifting of the number and the flag, in this order."""
         added = self.operand(self.update.components[self.number])
-        found = self.condition()
+        found = self.condition(self.update.components[self.flag])
         if added is None or found is None:
             return None
         asked, all_ = found
@@ -191,19 +191,20 @@ class _Reader:
             return None
         return reduce(lambda a, b: apply(self.op, a, b), parts)
 
-    def condition(self) -> tuple[_Asked, bool] | None:
-        """What a step asks, and whether all steps must be passed (`and`), or one failed is what counts (`or`)."""
-        component = transform(self.update.components[self.flag], _as_logic)
+    def condition(self, component: Expr) -> tuple[Asked, bool] | None:
+        """What a step that makes the flag `component` asks, and whether all steps must be passed (`and`), or one failed
+        is what counts (`or`)."""
+        component = transform(component, _as_logic)
         for op in ("and", "or"):
             parts = chain(op, component) if isinstance(component, Op) and component.op == op else []
             rest = [part for part in parts if part != self.f]
             if len(rest) + 1 == len(parts) and not any(self.f.name in names(part) for part in rest):
-                asked = _Asked()
+                asked = Asked()
                 if all(self.ask(part, asked, op == "and") for part in rest):
                     return asked, op == "and"
         return None
 
-    def ask(self, expr: Expr, asked: _Asked, positive: bool, guard: Expr = TRUE) -> bool:
+    def ask(self, expr: Expr, asked: Asked, positive: bool, guard: Expr = TRUE) -> bool:
         """Enter what `expr`, or what is not it, asks where the guard holds; whether it could be read."""
         if self.free(expr):
             asked.free.append(_if(guard, expr if positive else apply("not", expr)))
@@ -238,7 +239,7 @@ class _Reader:
             return relation[0] == "<" and all(self.ask(end, asked, True, guard) for end in ends)
         return self.threshold(relation, left, right, asked, guard)
 
-    def threshold(self, relation: str, left: Expr, right: Expr, asked: _Asked, guard: Expr) -> bool:
+    def threshold(self, relation: str, left: Expr, right: Expr, asked: Asked, guard: Expr) -> bool:
         """Enter `x relation t` for a comparison that is that."""
         if left == self.x and self.free(right) and not self.counted:
             bound = right
