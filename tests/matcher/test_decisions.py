@@ -83,6 +83,15 @@ def test_what_holds_of_real_numbers_alone_is_no_yes(update: str, type_: str, typ
     assert check(update, type=type_, types=types, timeout=2.0).verdict in ("unknown", "not_associative")
 
 
+@pytest.mark.parametrize(("condition", "commutative"), [("a > 1.0 and a < 0.0", None), ("a > 1.0", False)])
+def test_an_operator_is_not_said_to_depend_on_an_order_that_floats_never_show(
+    condition: str, commutative: bool | None
+) -> None:
+    answer = check(f"select({condition}, i, x)", types={"a": "f32"})
+    assert (answer.verdict, answer.commutative) == ("lifted", commutative)
+    assert ("not_commutative" in {proof.claim for proof in answer.proofs}) == (commutative is False)
+
+
 def test_rounded_integers_are_not_compared_as_they_are() -> None:
     from rfactor.ir.parser import parse_expr
     from rfactor.ir.types import I16, I32, Type
