@@ -23,7 +23,8 @@ from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
 from rfactor.prover.claim import Claim
-from rfactor.prover.operator import Tuple
+from rfactor.prover.commuting import is_refuted
+from rfactor.prover.operator import Operator, Tuple
 
 _NAME = "decision "
 """What names of the variables begin with; no name of a user's has a space."""
@@ -191,7 +192,10 @@ def _of_type(type_: Type) -> tuple[int, int]:
 
 
 def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr]) -> Answer:
-    """The answer about `update`, of which the variables in `meanings` are parts."""
+    """The answer about `update`, of which the variables in `meanings` are parts.
+
+    Floats may never decide as the runs do that show an operator not to commute, so that these are looked for again.
+    """
 
     def told(exprs: Iterable[Expr]) -> tuple[Expr, ...]:
         return tuple(substitute(expr, meanings) for expr in exprs)
@@ -200,7 +204,7 @@ def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr])
     if lift is not None:
         lift = replace(lift, data=told(lift.data), operator=told(lift.operator), identity=told(lift.identity),
                        apply=told(lift.apply))  # fmt: skip
-    return replace(
+    told_answer = replace(
         answer,
         update=update,
         operator=None if answer.operator is None else told(answer.operator),
@@ -210,3 +214,21 @@ def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr])
         assumes=told(answer.assumes),
         lift=lift,
     )
+    return told_answer if answer.commutative is not False or _differs(told_answer) else _without_order(told_answer)
+
+
+def _differs(answer: Answer) -> bool:
+    """Whether two runs show that the operator of an answer does not commute."""
+    update, lift = answer.update, answer.lift
+    operator, data, types = (
+        (answer.operator, answer.data, update.types) if lift is None else (lift.operator, lift.data, lift.types)
+    )
+    assert operator is not None
+    assert data is not None
+    return is_refuted(Operator(operator, types, update.meaning), update, data, answer.assumes)
+
+
+def _without_order(answer: Answer) -> Answer:
+    """The answer with nothing said of the order of operands."""
+    proofs = tuple(proof for proof in answer.proofs if proof.claim != "not_commutative")
+    return replace(answer, commutative=None, proofs=proofs)

@@ -88,11 +88,11 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
     except Rounded as rounded:
         unsure = f"{rounded} may be rounded, or NaN"
     else:
-        answer = _held_or_found(other, limits, table, known)
         if not meanings:
-            return answer
-        if answer.verdict in _HINTS:
-            return with_decisions(answer, update, meanings)
+            return _held_or_found(other, limits, table, known)
+        said = _held(other, table, known) or _yes(other, limits, table)
+        if said is not None and said.verdict in _HINTS:
+            return with_decisions(said, update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
     answer = _held_or_found(update, limits, table, known)
     if answer.verdict in _HINTS:
@@ -101,24 +101,42 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
     return answer
 
 
+def _held(update: Update, table: Table | None, known: bool) -> Answer | None:
+    """What the table of known reductions says of the update."""
+    return known_answer(update, shipped()) if known and table is None else None
+
+
 def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
-    held = known_answer(update, shipped()) if known and table is None else None
-    return _answer(update, limits, table, known) if held is None else held
+    return _held(update, table, known) or _answer(update, limits, table, known)
+
+
+def _yes(update: Update, limits: Limits, table: Table | None) -> Answer | None:
+    """The answer about an update behind which an operator is found."""
+    own, back = _without_operand_names(update)
+    answer = _in_any_spelling(own, _solver(limits, table), table)
+    return None if answer is None else _with_names(answer, update, back)
 
 
 def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
     own, back = _without_operand_names(update)
     solver = _solver(limits, table)
-    answer = _found(own, solver)
-    if (answer is None or answer.identity_kind == "none" or answer.lift is not None) and not limits.expired:
-        other = _respelled(own, limits, table, lift=answer is None or answer.lift is None)
-        if other is not None and (other.operator is not None or answer is None):
-            answer = other
+    answer = _in_any_spelling(own, solver, table)
     if answer is None:
         answer = _without_operator(own, solver)
         if _may_overflow(update) and not limits.expired:
             answer = _with_overflow_hint(answer, own, limits, table, known)
     return _with_names(answer, update, back)
+
+
+def _in_any_spelling(own: Update, solver: Solver, table: Table | None) -> Answer | None:
+    """A yes for an update, as it is spelled or otherwise."""
+    limits = solver.limits
+    answer = _found(own, solver)
+    if (answer is None or answer.identity_kind == "none" or answer.lift is not None) and not limits.expired:
+        other = _respelled(own, limits, table, lift=answer is None or answer.lift is None)
+        if other is not None and (other.operator is not None or answer is None):
+            answer = other
+    return answer
 
 
 def _solver(limits: Limits, table: Table | None) -> Solver:
@@ -206,7 +224,7 @@ def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: T
 
 def _without_overflow(unbounded: Update, limits: Limits, table: Table | None, known: bool) -> str:
     """The verdict on an update of unbounded integers, as far as it is soon found."""
-    held = known_answer(unbounded, shipped()) if known and table is None else None
+    held = _held(unbounded, table, known)
     if held is not None:
         return held.verdict
     limits = limits.with_purse(_HINT)

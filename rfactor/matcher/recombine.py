@@ -41,7 +41,8 @@ _FEW = Limits(cases=200)
 def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combined | None:
     """One operator from those of the groups, or None where groups disagree on a component they share.
 
-    They agree if operator, identity and data are the same functions: what one group proves of them serves the other.
+    They agree if operator, identity and data are the same functions, an operator where the invariants of all groups
+    hold, as they do for all that runs reach: what one group proves of them serves the other.
 
     The identity is as weak as the weakest group's; the whole commutes if all groups do, and does not if one does not.
     """
@@ -51,6 +52,9 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
     invariant: dict[Expr, None] = {}
     assumes: dict[Expr, None] = {}
     kind: IdentityKind = "two-sided"
+    for group, solution in solutions:
+        numbers = dict(zip(range(len(group)), group, strict=True))
+        invariant |= {renumbered(condition, numbers): None for condition in solution.proved.claim.invariant}
     for group, solution in solutions:
         claim = solution.proved.claim
         assert claim.operator is not None
@@ -64,9 +68,8 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
                 operator[component], identity[component], data[component] = own, e, claim.data[at]
                 continue
             known = (operator[component], identity[component], data[component])
-            if not all(map(partial(_agree, claim.update.meaning), known, (own, e, claim.data[at]))):
+            if not all(map(partial(_agree, claim.update.meaning, tuple(invariant)), known, (own, e, claim.data[at]))):
                 return None
-        invariant |= {renumbered(condition, numbers): None for condition in claim.invariant}
         assumes |= dict.fromkeys(claim.assumes)
     kinds = [solution.proved.commutative for _, solution in solutions]
     commutative = True if all(kinds) else False if False in kinds else None
@@ -103,11 +106,11 @@ def answer_of(update: Update, groups: tuple[Subgraph, ...], whole: Combined) -> 
     )
 
 
-def _agree(meaning: Meaning, one: Expr | None, other: Expr | None) -> bool:
-    """Whether two expressions are shown to be the same function; or neither is there."""
+def _agree(meaning: Meaning, invariant: tuple[Expr, ...], one: Expr | None, other: Expr | None) -> bool:
+    """Whether two expressions are shown to be the same function where `invariant` holds; or neither is there."""
     if one is None or other is None or one == other:
         return one == other
-    return one.type == other.type and prove_by_cases((one,), (other,), meaning, (), _FEW) is not None
+    return one.type == other.type and prove_by_cases((one,), (other,), meaning, invariant, _FEW) is not None
 
 
 def _proofs(

@@ -24,6 +24,7 @@ from rfactor.prover.bijections import without_bijections
 from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, with_amounts, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
+from rfactor.prover.embedding import as_reals, ranges
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, SETUP, Limits
 from rfactor.prover.ordered_sums import without_equal_sums
@@ -112,6 +113,12 @@ def _prove_equal(
     refuted = sampling.refute(left, right, meaning, assumptions)
     if refuted is not None:
         return refuted
+    real = as_reals((*left, *right, *assumptions)) if meaning is Meaning.MATH else None
+    if real is not None:
+        known = (*real[2 * len(left) :], *ranges((*left, *right)))
+        verdict = _prove_equal(real[: len(left)], real[len(left) : 2 * len(left)], meaning, known, limits)
+        if isinstance(verdict, Proven):
+            return proven(verdict.method)
     plainer = without_bijections(pairs, assumptions, meaning)
     if plainer is not None:
         verdict = _prove_equal(*_sides(plainer[0]), meaning, plainer[1], limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,11 @@ import rfactor as hl
 from rfactor.cli.claims import check_claim
 from rfactor.cli.operators import laws, parse_operator
 from rfactor.errors import FactorError
+from rfactor.ir.update import Update
+from rfactor.matcher import recognize
 from rfactor.matcher.check import check
+from rfactor.matcher.refusal.instance import Refutation
+from rfactor.matcher.refusal.refute import refute
 from rfactor.prover.limits import Limits
 
 
@@ -83,6 +88,15 @@ def test_what_holds_of_real_numbers_alone_is_no_yes(update: str, type_: str, typ
     assert check(update, type=type_, types=types, timeout=2.0).verdict in ("unknown", "not_associative")
 
 
+@pytest.mark.parametrize(("condition", "commutative"), [("a > 1.0 and a < 0.0", None), ("a > 1.0", False)])
+def test_an_operator_is_not_said_to_depend_on_an_order_that_floats_never_show(
+    condition: str, commutative: bool | None
+) -> None:
+    answer = check(f"select({condition}, i, x)", types={"a": "f32"})
+    assert (answer.verdict, answer.commutative) == ("lifted", commutative)
+    assert ("not_commutative" in {proof.claim for proof in answer.proofs}) == (commutative is False)
+
+
 def test_rounded_integers_are_not_compared_as_they_are() -> None:
     from rfactor.ir.parser import parse_expr
     from rfactor.ir.types import I16, I32, Type
@@ -123,3 +137,17 @@ def test_a_choice_that_floats_are_too_large_for_is_not_factored() -> None:
 def test_an_operator_that_compares_rounded_integers_is_not_known(type_: str, verdict: str) -> None:
     settings = {"type": type_, "semantics": "wrap"}
     assert laws(parse_operator("select(f32(x) < f32(y), y, x)", settings), Limits(seconds=5.0))["verdict"] == verdict
+
+
+def test_a_refutation_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuted: list[Update] = []
+
+    def counted(update: Update, *rest: Any, **named: Any) -> Refutation | None:
+        refuted.append(update)
+        return refute(update, *rest, **named)
+
+    monkeypatch.setattr(recognize, "refute", counted)
+    recognize.forget()
+    types = {"x0": "f32", "a": "f32", "x1": "i32"}
+    assert check("x0 + a, x1 + select(a > 0.25 and x0 > 1.25, 1, 0)", types=types).verdict == "not_associative"
+    assert len(refuted) == 1

@@ -37,6 +37,8 @@ REFUTED = [
     ("min(x + a, k)", "i32", "wrap"),
     ("x ^ (x >> a) ^ 1", "u8", "wrap"),
     ("u8(f32(x)*0.9 + f32(a)*0.1)", "u8", "wrap"),
+    ("select(x >= a, a, 2)", "u8", "wrap"),
+    ("select(x == 255, a, select(x == a, x, 254))", "u8", "wrap"),
     ("abs(x - a)", "i16", "wrap"),
     ("x*33 ^ a", "i32", "math"),
     ("x * a % 1000000007", "u64", "wrap"),
@@ -59,7 +61,6 @@ LEFT_ALONE = [
     ("select(a < x, a, x)", "u8", "wrap"),
     ("select(x == a, x, 0)", "u8", "wrap"),
     ("select(x == a, x, k)", "i32", "wrap"),
-    ("select(x == 255, a, select(x == a, x, 254))", "u8", "wrap"),
     ("x + max(a - x, 0)", "i32", "math"),
     ("0.5*(x + a + abs(x - a))", "f32", "wrap"),
 ]

@@ -16,6 +16,7 @@ from rfactor.ir.parser import parse_expr, parse_tuple
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, U32, Type
 from rfactor.prover import smt
 from rfactor.prover.cases import Cases, prove_by_cases
+from rfactor.prover.embedding import as_reals
 from rfactor.prover.equality import _exhaust, prove_equal
 from rfactor.prover.limits import Limits
 from rfactor.prover.verdict import Proven, Refuted, Unknown
@@ -281,3 +282,32 @@ def test_the_solver_is_asked_once_for_values_that_are_no_counterexample(monkeypa
     # What the values are tried on is the whole question: another component may differ at them.
     left, right = (a + b for a, b in zip(one, other, strict=True))
     assert isinstance(prove_equal(left, right), Refuted)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "meaning", "proved"),
+    [
+        ("a / f64(u + 1) + a / f64(v + 1)", "a * f64(u + v + 2) / f64((u + 1) * (v + 1))", Meaning.MATH, True),
+        ("f64(n // 2)*2.0", "f64(n)", Meaning.MATH, False),
+        ("select(2*n == 1, 1.0, f64(n))", "f64(n)", Meaning.MATH, True),  # of no integer, but of a real number
+        ("f64(n + m)", "f64(n) + f64(m)", Meaning.WRAP, False),
+        ("max(f64(u), -1.0)", "f64(u)", Meaning.MATH, True),
+        ("max(f64(n), -1.0)", "f64(n)", Meaning.MATH, False),
+    ],
+)
+def test_integers_that_become_floats_are_reals_where_nothing_overflows(
+    left: str, right: str, meaning: Meaning, proved: bool
+) -> None:
+    types = {"a": F64, "n": I32, "m": I32, "u": U8, "v": U8}
+    sides = (parse_expr(left, types, F64),), (parse_expr(right, types, F64),)
+    assert isinstance(prove_equal(*sides, meaning=meaning), Proven) == proved
+
+
+def test_reals_stand_for_integers_that_are_added_multiplied_and_compared() -> None:
+    types = {"x": F32, "n": U32}
+    of = {text: as_reals((parse_expr(text, types, F32),)) for text in ("x + f32(n*2)", "f32(n % 2)", "x + 1.0")}
+    assert of == {
+        "x + f32(n*2)": (parse_expr("x + n*2.0", {"x": F64, "n": F64}, F64),),
+        "f32(n % 2)": None,
+        "x + 1.0": None,
+    }

@@ -1,8 +1,9 @@
 """Refutation by trying every state: few bits of state, so that runs are tables from all states to all states.
 
 For every start two runs are looked for that it cannot tell apart and that are different tables on the states that one
-datum leads to: see `refute`. Where there are more such tables than states, every start has such a pair. Where each step
-takes a remainder by a small literal, all starts are among the remainders once a first datum is put before both runs.
+datum leads to: see `refute`. Where there are more such tables than states, every start has such a pair. So it has where
+there are more on all states: each needs a right operand of its own. Where each step takes a remainder by a small
+literal, all starts are among the remainders once a first datum is put before both runs.
 """
 
 from __future__ import annotations
@@ -94,7 +95,35 @@ def refute(update: Update, held: Mapping[str, Value], same_length: bool) -> Refu
                 return _shown(update, told_runs, ends, reached, held, start, columns)
             if len(different) < some:
                 break
-    return None
+    counted = [] if left or bits > 8 or same_length else _more_than_states(data, single)
+    if not counted:
+        return None
+    ends = np.stack([table for _, table in counted])
+    every = np.arange(ends.shape[1])
+    return _shown(update, [run for run, _ in counted], ends, every, held, start, columns)
+
+
+def _more_than_states(
+    data: Sequence[Mapping[str, Value]], single: Sequence[sampling.Array]
+) -> list[tuple[list[Mapping[str, Value]], sampling.Array]]:
+    """Runs with tables that differ from each other, one more than there are states; none if fewer are found."""
+    size = len(single[0])
+    different: dict[bytes, tuple[list[Mapping[str, Value]], sampling.Array]] = {}
+    longest: list[tuple[list[Mapping[str, Value]], sampling.Array]] = [([], np.arange(size))]
+    tried = 0
+    while longest:
+        longer = []
+        for (run, table), (datum, last) in itertools.product(longest, zip(data, single, strict=True)):
+            ends = last[table]
+            tried += 1
+            if different.setdefault(ends.tobytes(), ([*run, datum], ends))[1] is ends:
+                longer.append(([*run, datum], ends))
+                if len(different) > size:
+                    return list(different.values())
+            if tried > _ENTRIES // size:
+                return []
+        longest = longer
+    return []
 
 
 def _remainders(update: Update) -> int:
