@@ -350,8 +350,9 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
 
     An unsigned weight counts in units of its type's greatest value. Integers are weighed by whole numbers, in units of
     the greatest value of the unsigned type as wide, and rounded to the nearest, up from the middle. A signed constant
-    takes the type of the other value. Of conditions it is `one` where the weight is above a half. Raises `TypeMismatch` for
-    values of two types, a signed weight, integers of 64 bits, and a constant weight of integers that is not from 0 to 1.
+    takes the type of the other value. Of conditions it is `one` where the weight is above a half. Raises `TypeMismatch`
+    for values of two types, a signed weight, integers of 64 bits, and a constant weight of integers that is not from 0
+    to 1.
     """
     a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
     if _signed_constant(a):

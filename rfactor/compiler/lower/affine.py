@@ -116,8 +116,8 @@ def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
 
 
 def _quotients_apart(terms: Terms, constant: int, upper: bool, depth: int) -> int | None:
-    """The limit of a sum in which two quotients by one number are subtracted: `a//n - b//n` exceeds `(a - b)/n`, rounded
-    up, never."""
+    """The limit of a sum in which two quotients by one number are subtracted: `a//n - b//n` is at most `(a - b)/n`,
+    rounded up."""
     for (one, factor), (other, opposite) in permutations(terms, 2):
         by = quotient_by(one)
         if by is None or factor < 0 or opposite != -factor or quotient_by(other) != by or reads(one) or reads(other):
