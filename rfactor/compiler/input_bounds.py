@@ -15,7 +15,7 @@ from rfactor.compiler.lower.boxes import Box, hulls
 from rfactor.compiler.pipeline import Owner, Prepared, prepare
 from rfactor.compiler.runtime.arguments import HasPlace
 from rfactor.compiler.schedule.directives import Split, TailStrategy
-from rfactor.compiler.strides import zeros
+from rfactor.compiler.strides import strides_of, zeros
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
@@ -135,7 +135,8 @@ def _proposed(
         }
 
     before = {**known, **_named(shapes)}
-    known = _solved(bounded, before | _named(promised(shapes, before)))
+    now = promised(shapes, before)
+    known = _solved(bounded, before | _named(now) | _laid(prepared, now, before | _named(now)))
     needed: dict[str, Shape] = {}
     for name in shapes:
         if name in bounded.images:
@@ -201,6 +202,17 @@ def strided(prepared: Prepared, outputs: Sequence[Buffer]) -> list[Buffer]:
     return result
 
 
+def _laid(prepared: Prepared, shapes: Mapping[str, Shape], known: Mapping[str, Value]) -> dict[str, Value]:
+    """The strides that new arrays of these shapes will have, by the names of those."""
+    images = [image for image in prepared.images if isinstance(image, ImageParam)]
+    promised = {image.name(): _strides(image, image.name(), known) for image in (*images, *prepared.output_images)}
+    return {
+        f"{name}.stride.{d}": stride
+        for name, shape in shapes.items()
+        for d, stride in enumerate(strides_of([extent for _, extent in shape], promised.get(name, {})))
+    }
+
+
 def _strides(image: OutputImageParam, name: str, known: Mapping[str, Value]) -> dict[int, int]:
     """The strides that are promised of an array, by dimension."""
     return {d: _value(name, value.node, 0, known) for (end, d), value in image.promises.items() if end == "stride"}
@@ -232,9 +244,9 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
         name = image.name()
         if name in held or isinstance(image, Buffer) or image.is_set():
             placed = held[name] if name in held else image if isinstance(image, Buffer) else image.given()
-            known |= _named({name: _shape(placed)})
+            known |= _named({name: _shape(placed)}) | _placed(name, placed)
     for output, buffer in zip(prepared.outputs, outputs, strict=True):
-        known |= _named({output.function.name: _shape(buffer)})
+        known |= _named({output.function.name: _shape(buffer)}) | _placed(output.function.name, buffer)
     arrays = {
         image.name(): held.get(image.name(), image if isinstance(image, Buffer) else image.is_set() and image.given())
         for image in prepared.images
@@ -266,6 +278,12 @@ def _solved(bounded: Bounded, known: dict[str, Value]) -> dict[str, Value]:
 
 def _shape(placed: HasPlace) -> Shape:
     return tuple(zip(placed.mins, reversed(placed.array.shape), strict=True))
+
+
+def _placed(name: str, placed: HasPlace) -> dict[str, Value]:
+    """The strides of an array, in elements, by their names."""
+    strides = reversed(placed.array.strides)
+    return {f"{name}.stride.{d}": stride // placed.array.itemsize for d, stride in enumerate(strides)}
 
 
 def _named(shapes: Mapping[str, Shape]) -> dict[str, Value]:

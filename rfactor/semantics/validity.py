@@ -25,17 +25,19 @@ class Scope:
     """The functions defined before, by name."""
     images: Mapping[str, Image]
     parameters: Mapping[str, Var]
-    """Scalars given at run time, the boxes of images among them."""
+    """Scalars given at run time, the boxes of images and outputs among them."""
 
 
 def validate(algorithm: Algorithm) -> None:
     """Check that `algorithm` is a valid program (definition 4.5). Raises `AlgorithmError` at the first rule broken."""
     images = {image.name: image for image in algorithm.images}
     parameters = {parameter.name: parameter for parameter in algorithm.parameters}
-    for image in algorithm.images:
-        for d in range(image.dimensions):
+    ranks = {image.name: image.dimensions for image in algorithm.images}
+    ranks |= {f.name: len(f.variables) for f in algorithm.functions if f.name in algorithm.outputs}
+    for array, rank in ranks.items():
+        for d in range(rank):
             for end, type_ in (("min", I32), ("extent", I32), ("stride", I64)):
-                parameters[f"{image.name}.{end}.{d}"] = Var(type_, f"{image.name}.{end}.{d}")
+                parameters[f"{array}.{end}.{d}"] = Var(type_, f"{array}.{end}.{d}")
     for reading in algorithm.readings:
         _reading(reading, images, parameters)
         parameters[reading.var.name] = reading.var

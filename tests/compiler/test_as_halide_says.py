@@ -364,3 +364,18 @@ def test_two_arrays_of_one_name_are_refused() -> None:
         f.realize([4])
     g[v] = a[v] + hl.Buffer(np.full(4, 2, np.int32))[v] + hl.Buffer(np.full(4, 3, np.int32))[v]
     assert np.array(g.realize([4])).tolist() == [5] * 4
+
+
+def test_updates_know_the_box_of_their_output() -> None:
+    f = hl.Func("f")
+    f[x] = 0
+    r = hl.RDom([(0, f.output_buffer().width())])
+    r.where(r.x < f.output_buffer().width() - 1)
+    f[r.x] += r.x * f.output_buffer().width()
+    for size in (3, 5):
+        assert np.asarray(f.realize([size])).tolist() == [i * size for i in range(size - 1)] + [0]
+    g = hl.Func("g")
+    g[x] = f[x]
+    f.compute_root()
+    with pytest.raises(hl.HalideError, match=r"update 0, extent of r\S*: f\S*.extent.0 is unknown there"):
+        g.realize([3])

@@ -100,8 +100,11 @@ EXACT = [
     "hl.lerp(u16, u162, u16)", "hl.lerp(u16, u162, share)", "hl.lerp(i16, i162, u8)", "hl.lerp(u8, u82, u16)",
     "hl.lerp(u8, u82, u32)", "hl.lerp(i32, i322, share)", "hl.lerp(u32, u322, u32)", "hl.lerp(u8, 3, 0.5)",
     "hl.lerp(0, 10, 0.25)", "hl.lerp(u8, u82, b)", "hl.lerp(u8, u82, hl.f64(share))",
+    "hl.lerp(u8 > 9, u82 > 9, u8)", "hl.lerp(u8 > 9, u82 > 9, u32)", "hl.lerp(u8 > 9, u82 > 9, share)",
+    "hl.lerp(u8 > 9, u82 > 9, 0.5)",
     # hints
     "hl.likely(x)", "hl.likely_if_innermost(x)", "hl.strict_float(f) + 1", "hl.unsafe_promise_clamped(s8, 0, 9)",
+    "hl.unsafe_promise_clamped(s8, hl.Expr(), 127)", "hl.unsafe_promise_clamped(f, -1e9, hl.Expr())",
     # floats, exactly
     "hl.sqrt(positive)", "hl.sqrt(x)", "hl.floor(f)", "hl.ceil(f)", "hl.round(f)", "hl.trunc(f)", "hl.round(d)",
     "hl.floor(x)",

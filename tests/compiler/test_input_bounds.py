@@ -78,7 +78,15 @@ def one_from_another(api: Any) -> tuple[Any, list[Any]]:
     return f, [first, second]
 
 
-@pytest.mark.parametrize("make", [clamped, interleaved, one_from_another])
+def specialized_by_stride(api: Any) -> tuple[Any, list[Any]]:
+    image, f, x = api.ImageParam(api.UInt(8), 1), api.Func(), api.Var("x")
+    image.dim(0).set_stride(api.Expr())
+    f[x] = image[x]
+    f.specialize((image.dim(0).stride() == 1) & (image.width() >= 8)).vectorize(x, 8)
+    return f, [image]
+
+
+@pytest.mark.parametrize("make", [clamped, interleaved, one_from_another, specialized_by_stride])
 @pytest.mark.parametrize("size", [1, 3])
 def test_boxes_that_depend_on_promises_are_those_of_halide(make: Any, size: int) -> None:
     halide = pytest.importorskip("halide")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,30 @@ def test_no_image_needs_to_hold_what_it_need_not_in_halide() -> None:
             continue
         least, extent = box(program(halide, name), sizes)
         assert not count or (least <= low and low + count <= least + extent), name
+
+
+GUARDS: list[tuple[Callable[[Any], list[Any]], list[Box]]] = [
+    (lambda r: [2 * r.x + 30 < r.y, r.y >= 100 - r.x], [(1, 34), (66, 34)]),
+    (lambda r: [2 * r.x + 30 < r.y], [(0, 35), (31, 69)]),
+    (lambda r: [r.y < 50, r.x < r.y], [(0, 49), (1, 49)]),
+    (lambda r: [r.x + r.y < 30, r.x > 3 * r.y], [(1, 29), (0, 10)]),
+]
+
+
+@pytest.mark.parametrize(("guards", "wanted"), GUARDS)
+def test_guards_bound_one_another(guards: Callable[[Any], list[Any]], wanted: list[Box]) -> None:
+    image, f, r = hl.ImageParam(hl.Int(32), 2), hl.Func("f"), hl.RDom([(0, 100), (0, 100)])
+    for guard in guards(r):
+        r.where(guard)
+    f[()] = 0
+    f[()] += image[r.x, r.y]
+    f.infer_input_bounds([])
+    held = [(image.get().dim(d).min(), image.get().dim(d).extent()) for d in (0, 1)]
+    assert held == wanted
+    image.get().fill(1)
+    i, j = np.mgrid[:100, :100]
+    point = SimpleNamespace(x=i, y=j)
+    assert np.asarray(f.realize()) == np.logical_and.reduce(guards(point)).sum()
 
 
 @pytest.mark.parametrize("count", [lambda c: c.p, lambda c: c.n[c.x]])

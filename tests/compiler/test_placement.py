@@ -283,6 +283,24 @@ def test_what_one_iteration_computes_and_needs_may_be_folded(count: int) -> None
         f.lowered()
 
 
+def test_what_is_upsampled_twice_is_folded() -> None:
+    h, g, f = hl.Func("h"), hl.Func("g"), hl.Func("f")
+    h[x, y] = x * y
+    g[x, y] = h[x, y // 2] + h[x, y // 2 + 1]
+    f[x, y] = g[x, y // 2] + g[x, y // 2 + 1]
+    h.compute_at(f, y).store_root().fold_storage(y, 3)
+    g.compute_at(f, y).store_root().fold_storage(y, 2)
+    assert "dimension 1 modulo 3" in printed(f, "bounds")
+    rows = [sum((v // 2 + a) // 2 + b for a in (0, 1) for b in (0, 1)) for v in range(-9, 14)]
+    out = hl.Buffer(hl.Int(32), [5, 23])
+    out.set_min([0, -9])
+    f.realize(out)
+    assert np.array_equal(np.asarray(out), np.outer(rows, np.arange(5)))
+    h.fold_storage(y, 2)
+    with pytest.raises(ScheduleError, match=r"fold_storage\(y, 2\) of h\S*: 3 coordinates of it are needed"):
+        f.lowered()
+
+
 def test_what_updates_widen_is_not_folded_by_what_one_iteration_needs() -> None:
     g, f = hl.Func("g"), hl.Func("f")
     g[x, y] = x * 3 + y

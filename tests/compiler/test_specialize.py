@@ -198,6 +198,37 @@ def test_what_an_iteration_does_not_read_is_not_computed_in_it(
     )
 
 
+@pytest.mark.parametrize(
+    ("condition", "asked"),
+    [
+        ("p > 73", "p > 50"),
+        ("p == 80", "p != 7"),
+        ("(p > 73) | (q < 4)", "(p > 73) | (q < 4)"),
+        ("(p > 73) & (q != 2)", "(p >= 0) & (q != 2)"),
+        ("hl.logical_not(p <= 73)", "p > 73"),
+    ],
+)
+def test_what_a_condition_says_of_others_is_known(condition: str, asked: str) -> None:
+    image, f = hl.ImageParam(hl.Int(32), 2), hl.Func("f")
+    p, q = hl.Param(hl.Int(32), 80), hl.Param(hl.Int(32), 5)
+    given = {"p": p, "q": q, "hl": hl}
+    f[x] = hl.select(eval(asked, given), image[x, 0], image[0, x])
+    f.specialize(eval(condition, given))
+    f.infer_input_bounds([10])
+    assert (image.get().width(), image.get().height()) == (10, 1)
+    image.set(hl.Buffer(np.arange(100, dtype=np.int32).reshape(10, 10)))
+    for value in (80, 74, 73, 60, 50, 0, 7):
+        p.set(value)
+        row = eval(asked, {"p": value, "q": 5, "hl": _Logic})
+        assert np.asarray(f.realize([10])).tolist() == [k if row else 10 * k for k in range(10)]
+
+
+class _Logic:
+    @staticmethod
+    def logical_not(value: bool) -> bool:
+        return not value
+
+
 def test_a_stage_becomes_a_few_nests_of_loops() -> None:
     p, f = hl.Param(hl.Int(32), "p"), hl.Func("f")
     producers = [hl.Func(f"g{place}") for place in range(12)]

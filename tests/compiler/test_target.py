@@ -95,6 +95,8 @@ def test_realize_runs_here_alone() -> None:
     f, x = hl.Func("f"), hl.Var("x")
     f[x] = x
     other = "arm-64-linux" if hl.get_host_target().arch != hl.TargetArch.ARM else "x86-64-linux"
+    with pytest.raises(NotImplementedError, match="the feature trace_pipeline of target"):
+        f.realize([4], hl.get_host_target().with_feature(hl.TargetFeature.TracePipeline))
     with pytest.raises(TargetError, match="is not this machine"):
         f.realize([3], hl.Target(other))
     with pytest.raises(TargetError, match="is not this machine"):

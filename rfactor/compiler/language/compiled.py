@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rfactor.compiler.language.arguments import Argument, OutputFileType, StmtOutputFormat
 from rfactor.compiler.language.public import public
-from rfactor.compiler.language.target import Target, get_target_from_environment, is_host
+from rfactor.compiler.language.target import Target, get_target_from_environment, is_host, named_machine
 from rfactor.compiler.language.target_features import TargetOS
 from rfactor.errors import TargetError, TypeMismatch
 
@@ -268,4 +268,5 @@ def _check_here(target: Any) -> None:
     if target is not None and not isinstance(target, Target):
         raise TypeMismatch(f"a target is a Target, as in Target('host'), not {target!r}")
     if target is not None and target != Target() and not is_host(target):
+        named_machine(target)  # tells of a feature without a meaning
         raise TargetError(f"{target} is not this machine: realize runs here; compile_to_object compiles for others")

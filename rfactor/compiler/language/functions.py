@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from math import inf
 
 from rfactor.compiler.language.expr import (
     Expr,
@@ -349,8 +350,9 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
 
     An unsigned weight counts in units of its type's greatest value. Integers are weighed by whole numbers, in units of
     the greatest value of the unsigned type as wide, and rounded to the nearest, up from the middle. A signed constant
-    takes the type of the other value. Raises `TypeMismatch` for values of two types, a signed weight, integers of 64
-    bits, and a constant weight of integers that is not from 0 to 1.
+    takes the type of the other value. Of conditions it is `one` where the weight is above a half. Raises `TypeMismatch`
+    for values of two types, a signed weight, integers of 64 bits, and a constant weight of integers that is not from 0
+    to 1.
     """
     a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
     if _signed_constant(a):
@@ -358,7 +360,7 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     if _signed_constant(b):
         b = converted(a.node.type, b)
     type_, share = a.node.type, w.node.type
-    if type_ != b.node.type or type_.is_bool:
+    if type_ != b.node.type:
         raise TypeMismatch(f"lerp between {a} of {type_} and {b} of {b.node.type}: numbers of one type are needed")
     if share.code == "int":
         raise TypeMismatch(f"the weight {w} of lerp is {share}: it is an unsigned integer or a float from 0 to 1")
@@ -372,6 +374,9 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
             f"Floating-point weight for lerp with integer arguments is {w.node.value}, which is not in the range "
             f"[0.0, 1.0]: lerp between floats takes any"
         )
+    if type_.is_bool:
+        half = 0.5 if share.is_float else builtins.int(share.max) // 2
+        return _select(w if share.is_bool else w > Expr(ir.const(share, half)), b, a)
     if type_.bits == 64:
         raise TypeMismatch(f"lerp between {a} and {b} of {type_}: products of 64 bits do not fit; cast to a float type")
     wide, unsigned = T.Type("uint", 2 * type_.bits), T.Type("uint", type_.bits)
@@ -421,7 +426,17 @@ def strict_float(x: ExprLike) -> Expr:
 
 
 def unsafe_promise_clamped(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
-    """`value`, which the caller promises to lie between `low` and `high`: it is held there, so no promise is needed."""
+    """`value`, which the caller promises to lie between `low` and `high`: it is held there, so no promise is needed.
+
+    `Expr()` is no end.
+    """
+    type_ = as_expr(value).node.type
+    ends = (-inf, inf) if type_.is_float else (type_.min, type_.max)
+    missing = (isinstance(end, Expr) and not end.defined() for end in (low, high))
+    low, high = (
+        Expr(ir.Const(type_, limit)) if absent else end
+        for absent, end, limit in zip(missing, (low, high), ends, strict=True)
+    )
     return clamp(value, low, high)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, reduce
+from itertools import permutations
 
 from rfactor.ir.expr import Call, Const, Expr, Op, rebuild, walk
 from rfactor.ir.loopnest import Load
@@ -111,7 +112,28 @@ def _limit(expr: Expr, upper: bool, depth: int) -> int | None:
             if (op == "max") == (upper == (factor == 1)):
                 return (max if upper else min)(known) if len(known) == 2 else None
             return (min if upper else max)(known) if known else None
+    return _quotients_apart(terms, constant, upper, depth) if depth else None
+
+
+def _quotients_apart(terms: Terms, constant: int, upper: bool, depth: int) -> int | None:
+    """The limit of a sum in which two quotients by one number are subtracted: `a//n - b//n` is at most `(a - b)/n`,
+    rounded up."""
+    for (one, factor), (other, opposite) in permutations(terms, 2):
+        by = quotient_by(one)
+        if by is None or factor < 0 or opposite != -factor or quotient_by(other) != by or reads(one) or reads(other):
+            continue
+        left = tuple(part for part in terms if part[0] not in (one, other))
+        rest = _limit(from_affine(left, constant, one.type), upper, depth - 1)
+        distance = _limit(subtract(one.children[0], other.children[0]), upper, depth - 1)
+        if rest is not None and distance is not None:
+            return rest + factor * (-(-distance // by) if upper else distance // by)
     return None
+
+
+def quotient_by(term: Expr) -> int | None:
+    """`n` of `x // n` for a constant above 0; None for anything else."""
+    count = constant_value(term.args[1]) if isinstance(term, Op) and term.op == "//" else None
+    return count if count is not None and count > 0 else None
 
 
 def _assumed(terms: Terms, constant: int, type: Type, condition: Expr, arm: int) -> Expr:
@@ -130,8 +152,8 @@ def _choice(term: Expr) -> tuple[str, tuple[Expr, Expr]] | None:
         return None
     if term.op in ("min", "max"):
         return term.op, (term.args[0], term.args[1])
-    count = constant_value(term.args[1]) if term.op == "//" else None
-    if count is None or count <= 0:
+    count = quotient_by(term)
+    if count is None:
         return None
     terms, constant = affine(term.args[0])
     for part, factor in terms:

@@ -109,12 +109,13 @@ def multiples(
     terms: Mapping[Expr, int], shared: set[Expr], moving: set[Expr], own: Mapping[Expr, int], constant: int
 ) -> Iterator[tuple[Expr, int]]:
     """Of a condition of the terms `own`, what is <= 0 and how often to take it off a sum of `terms` so that those go
-    that are `shared`; each of them apart where that is not as often, and they are all that is `moving`."""
+    that are `shared`; each of them apart where that is not as often, and they are all that is `moving`, or one alone
+    that the sum is made of."""
     times = {divmod(terms[term], own[term]) for term in shared}
     if len(times) == 1 and not (one := next(iter(times)))[1]:
         yield affine.from_affine(tuple(own.items()), constant), one[0]
         return
-    for term in own if shared == moving else ():
+    for term in own if shared == moving or len(shared) == len(terms) == 1 else ():
         if term in shared:
             yield _solved_for(own, constant, term), terms[term] if own[term] > 0 else -terms[term]
 

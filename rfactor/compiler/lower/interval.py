@@ -124,8 +124,11 @@ class Intervals:
                 )
         return known
 
-    def _under(self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval) -> Interval:
-        """The interval of `expr` where every condition is <= 0, within what is `known` of it."""
+    def _under(
+        self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval, before: bool = True
+    ) -> Interval:
+        """The interval of `expr` where every condition is <= 0, within what is `known` of it: one is used, then those
+        after it, and of the first those `before` it too."""
         low, high = known
         terms = dict(affine.affine(expr)[0])
         inner = {term for term in terms if not self._is_outer(term)}
@@ -134,7 +137,8 @@ class Intervals:
             moving = {term for term in own if not self._is_outer(term)}
             for condition, whole in multiples(terms, inner & own.keys(), moving, own, constant):
                 rest = affine.subtract(expr, affine.scale(condition, whole))
-                rest_low, rest_high = self._under(rest, conditions[place + 1 :], self._plain(rest))
+                others = [*(conditions[:place] if before else ()), *conditions[place + 1 :]]
+                rest_low, rest_high = self._under(rest, others, self._plain(rest), before=False)
                 if whole > 0:
                     high = tighter(affine.minimum, high, rest_high)
                 else:

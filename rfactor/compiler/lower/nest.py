@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.answers import answers
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
 from rfactor.compiler.lower.stage_loops import hole, stage_nest
@@ -184,9 +185,12 @@ def assumed(function: Function, index: int, condition: Expr, value: Const) -> Fu
 def answered(expr: Expr, condition: Expr, value: Const) -> Expr:
     """`expr` where `condition` is known to be true or false."""
 
+    told = answers(condition, value == TRUE)
+
     def known(node: Expr) -> Expr | None:
-        if node == condition:
-            return value
+        holds = told.of(node) if node.type.is_bool else None
+        if holds is not None:
+            return TRUE if holds else FALSE
         if not isinstance(node, Op) or not {TRUE, FALSE} & {*node.args}:
             return None
         if node.op == "select" and node.args[0] in (TRUE, FALSE):

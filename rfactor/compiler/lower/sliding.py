@@ -129,9 +129,9 @@ def grows(expr: Expr, name: str, sign: int = 1) -> bool:
         above = isinstance(condition, Op) and condition.op == ">" and condition.args[0] == Var(I32, name)
         if not above or name in names(condition.children[1]) or reads(condition):
             return False
-        ahead = affine.constant_value(affine.subtract(later, first))
+        behind = affine.greatest(affine.subtract(first, later) if sign > 0 else affine.subtract(later, first))
         joined = isinstance(later, Op) and later.op == ("max" if sign > 0 else "min") and first in later.args
-        onward = joined or (ahead is not None and ahead * sign >= 0)
+        onward = joined or (behind is not None and behind <= 0)
         return onward and grows(later, name, sign) and grows(first, name, sign)
     terms, _ = affine.affine(expr)
     if terms != ((expr, 1),):
