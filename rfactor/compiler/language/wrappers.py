@@ -154,15 +154,15 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
 
 
 def _called_instead(func: Func, used: object) -> Func | None:
-    """What `func` calls in place of `used`: its wrapper, or that one's, and so on; nothing but `used` where it has none.
+    """What `func` calls in place of `used`: its wrapper, the wrapper of that one, and so on; None where it has none.
 
     A wrapper for all is not for the other wrappers of the same function.
     """
-    found = None
+    found: Func | None = None
     while isinstance(used, Wrapped):
         for_all = None if func in used.wrappers.values() else used.wrappers.get("")
-        used = used.wrappers.get(func.name(), for_all)
-        found = used or found
+        wrapper = used.wrappers.get(func.name(), for_all)
+        found, used = wrapper or found, wrapper
     return found
 
 
