@@ -15,7 +15,7 @@ from rfactor.compiler.lower.boxes import Box, hulls
 from rfactor.compiler.pipeline import Owner, Prepared, prepare
 from rfactor.compiler.runtime.arguments import HasPlace
 from rfactor.compiler.schedule.directives import Split, TailStrategy
-from rfactor.compiler.strides import zeros
+from rfactor.compiler.strides import laid_out, zeros
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Expr, Value, names
@@ -132,7 +132,9 @@ def _proposed(
         }
 
     before = {**known, **_named(shapes)}
-    known = _solved(bounded, before | _named(promised(shapes, before)))
+    then = promised(shapes, before)
+    before |= _named(then)
+    known = _solved(bounded, before | _steps(prepared, then, before))
     needed: dict[str, Shape] = {}
     for name in shapes:
         if name in bounded.images:
@@ -203,6 +205,19 @@ def _strides(image: OutputImageParam, name: str, known: Mapping[str, Value]) -> 
     return {d: _value(name, value.node, 0, known) for (end, d), value in image.promises.items() if end == "stride"}
 
 
+def _steps(prepared: Prepared, shapes: Mapping[str, Shape], known: Mapping[str, Value]) -> dict[str, Value]:
+    """The strides that new arrays of `shapes` would have, by the names that code knows them by."""
+    images = [image for image in prepared.images if isinstance(image, ImageParam)]
+    return {
+        f"{image.stride_name()}.stride.{d}": step
+        for image in (*images, *prepared.output_images)
+        if image.name() in shapes
+        for d, step in enumerate(
+            laid_out([extent for _, extent in shapes[image.name()]], _strides(image, image.name(), known))
+        )
+    }
+
+
 def _check(name: str, shape: Shape, needed: Shape) -> None:
     for d, ((low, extent), (first, count)) in enumerate(zip(shape, needed, strict=True)):
         if count and not (low <= first and first + count <= low + extent):
@@ -229,9 +244,9 @@ def _known(prepared: Prepared, outputs: Sequence[Buffer], given: Mapping[str, An
         name = image.name()
         if name in held or isinstance(image, Buffer) or image.is_set():
             placed = held[name] if name in held else image if isinstance(image, Buffer) else image.given()
-            known |= _named({name: _shape(placed)})
+            known |= _named({name: _shape(placed)}) | _held_steps(name, placed)
     for output, buffer in zip(prepared.outputs, outputs, strict=True):
-        known |= _named({output.function.name: _shape(buffer)})
+        known |= _named({output.function.name: _shape(buffer)}) | _held_steps(output.name, buffer)
     arrays = {
         image.name(): held.get(image.name(), image if isinstance(image, Buffer) else image.is_set() and image.given())
         for image in prepared.images
@@ -263,6 +278,12 @@ def _solved(bounded: Bounded, known: dict[str, Value]) -> dict[str, Value]:
 
 def _shape(placed: HasPlace) -> Shape:
     return tuple(zip(placed.mins, reversed(placed.array.shape), strict=True))
+
+
+def _held_steps(name: str, placed: HasPlace) -> dict[str, Value]:
+    """The strides of an array, in elements."""
+    size = placed.array.itemsize
+    return {f"{name}.stride.{d}": step // size for d, step in enumerate(reversed(placed.array.strides))}
 
 
 def _named(shapes: Mapping[str, Shape]) -> dict[str, Value]:

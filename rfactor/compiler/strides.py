@@ -19,7 +19,7 @@ def zeros(type: Type, box: Sequence[tuple[int, int]], promised: Mapping[int, int
     0 is innermost then.
     """
     extents = [extent for _, extent in box]
-    strides = _strides(extents, promised)
+    strides = laid_out(extents, promised)
     span = 1 + sum(stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True))
     memory = np.zeros(span if all(extents) else 0, dtype_of(type))
     steps = [stride * memory.itemsize for stride in reversed(strides)]
@@ -28,8 +28,8 @@ def zeros(type: Type, box: Sequence[tuple[int, int]], promised: Mapping[int, int
     return result
 
 
-def _strides(extents: Sequence[int], promised: Mapping[int, int]) -> list[int]:
-    """What was promised, and of the other dimensions what an array without gaps has; or else beyond all that was."""
+def laid_out(extents: Sequence[int], promised: Mapping[int, int]) -> list[int]:
+    """Strides: what was promised, of other dimensions what an array without gaps has, or else beyond all that was."""
     ranks = range(len(extents))
     dense = [prod(extents[:d]) for d in ranks]
     beyond = dict(promised)
