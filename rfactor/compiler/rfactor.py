@@ -71,7 +71,8 @@ def factor(
 ) -> Factored:
     """Factor the reduction variables of `pairs` out of update number `update` (0 is the first) of `function`.
 
-    `pairs` names reduction variables of that update, each with the pure variable that it becomes in the intermediate.
+    `pairs` names reduction variables of that update, each with the pure variable that it becomes in the intermediate;
+    of none, the intermediate is one slice.
     `recognize` finds and proves the operator, of machine arithmetic if it can, otherwise in the meaning of `semantics`:
     with `math` the serial bits are promised where nothing overflows, in the serial run nor in the factored one.
     `ranges` are those of pure variables outside of which the function is not read, such as an earlier
@@ -118,8 +119,8 @@ def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[s
     """The variables named in `pairs` exist, or are new. Raises `FactorError`."""
     domain = definition.domain or ReductionDomain(())
     held = {rv.name: rv for rv in domain.variables}
-    if not pairs:
-        raise FactorError("name at least one reduction variable with the new pure variable that it becomes")
+    if not held:
+        raise FactorError("it has no reduction variables: there is nothing to factor")
     for name in sorted(held.keys() & set(function.variables)):
         raise FactorError(f"a loop over reduction variables has the name of {name} of {function.name}: give it another")
     factored: set[str] = set()

@@ -226,6 +226,12 @@ def test_any_order_in_memory_may_be_computed_into() -> None:
 # -- images given later ------------------------------------------------------------------------------------------------
 
 
+def test_the_alignment_that_was_said_is_kept() -> None:
+    image = hl.ImageParam(hl.UInt(16), 1, "im")
+    assert image.host_alignment() == 2
+    assert image.set_host_alignment(64).host_alignment() == image.parameter().host_alignment() == 64
+
+
 def test_promises_of_an_image_are_checked_on_entry() -> None:
     im, n = hl.ImageParam(hl.Int(32), 2, "im"), hl.Param(hl.Int(32), "n")
     x, f = hl.Var("x"), hl.Func("f")

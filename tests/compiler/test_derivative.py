@@ -183,6 +183,23 @@ def test_of_parameters_matrices_and_states() -> None:
     assert not d[hl.Func("elsewhere")].defined()
 
 
+def test_a_derivative_of_a_derivative() -> None:
+    """The function whose adjoint is read is named there, and read by nothing."""
+    c, f, loss, slope, r = (
+        hl.Buffer(np.array([1.0, 2.0])),
+        hl.Func("f"),
+        hl.Func("loss"),
+        hl.Func("slope"),
+        hl.RDom([(0, 2)]),
+    )
+    f[x] = c[x] * c[x] * c[x] * 2 + c[x]
+    loss[()] += f[r]
+    first = hl.propagate_adjoints(loss)[c]
+    slope[()] += first[r] * first[r]
+    assert np.asarray(first.realize([2])).tolist() == [7, 25]
+    assert np.asarray(hl.propagate_adjoints(slope)[c].realize([2])).tolist() == [2 * 7 * 12, 2 * 25 * 24]
+
+
 def test_adjoints_that_are_given() -> None:
     c, f, w = hl.Func("c"), hl.Func("f"), hl.Func("w")
     c[x] = hl.f32(x)

@@ -149,6 +149,8 @@ NEAR = [
     "f % f2", "d % d2", "f % positive",
     "hl.acosh(positive + 1)", "hl.atan2(f, f2)", "hl.atan2(x - 3, 5)", "hl.hypot(f, f2)", "hl.hypot(d, f)",
     "hl.pow(positive, f)", "positive ** 0.5", "2 ** f", "x ** 0.5", "hl.fast_pow(positive, 2.5)", "hl.fast_pow(f, 2)",
+    "hl.pow(positive, d)", "hl.pow(d * d, f)", "hl.atan2(f, d)", "hl.atan2(d, f)", "hl.atan2(h, d)",
+    "hl.atan2(f, h)", "hl.pow(x, d)", "d ** f", "positive ** d",
     "hl.sin(x)", "hl.sin(d)", "hl.exp(h)", "hl.pow(2, x)", "hl.lerp(f, f2, share)", "hl.lerp(f, f2, u8)",
     "hl.lerp(d, d2, share)", "hl.lerp(0.0, 1.0, share)", "hl.lerp(f, 1, u16)",
 ]  # fmt: skip

@@ -240,6 +240,22 @@ def test_a_wrapper_is_made_once_and_sees_later_definitions() -> None:
         f.in_([g, h])
 
 
+def test_a_consumer_calls_the_wrapper_of_its_wrapper() -> None:
+    x, f, g, im = hl.Var("x"), hl.Func("f"), hl.Func("g"), hl.ImageParam(hl.Int(32), 1, "im")
+    im.set(hl.Buffer(np.arange(5, dtype=np.int32)))
+    f[x] = x
+    h, e = hl.Func("h"), hl.Func("e")
+    e[x] = f[x] + 1
+    h[x] = x * 2
+    g[x] = f[x] + im[x] + h[x] + e[x]
+    pairs = [(one := f.in_(g), one.in_(g)), (one := im.in_(g), one.in_(g)), (one := h.in_(), one.in_())]
+    pairs.append((one := f.in_(e), f.in_(one)))
+    for outer in (f, h, e, *(wrapper for pair in pairs for wrapper in pair)):
+        outer.compute_root()
+    assert [one.name() for pair in pairs for one in pair if f"produce {one.name()}:" not in g.lowered()] == []
+    assert np.asarray(g.realize([5])).tolist() == [1, 6, 11, 16, 21]
+
+
 def test_a_wrapper_asked_for_after_realize_is_seen() -> None:
     x, f, g = hl.Var("x"), hl.Func("f"), hl.Func("g")
     f[x] = x

@@ -86,7 +86,18 @@ def specialized_by_stride(api: Any) -> tuple[Any, list[Any]]:
     return f, [image]
 
 
-@pytest.mark.parametrize("make", [clamped, interleaved, one_from_another, specialized_by_stride])
+def chosen_by_stride(api: Any) -> tuple[Any, list[Any]]:
+    first, second, f = api.ImageParam(api.UInt(8), 1), api.ImageParam(api.UInt(8), 1), api.Func()
+    first.dim(0).set_stride(api.Expr())
+    second.dim(0).set_stride(2)
+    f[api.Var("x")] = first[api.Var("x")] + second[api.Var("x")]
+    for step in (1, 2):
+        f.specialize(first.dim(0).stride() + second.dim(0).stride() == step + 2)
+    f.specialize_fail("other strides")
+    return f, [first, second]
+
+
+@pytest.mark.parametrize("make", [clamped, interleaved, one_from_another, specialized_by_stride, chosen_by_stride])
 @pytest.mark.parametrize("size", [1, 3])
 def test_boxes_that_depend_on_promises_are_those_of_halide(make: Any, size: int) -> None:
     halide = pytest.importorskip("halide")
@@ -94,7 +105,8 @@ def test_boxes_that_depend_on_promises_are_those_of_halide(make: Any, size: int)
     for api in (hl, halide):
         f, images = make(api)
         f.infer_input_bounds([size, 3][: f.dimensions()])
-        told.append([[(d.min(), d.extent()) for d in map(i.get().dim, range(i.dimensions()))] for i in images])
+        dims = [[image.get().dim(d) for d in range(image.dimensions())] for image in images]
+        told.append([[(d.min(), d.extent(), d.stride()) for d in each] for each in dims])
     assert told[0] == told[1]
 
 

@@ -40,6 +40,19 @@ def wanted(width: int, height: int, shift: int = 0) -> np.ndarray[Any, Any]:
     return ((cols + shift) * 3 + rows) * 100 + cols - (rows + 2 * shift) * 7
 
 
+def test_reductions_of_one_function_share_loops_once_they_are_factored_out() -> None:
+    f, g, total, r = hl.Func("f"), hl.Func("g"), hl.Func("total"), hl.RDom([(0, 100)])
+    f[x], g[x], total[()] = x, x * 2, 7
+    total[()] += f[r.x]
+    total[()] += g[r.x]
+    first, second = total.update(0).rfactor([]), total.update(1).rfactor([])
+    for one in (f, g, first, second):
+        one.compute_root()
+    first.update().compute_with(second.update(), r.x)
+    assert np.asarray(total.realize()) == 7 + 3 * 4950
+    assert total.lowered().count("for ") == 3
+
+
 @pytest.mark.parametrize("shift", [0, 3, -40])
 @pytest.mark.parametrize("schedule", ["outer", "inner", "parallel", "vectors", "split", "unrolled"])
 def test_values_are_those_of_loops_apart(schedule: str, shift: int) -> None:

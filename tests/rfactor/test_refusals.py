@@ -133,7 +133,6 @@ def test_loops_that_stand_alone_on_the_left_have_no_order() -> None:
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        ((), "name at least one reduction variable"),
         ((("q", "u"),), "q is no reduction variable of this update; it has s, r (outermost first)"),
         ((("s", "u"), ("s", "v")), "s is named twice"),
         ((("s", "u"), ("r", "u")), "the variable u is given twice"),
@@ -144,6 +143,11 @@ def test_loops_that_stand_alone_on_the_left_have_no_order() -> None:
 )
 def test_pairs_that_do_not_fit(pairs: tuple[tuple[str, str], ...], said: str) -> None:
     assert said in refused(updating("a + v * k", var("x"), k=var("k")), *pairs, recognize=never)
+
+
+def test_an_update_without_a_domain_has_nothing_to_factor() -> None:
+    plain = replace(SUM, updates=(Definition((), (i32(3),)),))
+    assert refused(plain, recognize=never).endswith("it has no reduction variables: there is nothing to factor")
 
 
 def test_a_new_variable_may_have_the_name_of_the_loop_that_it_replaces() -> None:

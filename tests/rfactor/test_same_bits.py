@@ -111,7 +111,7 @@ class Case:
     left: str
     splits: tuple[Split, ...]
     picks: tuple[int, int]
-    """Which loops are factored in each step, a bit each, the innermost lowest."""
+    """Which loops are factored in each step, a bit each, the innermost lowest; none in the first: all of them stay."""
     first: tuple[int, ...]
     pixels: int
     """The seed of the data."""
@@ -127,7 +127,7 @@ def drawn(seed: int) -> Case:
         random.choice(PREDICATES),
         random.choice(["x", "x", "v % 4", "0", "s", "r // 2", "s * 2 + 1"]),
         tuple(splits),
-        (random.randint(1, 7), random.randint(0, 7)),
+        (random.randint(0, 7), random.randint(0, 7)),
         tuple(random.choice([0, 1, -5, 127, 2147483647, -2147483648]) for _ in range(4)),
         seed,
     )
@@ -147,7 +147,7 @@ def factored(case: Case) -> tuple[Function, list[Factored]]:
         domain = current.updates[0].domain
         names = [rv.name for rv in domain.variables] if domain else []
         pairs = tuple((rvar, f"u{number}{i}") for i, rvar in enumerate(names) if pick >> i & 1)
-        if not pairs:
+        if number and not pairs:
             break
         try:
             steps.append(factor(current, 0, pairs, f"f{number}", recognize=family.recognize, ranges=ranges))

@@ -10,7 +10,8 @@ from rfactor.compiler.lower import built
 from rfactor.compiler.lower.bounds import infer_bounds
 from rfactor.compiler.schedule.defaults import default_schedule
 from rfactor.compiler.schedule.directives import ROOT, Schedule
-from rfactor.ir.expr import Expr, substitute
+from rfactor.ir.expr import Expr, const, substitute
+from rfactor.ir.types import I32
 
 Box = tuple[tuple[Expr, Expr], ...]
 """(min, extent) of each dimension."""
@@ -32,7 +33,11 @@ def boxes(pipeline: Frozen, asked: Sequence[tuple[Expr, Expr]] | None) -> Mappin
         known[f"{output}.min.{d}"], known[f"{output}.extent.{d}"] = low, extent
     for name, value in infer_bounds(nest, whole, schedule).definitions:
         known[name] = substitute(value, known)
+    nothing = const(I32, 0)  # of what is named, and read by nothing that is computed
     return {
-        f.name: tuple((known[f"{f.name}.min.{d}"], known[f"{f.name}.extent.{d}"]) for d in range(len(f.variables)))
+        f.name: tuple(
+            (known.get(f"{f.name}.min.{d}", nothing), known.get(f"{f.name}.extent.{d}", nothing))
+            for d in range(len(f.variables))
+        )
         for f in algorithm.functions
     }

@@ -464,11 +464,10 @@ def together(*values: ExprLike) -> tuple[Expr, ...]:
 
 
 def intrinsic(name: str, *args: ExprLike) -> Expr:
-    """A function of floats; integers are converted to f32, as in Halide."""
-    operands = together(*args)
-    if not operands[0].node.type.is_float:
-        operands = tuple(converted(T.F32, operand) for operand in operands)
-    return call(name, *operands)
+    """A function of floats, of the first operand's type, f32 where that is no float: as in Halide."""
+    operands = [as_expr(arg) for arg in args]
+    type_ = operands[0].node.type if operands[0].node.type.is_float else T.F32
+    return call(name, *(converted(type_, operand) for operand in operands))
 
 
 def call(name: str, *operands: Expr) -> Expr:

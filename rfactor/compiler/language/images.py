@@ -90,6 +90,8 @@ class OutputImageParam(Changing, OnEntry):
     _shape: tuple[str, Type, int, str, str, Any] | None
     _any_stride = False
     """Whether the stride of dimension 0 was left open, by `Expr()`."""
+    _alignment: int | None = None
+    """What `set_host_alignment` said."""
     _later = False
     """Whether it is of an output of a tuple, the first of which has the same box."""
 
@@ -229,12 +231,13 @@ class OutputImageParam(Changing, OnEntry):
         return self
 
     def set_host_alignment(self, alignment: int) -> Self:
-        """Nothing: code does not depend on the alignment of arrays."""
+        """No more than kept: code does not depend on the alignment of arrays."""
+        self._alignment = alignment
         return self
 
     def host_alignment(self) -> int:
-        """The alignment that arrays need: that of an element, in bytes."""
-        return self.type().bytes()
+        """The alignment that was said, or that of an element, in bytes."""
+        return self._alignment or self.type().bytes()
 
     def width(self) -> Expr:
         """The extent of dimension 0."""

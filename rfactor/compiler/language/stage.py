@@ -420,9 +420,9 @@ class Stage(Directives):
     def rfactor(self, preserved: Any, v: Any = None, *, semantics: Literal["wrap", "math"] = "wrap") -> Func:
         """Factor the update: `rfactor([(r.y, u)])`, or `rfactor(r.y, u)`. Returns the intermediate.
 
-        Every named reduction variable becomes a pure variable of the intermediate, which reduces over the others; the
-        update becomes the merge of the intermediate's results. Raises `FactorError` unless the operator behind the
-        update is found and proved to allow it.
+        Every named reduction variable becomes a pure variable of the intermediate, which reduces over the others (all
+        of them: `rfactor([])`); the update becomes the merge of the intermediate's results. Raises `FactorError` unless
+        the operator behind the update is found and proved to allow it.
         """
         from rfactor.compiler.language.func import Func, replaced
         from rfactor.compiler.language.names import Named

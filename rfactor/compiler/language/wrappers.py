@@ -123,7 +123,8 @@ def clone(func: Func, names: tuple[str, ...]) -> Func:
 
 def check_wrapped(functions: Mapping[str, Func]) -> None:
     """Raise `ScheduleError` where one of `functions` is wrapped in another, which does not call it."""
-    ways = {id(wrapper) for func in functions.values() for wrapper in func.wrappers.values()}
+    wrapped = [*functions.values(), *(used for func in functions.values() for used in func.references.values())]
+    ways = {id(wrapper) for one in wrapped if isinstance(one, Wrapped) for wrapper in one.wrappers.values()}
     for name, func in functions.items():
         for consumer, wrapper in func.wrappers.items():
             caller = functions.get(consumer)
@@ -141,16 +142,28 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
     schedules = tuple(stage.schedule for stage in func.stages)
     renamed: dict[str, Func] = {}
     for name, used in func.references.items():
-        if isinstance(used, Wrapped) and func not in used.wrappers.values():
-            wrapper = used.wrappers.get(func.name(), used.wrappers.get(""))
-            if wrapper is not None:
-                renamed[name] = wrapper
+        wrapper = _called_instead(func, used)
+        if wrapper is not None:
+            renamed[name] = wrapper
     if not renamed:
         return func.function, schedules, func.references
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
     names = {name: wrapper.name() for name, wrapper in renamed.items()}
     return calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
+
+
+def _called_instead(func: Func, used: object) -> Func | None:
+    """What `func` calls in place of `used`: its wrapper, the wrapper of that one, and so on; None where it has none.
+
+    A wrapper for all is not for the other wrappers of the same function.
+    """
+    found: Func | None = None
+    while isinstance(used, Wrapped):
+        for_all = None if func in used.wrappers.values() else used.wrappers.get("")
+        wrapper = used.wrappers.get(func.name(), for_all)
+        found, used = wrapper or found, wrapper
+    return found
 
 
 def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
