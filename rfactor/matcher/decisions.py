@@ -209,4 +209,5 @@ def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr])
         invariant=told(answer.invariant),
         assumes=told(answer.assumes),
         lift=lift,
+        rounded=None if answer.rounded is None else (answer.rounded[0], substitute(answer.rounded[1], meanings)),
     )

@@ -24,6 +24,7 @@ from rfactor.matcher.refusal import instances
 from rfactor.matcher.refusal.instance import Refutation, of_whole
 from rfactor.matcher.refusal.refute import refute
 from rfactor.matcher.respell import respelled
+from rfactor.matcher.rounding import rounded_integer
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.prover.claim import Discharged
 from rfactor.prover.discharge import discharge
@@ -89,6 +90,8 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
         unsure = f"{rounded} may be rounded, or NaN"
     else:
         answer = _held_or_found(other, limits, table, known)
+        if answer.verdict in _HINTS:
+            answer = replace(answer, rounded=rounded_integer(answer, limits))
         if not meanings:
             return answer
         if answer.verdict in _HINTS:
