@@ -26,6 +26,7 @@ from rfactor.matcher.refusal.refute import refute
 from rfactor.matcher.respell import respelled
 from rfactor.matcher.rounding import rounded_integer
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
+from rfactor.matcher.starts import with_stored_identity
 from rfactor.prover.claim import Discharged
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
@@ -91,6 +92,7 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
     else:
         answer = _held_or_found(other, limits, table, known)
         if answer.verdict in _HINTS:
+            answer = with_stored_identity(answer, limits)
             answer = replace(answer, rounded=rounded_integer(answer, limits))
         if not meanings:
             return answer

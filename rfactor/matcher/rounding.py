@@ -17,14 +17,13 @@ from dataclasses import replace
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, rewrite, select, substitute_all
 from rfactor.ir.graph import restrict
 from rfactor.ir.types import Type
-from rfactor.ir.update import apply_update
 from rfactor.matcher.answer import Answer
 from rfactor.matcher.decisions import whole_range
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recombine import WEAKER
+from rfactor.matcher.starts import after_one_datum
 from rfactor.prover.claim import Claim, Discharged
 from rfactor.prover.discharge import discharge
-from rfactor.prover.infinity import Undefined, without_infinities
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Tuple
 
@@ -58,11 +57,8 @@ def _holds_of_any(claim: Claim, answer: Answer, limits: Limits) -> bool:
         return False
     if claim.identity is None or _as_strong(found, answer):
         return True
-    try:  # What a slice that starts from an infinity holds after one datum, which may be infinite too.
-        data = tuple(map(without_infinities, apply_update(claim.update, claim.identity)))
-    except Undefined:
-        return False
-    found = _discharged(replace(claim, data=data), limits)
+    data = after_one_datum(claim.update, claim.identity)  # which may be as infinite as the identity
+    found = None if data is None else _discharged(replace(claim, data=data), limits)
     return found is not None and _as_strong(found, answer)
 
 
