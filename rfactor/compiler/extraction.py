@@ -24,7 +24,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
-from rfactor.matcher.rounding import rounded_integer, sentence
+from rfactor.matcher.caveats import rounded_sentence
 
 _OPAQUE = {"//": "quotient", "%": "remainder", "/": "ratio", "<<": "shifted", ">>": "shifted"}
 """Operations on data that nothing is gained by seeing through, and what to call their values."""
@@ -67,16 +67,10 @@ def recognized(
 
 def _with_serial_integers(answer: Answer) -> Answer:
     """The answer, unknown where integers of the machine may not have their serial bits."""
-    if answer.update.meaning is Meaning.MATH or answer.verdict not in ("associative", "lifted"):
+    if answer.update.meaning is Meaning.MATH or answer.rounded is None:
         return answer
-    found = rounded_integer(answer)
-    if found is None:
-        return answer
-    reason = (
-        f'for real numbers it is, but {sentence(*found)}. What would be accepted: rfactor(..., semantics="math"), a '
-        f"promise of numbers, not of the machine's; or an update without x{found[0]}, which another one computes"
-    )
-    return Answer(answer.update, "unknown", reason=reason)
+    reason = f"for real numbers it is, but {rounded_sentence(*answer.rounded)}"
+    return Answer(answer.update, "unknown", reason=reason, rounded=answer.rounded)
 
 
 def extract(

@@ -43,9 +43,11 @@ def scan_of(
         said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
         reason = f": {answer.reason}" if answer.reason else ""
         only = f", only if {show_tuple(answer.assumes)}" if answer.assumes else ""
+        other = "write it with an associative operator"
+        if answer.rounded is not None:
+            other = f"compute x{answer.rounded[0]} in another update"
         raise ScheduleError(
-            f"parallel_scan({rvar}): the recurrence {written} {said}{only}{reason}. Keep its loop serial, or write it "
-            "with an associative operator"
+            f"parallel_scan({rvar}): the recurrence {written} {said}{only}{reason}. Keep its loop serial, or {other}"
         )
     if answer.lift is not None and answer.verdict == "lifted":
         lift = answer.lift

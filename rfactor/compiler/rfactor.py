@@ -151,10 +151,13 @@ def check_answer(answer: Answer, extracted: Extracted) -> None:
     """Conditions 1 to 3, as the matcher's answer says. Raises `FactorError`."""
     if answer.verdict not in ("associative", "lifted"):
         said = "is not associative" if answer.verdict == "not_associative" else "was not proved to be associative"
-        raise FactorError(
-            f"the update {_written(extracted)} {said}{_because(answer)}. "
-            "Keep its loop serial, or write it with an associative operator"
-        )
+        accepted = "Keep its loop serial, or write it with an associative operator"
+        if answer.rounded is not None:
+            accepted = (
+                'What would be accepted: rfactor(..., semantics="math"), a promise of numbers, not of the machine\'s; '
+                f"or an update without x{answer.rounded[0]}, which another one computes"
+            )
+        raise FactorError(f"the update {_written(extracted)} {said}{_because(answer)}. {accepted}")
     if answer.assumes:
         raise FactorError(
             f"the update {_written(extracted)} is associative only if {show_tuple(answer.assumes)}, which is not known "

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from rfactor.ir.expr import Expr, Var, substitute_all, variables
+from rfactor.ir.expr import Expr, Var, substitute, substitute_all, variables
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
 
@@ -69,4 +69,5 @@ def renamed(answer: Answer, update: Update, variables: Mapping[str, Var]) -> Ans
         invariant=new(answer.invariant),
         assumes=new(answer.assumes),
         lift=lift,
+        rounded=None if answer.rounded is None else (answer.rounded[0], substitute(answer.rounded[1], variables)),
     )

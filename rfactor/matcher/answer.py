@@ -66,15 +66,15 @@ class Answer:
     ms: float = 0.0
     overflowing: tuple[int, ...] | None = None
     """Parts of the lifted state that may overflow on floats where the loop does not; None where nobody has looked."""
+    rounded: tuple[int, Expr] | None = None
+    """A component that is no float but may depend on how a float is rounded, and that float."""
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the proof over the reals leaves open on floats, one sentence each."""
-        from rfactor.matcher.caveats import sentences, unreached
-        from rfactor.matcher.rounding import rounded_integer, sentence
+        from rfactor.matcher.caveats import rounded_sentence, sentences, unreached
 
-        found = rounded_integer(self) if self.verdict in ("associative", "lifted") else None
-        rounded = () if found is None else (sentence(*found),)
+        rounded = () if self.rounded is None else (rounded_sentence(*self.rounded),)
         if self.lift is None:
             return rounded
         overflowing = unreached(self.update, self.lift) if self.overflowing is None else self.overflowing

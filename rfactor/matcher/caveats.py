@@ -1,4 +1,5 @@
-"""What a proof over the reals leaves open on floats: whether a lifting overflows where the serial loop does not.
+"""What a proof over the reals leaves open on floats: what integers that rounding decides are (see `rounding`), and
+whether a lifting overflows where the serial loop does not.
 
 A part of the richer state that the loop itself could reach, from some start, is as large as the loop's own values are:
 no more is to be said of it than of any sum whose terms are put together in another order.
@@ -82,6 +83,11 @@ def _starts(update: Update, lift: Lifting) -> Iterator[dict[str, Expr]]:
 
 def _literal(type_: Type, value: float) -> Expr:
     return const(type_, value) if type_.is_float else const(type_, int(min(max(value, 0.0), 1.0)))
+
+
+def rounded_sentence(component: int, rounded: Expr) -> str:
+    """What is open where an integer may depend on how a float is rounded."""
+    return f"the integer x{component} may depend on how floats are rounded ({rounded}), hence on the order"
 
 
 def sentences(lift: Lifting, parts: tuple[int, ...]) -> tuple[str, ...]:

@@ -213,6 +213,7 @@ def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr])
         invariant=told(answer.invariant),
         assumes=told(answer.assumes),
         lift=lift,
+        rounded=None if answer.rounded is None else (answer.rounded[0], substitute(answer.rounded[1], meanings)),
     )
     return told_answer if answer.commutative is not False or _differs(told_answer) else _without_order(told_answer)
 

@@ -24,7 +24,9 @@ from rfactor.matcher.refusal import instances
 from rfactor.matcher.refusal.instance import Refutation, of_whole
 from rfactor.matcher.refusal.refute import refute
 from rfactor.matcher.respell import respelled
+from rfactor.matcher.rounding import rounded_integer
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
+from rfactor.matcher.starts import with_stored_identity
 from rfactor.prover.claim import Discharged
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
@@ -89,16 +91,24 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
         unsure = f"{rounded} may be rounded, or NaN"
     else:
         if not meanings:
-            return _held_or_found(other, limits, table, known)
+            return _as_stored(_held_or_found(other, limits, table, known), limits)
         said = _held(other, table, known) or _yes(other, limits, table)
         if said is not None and said.verdict in _HINTS:
-            return with_decisions(said, update, meanings)
+            return with_decisions(_as_stored(said, limits), update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
     answer = _held_or_found(update, limits, table, known)
     if answer.verdict in _HINTS:
         reason = f"no operator was found whatever floats are, but for real numbers: {unsure}"
         return Answer(update, "unknown", reason=reason)
     return answer
+
+
+def _as_stored(answer: Answer, limits: Limits) -> Answer:
+    """A yes as it holds of floats that are stored: with an identity that is one, and what rounding may change told."""
+    if answer.verdict not in _HINTS:
+        return answer
+    answer = with_stored_identity(answer, limits)
+    return replace(answer, rounded=rounded_integer(answer, limits))
 
 
 def _held(update: Update, table: Table | None, known: bool) -> Answer | None:

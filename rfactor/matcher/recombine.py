@@ -15,7 +15,8 @@ from rfactor.matcher.solve import Solution, renumbered
 from rfactor.prover.cases import prove_by_cases
 from rfactor.prover.limits import Limits
 
-_WEAKER: tuple[IdentityKind, ...] = ("two-sided", "left", "right", "none")
+WEAKER: tuple[IdentityKind, ...] = ("two-sided", "left", "right", "none")
+"""Kinds of identities, each weaker than those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def combine(count: int, solutions: Sequence[tuple[Subgraph, Solution]]) -> Combi
         assert claim.operator is not None
         assert claim.data is not None
         numbers = dict(zip(range(len(group)), group, strict=True))
-        kind = max(kind, solution.proved.identity_kind, key=_WEAKER.index)
+        kind = max(kind, solution.proved.identity_kind, key=WEAKER.index)
         for at, component in numbers.items():
             own = renumbered(claim.operator[at], numbers)
             e = None if claim.identity is None else claim.identity[at]

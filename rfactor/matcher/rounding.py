@@ -1,74 +1,149 @@
-"""Which integers depend on how float accumulators are rounded, so that their bits are not settled over the reals.
+"""Which integers depend on how floats are rounded: their bits are not settled by a proof over the reals.
 
-    x0 + a, select(x0 + a > x1, x0 + a, x1), select(x0 + a > x1, i, x2)    x2 is decided by sums, x0 + a
-    select(x0 < a, a, x0), select(x0 < a, i, x1)                           nothing is rounded
-    select(x0*x0 < a*a, a, x0), select(x0*x0 < a*a, i, x1)                 as rounded for either, in any order
+    x0 + a, select(x0 + a > x1, x0 + a, x1), select(x0 + a > x1, i, x2)    sums of another order choose another i
+    select(x0 + 1.0 < a + 1.0, a, x0), select(x0 < a, i, x1)               alike for reals, not for rounded numbers
+    select(x0*x0 < a*a, a, x0), select(x0*x0 < a*a, i, x1)                 the same for either, in any order
+    max(x0, a*b), i32(max(x0, a*b) * 255.0)                                so is this
 
-An accumulator that is rounded on the way holds another number in another order, by which other integers may be chosen.
-What is rounded in a comparison of the same function of two elements, neither of which is rounded, is no matter of
-order: there the operator must round what the update does, as what is equal for real numbers (`x0*x0` and `abs(x0)` as
-keys) is not for rounded ones. The rule is one of form: it errs by naming integers that would not differ.
+What rounds is a function of its operands, of which little else is known. Where all that a yes claims of the integers,
+and of the floats that they are made of, holds of any such functions, it holds of the operations of the machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
-from rfactor.ir.expr import Call, Const, Expr, Op, names, substitute_all, walk
-from rfactor.ir.operations import OPPOSITE
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, rewrite, select, substitute_all
+from rfactor.ir.graph import restrict
+from rfactor.ir.types import Type
 from rfactor.matcher.answer import Answer
 from rfactor.matcher.decisions import whole_range
+from rfactor.matcher.obligations import claim_of
+from rfactor.matcher.recombine import WEAKER
+from rfactor.matcher.starts import after_one_datum
+from rfactor.prover.claim import Claim, Discharged
+from rfactor.prover.discharge import discharge
+from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Tuple
 
 _EXACT = ("select", "min", "max", "neg", "abs")
 """Operations on floats that give one of the numbers they take, but for its sign."""
 
 
-def rounded_integer(answer: Answer) -> tuple[int, Expr] | None:
-    """A component that is no float, with a float that it may depend on and that is rounded in an order of its own.
-
-    None where the integers of a yes have the serial bits in every order. Of components that are floats nothing is said.
+def rounded_integer(answer: Answer, limits: Limits) -> tuple[int, Expr] | None:
+    """A component of a yes that is no float, with a float that it may depend on and that may be rounded otherwise in
+    another order. None where the integers of the yes have the serial bits in every order: of numbers, where no NaN is
+    compared and zeros have no sign. Of components that are floats nothing is said.
     """
-    update, lift = answer.update, answer.lift
-    if not any(type_.is_float for type_ in (*update.types, *(lift.types if lift else ()))):
+    claim = claim_of(answer)
+    if claim is None or not any(type_.is_float for type_ in (*claim.update.types, *_states(claim))):
         return None
-    for i, type_ in zip(range(len(update.types)), update.types, strict=True):
-        found = None if type_.is_float else _deciding(answer, i)
-        if found is not None:
-            return i, found
+    for i, type_ in zip(range(len(claim.update.types)), claim.update.types, strict=True):
+        if not type_.is_float:
+            parts, states = _made_of(claim, i)
+            rounded = next(_rounded_in(claim, parts, states), None)
+            if rounded is not None and not _holds_of_any(_restricted(claim, parts, states), answer, limits):
+                return i, rounded
     return None
 
 
-def sentence(component: int, rounded: Expr) -> str:
-    """What is open where `rounded_integer` finds something."""
-    return f"the integer x{component} may depend on how floats are rounded ({rounded}), hence on the order"
+def _holds_of_any(claim: Claim, answer: Answer, limits: Limits) -> bool:
+    """Whether the claim is proved with any functions in place of what rounds, as far as the answer has it: with an
+    identity of its kind, and commutative."""
+    claim = _with_functions(claim)
+    found = _discharged(claim, limits)
+    if found is None or (answer.commutative and not found.commutative):
+        return False
+    if claim.identity is None or _as_strong(found, answer):
+        return True
+    data = after_one_datum(claim.update, claim.identity)  # which may be as infinite as the identity
+    found = None if data is None else _discharged(replace(claim, data=data), limits)
+    return found is not None and _as_strong(found, answer)
 
 
-def _deciding(answer: Answer, component: int) -> Expr | None:
-    """A float that is rounded on the way to the component, in the update or in what joins its results."""
-    update, lift = answer.update, answer.lift
+def _discharged(claim: Claim, limits: Limits) -> Discharged | None:
+    try:
+        result = discharge(claim, limits)
+    except ValueError:  # a part by itself is no claim
+        return None
+    return result if isinstance(result, Discharged) else None
+
+
+def _as_strong(found: Discharged, answer: Answer) -> bool:
+    return answer.identity_kind is None or WEAKER.index(found.identity_kind) <= WEAKER.index(answer.identity_kind)
+
+
+# The part of a claim that components are made of.
+
+
+def _states(claim: Claim) -> tuple[Type, ...]:
+    """The types of the richer state of a lifting."""
+    return () if claim.lift is None else claim.lift.types
+
+
+def _made_of(claim: Claim, component: int) -> tuple[list[int], list[int]]:
+    """The components of the update that this one is made of, itself included, and those of the operator's state."""
+    update, lift = claim.update, claim.lift
+    if lift is None:
+        parts = _reached({component}, (update.components, "x"), (claim.operator or (), "xy"))
+        return parts, parts
+    parts = _reached({component}, (update.components, "x"), (lift.apply, "x"))
+    return parts, _reached(_read([lift.apply[i] for i in parts], "y"), (lift.operator, "xy"))
+
+
+def _rounded_in(claim: Claim, parts: Sequence[int], states: Sequence[int]) -> Iterator[Expr]:
+    """The outermost floats that are rounded on the way to components, first those that are made of the state."""
+    update, lift = claim.update, claim.lift
+    operator, data, apply_ = (
+        (claim.operator, claim.data, ()) if lift is None else (lift.operator, lift.data, lift.apply)
+    )
+    own = {x.name for x in update.accumulators}
+    in_update = [node for i in parts for node in _rounded(update.components[i])]
+    yield from (node for node in in_update if names(node) & own)
+    yield from in_update
+    joins = [exprs[i] for exprs in (data, operator) if exprs for i in states] + [apply_[i] for i in parts if apply_]
+    yield from (node for expr in (*joins, *claim.invariant) for node in _rounded(expr))
+
+
+def _restricted(claim: Claim, parts: Sequence[int], states: Sequence[int]) -> Claim:
+    """What is claimed of these components alone."""
+    update, lift = claim.update, claim.lift
+    left, right = _numbered("x", update.types, parts), _numbered("y", _states(claim) or update.types, states)
+    both = right | _numbered("x", _states(claim) or update.types, states)
+
+    def kept(exprs: Tuple, chosen: Sequence[int], renamed: Mapping[str, Expr]) -> Tuple:
+        return substitute_all([exprs[i] for i in chosen], renamed)
+
     if lift is not None:
-        parts = _reached((update.components, lift.apply), {component}, "x")
-        states = _reached((lift.operator,), _read([lift.apply[i] for i in parts], "y"), "xy")
-        own = _operands(max(len(update.types), len(lift.types)))
-        joins = [*(lift.apply[i] for i in parts), *(lift.operator[i] for i in states)]
-        updates, put = [update.components[i] for i in parts], [lift.data[i] for i in states]
-        rounded = (node for expr in (*updates, *joins) for node in _rounded(expr) if names(node) & own)
-        return next(rounded, None) or _absent(put, updates)
-    assert answer.operator is not None
-    parts = _reached((update.components, answer.operator), {component}, "xy")
-    own, constants = _operands(len(update.types)), update.constants
-    updates, joins = [update.components[i] for i in parts], [answer.operator[i] for i in parts]
-    put = [] if answer.data is None else [answer.data[i] for i in parts]
-    left = {x.name.replace("x", "y"): x for x in update.accumulators}
-    keys = [[node for e in exprs for node in _rounded(e) if names(node) & own] for exprs in (updates, joins)]
-    keys[1] = list(substitute_all(keys[1], left))
-    found = next((node for expr in (*updates, *joins) for node in _out_of_order(expr, own, constants)), None)
-    return found or _absent(put, updates) or _absent(keys[0], keys[1]) or _absent(keys[1], keys[0])
+        lift = replace(
+            lift,
+            types=tuple(lift.types[i] for i in states),
+            data=kept(lift.data, states, {}),
+            operator=kept(lift.operator, states, both),
+            identity=kept(lift.identity, states, {}),
+            apply=kept(lift.apply, parts, left | right),
+        )
+    own = frozenset(f"y{i}" for i in range(len(_states(claim) or update.types))) - right.keys()
+    return replace(
+        claim,
+        update=restrict(update, tuple(parts)),
+        operator=None if claim.operator is None else kept(claim.operator, parts, both),
+        identity=None if claim.identity is None else kept(claim.identity, parts, {}),
+        data=None if claim.data is None else kept(claim.data, parts, {}),
+        lift=lift,
+        invariant=substitute_all([e for e in claim.invariant if own.isdisjoint(names(e))], right),
+    )
 
 
-def _operands(count: int) -> frozenset[str]:
-    return frozenset(f"{side}{i}" for i in range(count) for side in "xy")
+def _reached(start: Iterable[int], *tuples: tuple[Tuple, str]) -> list[int]:
+    """The components that those of `start` are made of, themselves included, in order."""
+    reached, new = frozenset[int](), frozenset(start)
+    while new:
+        reached |= new
+        read = (_read([exprs[i] for i in new], sides) for exprs, sides in tuples)
+        new = frozenset[int]().union(*read) - reached
+    return sorted(reached)
 
 
 def _read(exprs: Iterable[Expr], sides: str) -> frozenset[int]:
@@ -77,52 +152,96 @@ def _read(exprs: Iterable[Expr], sides: str) -> frozenset[int]:
     return frozenset(int(name[1:]) for name in found if name[0] in sides and name[1:].isdecimal())
 
 
-def _reached(tuples: tuple[Tuple, ...], start: Set[int], sides: str) -> list[int]:
-    """The components that those of `start` are made of, themselves included, in order."""
-    reached, new = frozenset[int](), frozenset(start)
-    while new:
-        reached |= new
-        new = _read([exprs[i] for exprs in tuples for i in new], sides) - reached
-    return sorted(reached)
+def _numbered(side: str, types: Sequence[Type], chosen: Sequence[int]) -> dict[str, Expr]:
+    """Operands of the chosen components by their names, numbered anew."""
+    return {f"{side}{i}": Var(types[i], f"{side}{n}") for n, i in zip(range(len(chosen)), chosen, strict=True)}
 
 
-def _out_of_order(expr: Expr, own: Set[str], constants: Set[str]) -> Iterator[Expr]:
-    """Floats made of operands that are rounded anywhere but in a comparison of the same function of two elements."""
-    pending = [expr]
-    while pending:
-        node = pending.pop()
-        if _rounds(node):
-            if names(node) & own:
-                yield node
-        elif not (isinstance(node, Op) and node.op in OPPOSITE and _alike(node.args[0], node.args[1], own, constants)):
-            pending += node.children
+# What rounds, as functions.
 
 
-def _alike(one: Expr, other: Expr, own: Set[str], constants: Set[str]) -> bool:
-    """Whether operands in both are rounded in the same way, those of one side in each, without data."""
-    rounded = [node for expr in (one, other) for node in _rounded(expr) if names(node) & own]
-    if not rounded:
-        return one == other or not (
-            isinstance(one, Const) or isinstance(other, Const) or own.isdisjoint(names(one) | names(other))
+def _with_functions(claim: Claim) -> Claim:
+    """The claim with functions of no known name in place of what rounds."""
+    update, lift = claim.update, claim.lift
+
+    def function(expr: Expr) -> Expr:
+        return _function(expr, update.constants) if _rounds(expr) else expr
+
+    def functions(exprs: Tuple) -> Tuple:
+        inside: dict[Expr, Expr] = {}
+        calls: dict[Expr, Expr] = {}
+        for node in (node for expr in exprs for node in _rounded(expr)):
+            if node not in calls:
+                called = rewrite(node, inside, function)
+                calls[node] = _natural(called, _parts(node)) if _is_natural(node) else called
+        return tuple(rewrite(expr, calls, lambda node: node) for expr in exprs)
+
+    if lift is not None:
+        lift = replace(
+            lift,
+            data=functions(lift.data),
+            operator=functions(lift.operator),
+            identity=functions(lift.identity),
+            apply=functions(lift.apply),
         )
-    return (
-        isinstance(one, Op | Call)
-        and isinstance(other, Op | Call)
-        and (one.type, _head(one)) == (other.type, _head(other))
-        and len(one.children) == len(other.children)
-        and all(len({name[0] if name in own else name for name in names(e) - constants}) == 1 for e in rounded)
-        and all(_alike(a, b, own, constants) for a, b in zip(one.children, other.children, strict=True))
+    return replace(
+        claim,
+        update=replace(update, components=functions(update.components)),
+        operator=None if claim.operator is None else functions(claim.operator),
+        identity=None if claim.identity is None else functions(claim.identity),
+        data=None if claim.data is None else functions(claim.data),
+        lift=lift,
+        invariant=functions(claim.invariant),
+        assumes=functions(claim.assumes),
     )
 
 
-def _head(expr: Op | Call) -> str:
-    return expr.op if isinstance(expr, Op) else expr.name
+def _function(expr: Expr, constants: Set[str]) -> Expr:
+    """What rounds as a function of its operands. Constants come first, 0 adds nothing, 1 and -1 leave the magnitude."""
+    if isinstance(expr, Call):
+        return Call(expr.type, f"rounded {expr.name}", expr.args, "unknown")
+    assert isinstance(expr, Op)
+    op, args = expr.op, expr.args
+    if op == "-":
+        op, args = "+", (args[0], _negated(args[1]))
+    if op in ("+", "*"):
+        args = tuple(sorted(args, key=lambda arg: str(arg) if names(arg) <= constants else "~"))
+        if isinstance(args[0], Const) and abs(float(args[0].value)) == (0 if op == "+" else 1):
+            return _negated(args[1]) if args[0].value == -1 else args[1]
+    return Call(expr.type, f"rounded {op} {args[0].type} {expr.type}", args, "unknown")
 
 
-def _absent(exprs: Iterable[Expr], held: Iterable[Expr]) -> Expr | None:
-    """A float that is rounded in `exprs`, but does not occur in `held`."""
-    known = {node for expr in held for node in walk(expr)}
-    return next((node for expr in exprs for node in _rounded(expr) if node not in known), None)
+def _natural(function: Expr, parts: Iterable[Expr]) -> Expr:
+    """The function where it is not negative, and 0 where all parts are."""
+    zero = Const(function.type, 0.0)
+    return select(conjunction(*(apply("==", part, zero) for part in parts)), zero, apply("max", function, zero))
+
+
+def _is_natural(expr: Expr) -> bool:
+    """Whether a float is made of squares alone, by sums and roots: so it is not negative, and 0 where its parts are."""
+    if isinstance(expr, Call):
+        return expr.name == "sqrt" and _is_natural(expr.args[0])
+    if not isinstance(expr, Op) or expr.op not in ("+", "*"):
+        return False
+    return all(map(_is_natural, expr.args)) or (expr.op == "*" and expr.args[0] == expr.args[1])
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    """What a float is made of by operations that round."""
+    pending, seen = [expr], {expr}
+    while pending:
+        node = pending.pop()
+        if _rounds(node):
+            pending += [child for child in dict.fromkeys(node.children) if child not in seen]
+            seen |= {*node.children}
+        elif names(node):
+            yield node
+
+
+def _negated(expr: Expr) -> Expr:
+    if isinstance(expr, Const):
+        return Const(expr.type, -float(expr.value))
+    return expr.args[0] if isinstance(expr, Op) and expr.op == "neg" else apply("neg", expr)
 
 
 def _rounded(expr: Expr) -> Iterator[Expr]:
