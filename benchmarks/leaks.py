@@ -26,7 +26,7 @@ import numpy as np
 import rfactor as hl
 from benchmarks.stress import resident
 from rfactor.compiler.pipeline import _compiled
-from rfactor.ir import expr, simplify
+from rfactor.ir import nodes, rewriting, simplify
 from rfactor.kept import Kept
 
 x = hl.Var("x")
@@ -81,7 +81,7 @@ WORK: dict[str, Callable[[], Callable[[int], None]]] = {
 
 def forget() -> None:
     """Empty every memory that is kept on purpose, wherever it is."""
-    for held in (expr._OPS, expr._CONSTANTS, expr._VARS, expr._LARGE):
+    for held in (nodes._OPS, nodes._CONSTANTS, nodes._VARS, nodes._CALLS, rewriting._LARGE):
         held.clear()
     for memo in (*simplify._memos, *simplify._real_memo):
         memo.clear()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rfactor.ir.expr import Expr, _set
+from rfactor.ir.expr import Expr
+from rfactor.ir.nodes import _set
 
 
 class Print(Expr):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rfactor.ir.effects import Print
-from rfactor.ir.expr import Const, Expr, _held, _set
+from rfactor.ir.expr import Const, Expr
+from rfactor.ir.nodes import _held, _set
 from rfactor.ir.types import BOOL, Type
 
 LoopKind = Literal["serial", "parallel", "vectorized", "unrolled"]

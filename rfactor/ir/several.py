@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rfactor.ir.expr import Expr, _set, transform
+from rfactor.ir.expr import Expr, transform
+from rfactor.ir.nodes import _set
 
 Point = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 """The arguments and the values of one point."""

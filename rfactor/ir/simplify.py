@@ -42,7 +42,7 @@ def simplify_real(expr: Expr) -> Expr:
 
 
 def _rewritten(expr: Expr, memo: dict[Expr, Expr], rule: Callable[[Expr], Expr], coordinates: bool = False) -> Expr:
-    """As `ir.expr.rewrite`, but that a sum of integers is put together once and not again for each of its addends."""
+    """As `rewriting.rewrite`, but that a sum of integers is put together once and not again for each of its addends."""
     pending = [expr]
     while pending:
         node = pending[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rfactor.compiler.codegen.lanes import pattern, shared
+from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Const, Expr, Op, cast
@@ -39,36 +39,39 @@ def twice(expr: Expr) -> Expr:
     return Op(expr.type, "*", (expr, every(i64(2))))
 
 
-def test_the_lanes_of_a_quotient_by_the_residue_of_its_first_one() -> None:
-    found = pattern(total(every(wide("s")), divided("//", var("m"), 2)))
+def test_the_lanes_of_a_quotient_are_in_turn() -> None:
+    found = turns(total(every(wide("s")), divided("//", var("m"), 2)))
     assert found is not None
-    assert (str(found.base), str(found.residue)) == ("i64(s) + i64(m // 2)", "m % 2")
-    assert found.distances == ((0, 0, 1, 1, 2, 2, 3, 3), (0, 1, 1, 2, 2, 3, 3, 4))
+    assert [*map(str, found.starts)] == ["i64(s) + i64(m // 2)", "i64(s) + i64((m + 1) // 2)"]
+    assert found.step == 1
+    assert turns(divided("//", var("m"), 2, 2)) == Turns((cast(I64, Op(I32, "//", (var("m"), i32(2)))),), 1)
 
 
-def test_quotient_and_remainder_of_one_coordinate_go_together() -> None:
-    """As `x // 2 - 1 + 2 * (x % 2)` has them, whose remainder is of another start: a multiple apart."""
+def test_quotients_and_remainders_go_together() -> None:
+    """As `x // 2 - 1 + 2 * (x % 2)` has them, whose remainder is of another start."""
     there = add(var("m"), Op(I32, "*", (var("s"), i32(8))), i32(1))
     index = total(divided("//", var("m"), 2), every(i64(-1)), twice(divided("%", there, 2)))
-    found = pattern(index)
+    found = turns(index)
     assert found is not None
-    assert (str(found.base), str(found.residue)) == ("i64(m // 2) - 1", "m % 2")
-    assert found.distances == ((2, 0, 3, 1, 4, 2, 5, 3), (0, 3, 1, 4, 2, 5, 3, 6))
+    assert [*map(str, found.starts)] == [
+        "i64(m // 2) + i64((m + s * 8 + 1) % 2) * 2 - 1",
+        "i64((m + 1) // 2) + i64((m + s * 8 + 2) % 2) * 2 - 1",
+    ]
+    assert found.step == 1
 
 
 @pytest.mark.parametrize(
     "index",
     [
         Ramp(wide("m"), i64(2), LANES),  # no quotient: dense and strided loads have their own rule
-        divided("//", var("m"), 5),  # the patterns are too many
+        divided("//", var("m"), 5),  # the turns are too many
         divided("//", Load(I32, "a", i64(0)), 2),  # sums of data wrap around
-        total(divided("//", var("m"), 2), divided("%", var("n"), 2)),  # starts that nothing relates
         total(divided("//", var("m"), 2), Ramp(i64(0), wide("n"), LANES)),  # a stride of any size
     ],
     ids=str,
 )
-def test_lanes_that_depend_on_more_have_no_pattern(index: Expr) -> None:
-    assert pattern(index) is None
+def test_lanes_that_depend_on_more_are_not_in_turn(index: Expr) -> None:
+    assert turns(index) is None
 
 
 def test_what_all_lanes_share_is_apart() -> None:
@@ -97,20 +100,26 @@ def indices() -> list[tuple[str, Expr]]:
 
 @pytest.mark.parametrize("index", [index for _, index in indices()], ids=[name for name, _ in indices()])
 @pytest.mark.parametrize("type", [U8, I32], ids=str)
-def test_each_lane_has_its_element_and_nothing_beyond_them_is_touched(type: Type, index: Expr) -> None:
-    """For every residue, of starts below zero too; what is wanted first and last ends the array."""
+@pytest.mark.parametrize("masked", [False, True])
+def test_each_lane_has_its_element_and_nothing_beyond_them_is_touched(masked: bool, type: Type, index: Expr) -> None:
+    """For every residue, of starts below zero too; what is wanted first and last ends the array. Lanes that are masked
+    are zero."""
     guarded, lane, wanted = Guarded(), np.arange(LANES), index
 
     moved = total(wanted, every(cast(I64, var("low"))))
-    body = store("b", ramp(i64(0), 1, LANES), load(type, "a", moved))
-    given = (source("a", type), ScalarArgument("m", I32), ScalarArgument("low", I32), sink("b", type))
-    run = compile_pipeline(pipeline(body, *given))
+    among = Op(BOOL.with_lanes(LANES), "<", (Ramp(var("first"), i32(1), LANES), every(i32(LANES)))) if masked else None
+    body = store("b", ramp(i64(0), 1, LANES), load(type, "a", moved, among))
+    scalars = (ScalarArgument(name, I32) for name in ("m", "low", "first"))
+    run = compile_pipeline(pipeline(body, source("a", type), *scalars, sink("b", type)))
     for start in range(-5, 8):
-        at = _evaluated(wanted, start, lane)
-        for at_end in (True, False):
-            a, b = guarded.array(type, int(at.max() - at.min()) + 1, at_end), np.zeros(LANES, dtype_of(type))
-            run({"a": a, "b": b, "m": start, "low": -int(at.min())})
-            np.testing.assert_array_equal(b, a[at - at.min()])
+        for first in (1, 4, 7) if masked else (0,):
+            at = _evaluated(wanted, start, lane)
+            asked = at[: LANES - first]
+            low = asked.min()
+            for at_end in (True, False):
+                a, b = guarded.array(type, int(asked.max() - low) + 1, at_end), np.ones(LANES, dtype_of(type))
+                run({"a": a, "b": b, "m": start, "low": -int(low), "first": first})
+                np.testing.assert_array_equal(b, [*a[asked - low], *[0] * first])
 
 
 def _evaluated(expr: Expr, m: int, lane: np.ndarray) -> np.ndarray:
@@ -129,11 +138,10 @@ def _evaluated(expr: Expr, m: int, lane: np.ndarray) -> np.ndarray:
     return np.asarray(m)
 
 
-def test_a_quotient_is_gathered_only_where_lanes_are_masked() -> None:
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_quotient_is_not_gathered(masked: bool) -> None:
     index = total(every(wide("m")), divided("//", var("m"), 2))
-    given = source("a", I32), ScalarArgument("m", I32), sink("b", I32)
-    whole = pipeline(store("b", ramp(i64(0), 1, LANES), load(I32, "a", index)), *given)
+    inside = Op(BOOL.with_lanes(LANES), "<", (Ramp(var("m"), i32(1), LANES), every(i32(9)))) if masked else None
+    body = store("b", ramp(i64(0), 1, LANES), load(I32, "a", index, inside))
+    whole = pipeline(body, source("a", I32), ScalarArgument("m", I32), sink("b", I32))
     assert "gather" not in generate(whole, host())[0]
-    inside = Op(BOOL.with_lanes(LANES), "<", (Ramp(var("m"), i32(1), LANES), every(i32(9))))
-    masked = pipeline(store("b", ramp(i64(0), 1, LANES), load(I32, "a", index, inside)), *given)
-    assert "gather" in generate(masked, host())[0]

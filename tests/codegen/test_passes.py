@@ -139,6 +139,19 @@ def test_without_a_schedule_all_passes_run() -> None:
     assert (target.level, target.loop_vectorizer, target.loop_unroller, target.pointers) == (3, True, True, True)
 
 
+def test_loops_that_are_unrolled_far_are_not_looked_through_for_lanes() -> None:
+    """Their stores would be compared each with each: 15 s for 1024."""
+
+    def unrolled(count: int) -> Any:
+        f, x, y = hl.Func("f"), hl.Var("x"), hl.Var("y")
+        f[x, y] = hl.ImageParam(hl.UInt(8), 2, "rows")[x, y] + 1
+        return f.unroll(x, count)
+
+    near, far = (passes_for(lowered([unrolled(count)])) for count in (32, 128))
+    assert (near.level, near.loop_vectorizer, near.slp_vectorizer) == (3, True, True)
+    assert (far.level, far.loop_vectorizer, far.slp_vectorizer) == (1, False, False)
+
+
 def test_who_asks_for_no_passes_gets_none() -> None:
     assert passes_for(lowered([in_lanes()]), replace(host(), level=0)).level == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from textwrap import dedent
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
-from rfactor.compiler.lower import passes
+from rfactor.compiler.lower import affine, passes
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.nest_printer import show_nest
 
@@ -259,6 +260,26 @@ def test_partitioning_grows_the_nest_by_one_copy_a_guard_at_most(factor: int, co
     for v in (x, y, i):
         f.split(v, v, hl.Var(f"{v}i"), factor)
     assert printed(f, "partition").count("f.0[") == copies
+
+
+def test_a_bound_that_follows_from_many_is_put_together_once_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each stage the bounds of all stages before are known through one another: a few of each, not all again."""
+    count, filled, replace = 24, [], affine.replace_terms
+
+    def counted(*given: Any) -> Any:
+        filled.append(given)
+        return replace(*given)
+
+    monkeypatch.setattr(affine, "replace_terms", counted)
+    fs = [hl.Func(f"f{number}") for number in range(count)]
+    fs[0][x, y] = x + y
+    for before, f in itertools.pairwise(fs):
+        f[x, y] = before[x - 1, y] + before[x, y + 1]
+    fs[-1].split(y, y, i, 8).vectorize(x, 8)
+    for f in fs[:-1]:
+        f.compute_at(fs[-1], y).vectorize(x, 8)
+    printed(fs[-1], "bounds")
+    assert len(filled) < 8 * count * count
 
 
 def test_a_guard_that_a_loop_alone_decides_becomes_its_range() -> None:

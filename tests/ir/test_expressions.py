@@ -62,7 +62,7 @@ def test_equal_expressions_are_one_object_while_they_are_held(monkeypatch):
         Call(I32, "f", (x, y), "func", 1),
     )
     assert len({read, *others}) == 7
-    monkeypatch.setattr("rfactor.ir.expr._MOST_HELD", 0)  # all are let go with the next one
+    monkeypatch.setattr("rfactor.ir.nodes._MOST_HELD", 0)  # all are let go with the next one
     apply("-", x, Const(I32, 1_234_567))
     Call(I32, "of_this_test_alone", (x,), "func")
     again = apply("+", x, y)
@@ -87,7 +87,7 @@ def test_what_calls_and_reads_is_one_object_too(monkeypatch: pytest.MonkeyPatch,
     one = made()
     assert made() is one
     assert pickle.loads(pickle.dumps(one)) is one
-    monkeypatch.setattr("rfactor.ir.expr._MOST_HELD", 0)
+    monkeypatch.setattr("rfactor.ir.nodes._MOST_HELD", 0)
     different = replace(one, {x: y, Var(F32, "f"): Var(F32, "g")})
     again = made()
     assert again is not one
@@ -170,7 +170,7 @@ def test_what_is_shared_is_compared_once_though_it_was_let_go(monkeypatch: pytes
         return value
 
     one = doubled(Var(I32, "x"))
-    monkeypatch.setattr("rfactor.ir.expr._OPS", {})
+    monkeypatch.setattr("rfactor.ir.nodes._OPS", {})
     other, different = doubled(Var(I32, "x")), doubled(Var(I32, "y"))
     assert one is not other
     assert one == other

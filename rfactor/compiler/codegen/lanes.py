@@ -1,7 +1,7 @@
-"""What is known of a vector index: the part that all lanes share, and the distances of the lanes from it.
+"""What is known of a vector index: the part that all lanes share, and where lanes are in turn.
 
-x8(s) + i64x8(ramp(m, 1, 8) // x8(2))   =   s + i64(m // 2), then (0, 0, 1, 1, 2, 2, 3, 3) where m % 2 is 0,
-                                                                  (0, 1, 1, 2, 2, 3, 3, 4) where it is 1
+x8(s) + i64x8(ramp(m, 1, 8) // x8(2))   =   lanes 0, 2, 4, 6 at s + i64(m // 2) and the three elements after it,
+                                            lanes 1, 3, 5, 7 at s + i64((m + 1) // 2) and the three after that
 x8(s) + i64x8(v)                        =   s, then i64x8(v)
 
 Quotients and remainders of coordinates: they do not overflow. What reads data stays as it is.
@@ -10,26 +10,24 @@ Quotients and remainders of coordinates: they do not overflow. What reads data s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import lcm
+from math import gcd, lcm
 
 from rfactor.compiler.lower import affine
 from rfactor.ir.expr import Const, Expr, Op
 from rfactor.ir.loopnest import Broadcast, Ramp
 from rfactor.ir.types import I32, I64
 
-_LONGEST = 4
-"""Patterns of lanes that repeat after more than this many coordinates are not told apart."""
+_MOST = 4
+"""Turns that are told apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """Lanes at `base + distances[residue]`."""
+class Turns:
+    """Lane `k` is at `starts[k % n] + k // n * step`, where `n` is the number of starts."""
 
-    base: Expr
-    """A scalar coordinate."""
-    residue: Expr
-    """A scalar of type i32, at least zero and less than the number of patterns."""
-    distances: tuple[tuple[int, ...], ...]
+    starts: tuple[Expr, ...]
+    """Scalar coordinates."""
+    step: int
 
 
 def shared(index: Expr) -> tuple[Expr, Expr | None]:
@@ -45,41 +43,31 @@ def shared(index: Expr) -> tuple[Expr, Expr | None]:
     return base, vector
 
 
-def pattern(index: Expr) -> Pattern | None:
-    """The distances of the lanes of `index` (i64) by the residue of a coordinate, where they depend on nothing else."""
+def turns(index: Expr) -> Turns | None:
+    """Where the lanes of `index` (i64) are, where they depend on quotients and remainders of coordinates alone, and
+    each turn has two lanes or more."""
     base, parts = _taken_apart(index)
-    lanes = index.type.lanes
     divisions = [(d, factor) for part, factor in parts if (d := _division(part))]
-    ramps = [
-        (int(part.stride.value), factor)
+    strides = [
+        int(part.stride.value) * factor
         for part, factor in parts
         if isinstance(part, Ramp) and isinstance(part.stride, Const)
     ]
-    if not divisions or len(divisions) + len(ramps) != len(parts):
+    if not divisions or len(divisions) + len(strides) != len(parts):
         return None
-    first = divisions[0][0].start
-    period = lcm(*(d.count for d, _ in divisions))
-    if period > _LONGEST:
+    count = lcm(*(d.count // gcd(d.count, d.stride) for d, _ in divisions))
+    if count > _MOST or index.type.lanes < 2 * count:
         return None
-    apart: list[int] = []
-    for d, factor in divisions:
-        terms, constant = affine.affine(affine.subtract(d.start, first))
-        if any(own % period for _, own in terms):
-            return None
-        apart.append(constant)
-        if d.op == "//":
-            whole = Op(I32, "//", (d.start, affine.integer(d.count)))
-            base = affine.add(base, affine.scale(Op(I64, "cast", (whole,)), factor))
-    distances: list[tuple[int, ...]] = []
-    for residue in range(period):
-        row = [sum(factor * lane * stride for stride, factor in ramps) for lane in range(lanes)]
-        for (d, factor), constant in zip(divisions, apart, strict=True):
-            start = (residue + constant) % period
-            for lane in range(lanes):
-                at = start + lane * d.stride
-                row[lane] += factor * (at % d.count if d.op == "%" else at // d.count - start // d.count)
-        distances.append(tuple(row))
-    return Pattern(base, Op(I32, "%", (first, affine.integer(period))), tuple(distances))
+    stride = sum(strides)
+    step = count * stride + sum(factor * (count * d.stride // d.count) for d, factor in divisions if d.op == "//")
+    starts = []
+    for lane in range(count):
+        start = affine.add(base, Const(I64, lane * stride))
+        for d, factor in divisions:
+            own = Op(I32, d.op, (affine.add(d.start, affine.integer(lane * d.stride)), affine.integer(d.count)))
+            start = affine.add(start, affine.scale(Op(I64, "cast", (own,)), factor))
+        starts.append(start)
+    return Turns(tuple(starts), step)
 
 
 def _taken_apart(index: Expr) -> tuple[Expr, list[tuple[Expr, int]]]:

@@ -5,13 +5,13 @@ A lane whose predicate is false touches no memory. Lanes of one address are stor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.lanes import Pattern, pattern, shared
+from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.ir.expr import Const, Expr, Op, walk
@@ -133,20 +133,23 @@ class Memory:
             return self._dense_load(type, self._at(array, index, emitter), None)
         if isinstance(index, Ramp) and isinstance(index.stride, Const):
             stride = int(index.stride.value)
-            if stride == 1:
-                return self._dense_load(type, self._at(array, index.base, emitter), mask)
-            if stride == -1:
-                first = self._at(array, index.base, emitter, 1 - lanes)
-                return self._reversed(self._dense_load(type, first, self._reversed(mask)))
-            if 1 < stride <= _WIDEST_STRIDE and mask is None and lanes >= stride:
-                return self._strided_load(array, index.base, stride, type, emitter)
+            if _whole(stride, lanes, mask is not None):
+                return self._ramp_load(type, stride, partial(self._at, array, index.base, emitter), mask)
         if isinstance(index, Broadcast) and mask is None:
             one = self._dense_load(type.element, self._at(array, index.value, emitter), None)
             return splat(self.builder, one, lanes)
-        lanes_of = pattern(index) if mask is None and index.type.element == I64 else None
-        if lanes_of is not None and (taken := self._patterned_load(array, type, lanes_of, emitter)) is not None:
-            return taken
+        found = turns(index) if index.type.element == I64 else None
+        if found is not None and _whole(found.step, lanes // len(found.starts), mask is not None):
+            return self._load_in_turns(array, type, found, emitter, mask)
         return self._gather(type, self._addresses(array, index, emitter), mask)
+
+    def _ramp_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue], mask: LLVMValue | None) -> LLVMValue:
+        """Elements `stride` apart that are loaded whole (see `_whole`), the first of which is `at(0)`."""
+        if stride == 1:
+            return self._dense_load(type, at(0), mask)
+        if stride == -1:
+            return self._reversed(self._dense_load(type, at(1 - type.lanes), self._reversed(mask)))
+        return self._strided_load(type, stride, at)
 
     def _dense_load(self, type: Type, address: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         if mask is None:
@@ -170,12 +173,12 @@ class Memory:
             return convert(self.builder, word, type, call)
         return self.builder.bitcast(call, llvm_type(type))
 
-    def _strided_load(self, array: Array, base: Expr, stride: int, type: Type, emitter: Emitter) -> LLVMValue:
+    def _strided_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue]) -> LLVMValue:
         """`stride` dense loads that end with the last element, nothing beyond; then the wanted lanes are picked."""
         lanes = type.lanes
         last = (lanes - 1) * stride + 1 - lanes
         starts = [piece * lanes for piece in range(stride - 1)] + [last]
-        pieces = [self._dense_load(type, self._at(array, base, emitter, start), None) for start in starts]
+        pieces = [self._dense_load(type, at(start), None) for start in starts]
         result = pieces[0]
         for piece, start, vector in zip(range(stride), starts, pieces, strict=True):
             # Lane k of the result comes from the piece that holds element k * stride; other lanes stay as they are.
@@ -186,39 +189,25 @@ class Memory:
             result = shuffle(self.builder, result, vector, picked)
         return result
 
-    def _patterned_load(self, array: Array, type: Type, lanes: Pattern, emitter: Emitter) -> LLVMValue | None:
-        """Two dense loads, from the first and up to the last element that is wanted, nothing beyond; then the lanes are
-        picked, for each residue in its own way. None where elements lie too far apart."""
-        spans = [(min(row), max(row)) for row in lanes.distances]
-        least = min(last - first + 1 for first, last in spans)
-        count = 1 << (least.bit_length() - 1)
-        if count == 1 or any(last - first + 1 > 2 * count for first, last in spans):
-            return None
-        residue = emitter.emit(lanes.residue)
-
-        def chosen(values: list[LLVMValue]) -> LLVMValue:
-            result = values[-1]
-            for place, value in zip(range(len(values) - 1), values, strict=False):
-                result = self.builder.select(
-                    self.builder.icmp_signed("==", residue, residue.type(place)), value, result
-                )
-            return result
-
-        base, dense = self._at(array, lanes.base, emitter), type.with_lanes(count)
-        word = ir.IntType(64)
-        starts = chosen([word(first) for first, _ in spans]), chosen([word(last + 1 - count) for _, last in spans])
-        pieces = [self._dense_load(dense, self._address(Array(base, array.type), start), None) for start in starts]
-        return chosen(
-            [
-                shuffle(
-                    self.builder,
-                    pieces[0],
-                    pieces[1],
-                    [at - first if at - first < count else 2 * count - 1 - (last - at) for at in row],
-                )
-                for row, (first, last) in zip(lanes.distances, spans, strict=True)
-            ]
-        )
+    def _load_in_turns(
+        self, array: Array, type: Type, found: Turns, emitter: Emitter, mask: LLVMValue | None
+    ) -> LLVMValue:
+        """A load for each turn, whose lanes are then put in their places."""
+        count = len(found.starts)
+        result: LLVMValue = None
+        for turn, start in zip(range(count), found.starts, strict=True):
+            own = list(range(turn, type.lanes, count))
+            asked = None if mask is None else shuffle(self.builder, mask, mask, own)
+            at = partial(self._at, array, start, emitter)
+            piece = self._ramp_load(type.with_lanes(len(own)), found.step, at, asked)
+            places = [lane // count if lane % count == turn else 0 for lane in range(type.lanes)]
+            spread = shuffle(self.builder, piece, piece, places)
+            if result is None:
+                result = spread
+                continue
+            picked = [lane + type.lanes if lane % count == turn else lane for lane in range(type.lanes)]
+            result = shuffle(self.builder, result, spread, picked)
+        return result
 
     # -- stores ------------------------------------------------------------------------------------------------------
 
@@ -355,6 +344,11 @@ def _condition(predicate: Expr) -> Expr | bool:
 def _plain(index: Expr) -> Expr:
     """A vector index as a ramp or a broadcast, where it is one."""
     return index if index.type.lanes == 1 or isinstance(index, Ramp | Broadcast) else simplify(index)
+
+
+def _whole(stride: int, lanes: int, masked: bool) -> bool:
+    """Whether elements `stride` apart are loaded whole and picked apart, not gathered."""
+    return stride in (1, -1) or (1 < stride <= min(_WIDEST_STRIDE, lanes) and not masked)
 
 
 def _bytes(type: Type) -> int:

@@ -24,7 +24,7 @@ from rfactor.compiler.codegen.statements import (
     new_function,
 )
 from rfactor.compiler.codegen.strides import strided
-from rfactor.compiler.codegen.vectorizable import vectorizable
+from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell, waker
 from rfactor.errors import BufferError
@@ -157,6 +157,10 @@ def renamed(
 _LARGEST = 4000
 """Operations in one expression that LLVM is left to improve: the time that it takes grows with the square (10 s)."""
 
+_MOST_STORES = 64
+"""Stores in an innermost loop that LLVM's vectorizers compare with each other, each with each (1024: 15 s): twice as
+many take 0.3 s for code that is a sixth faster than without, half as many give code that takes twice as long."""
+
 
 def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target:
     """`target`, by default this machine, with the passes that help `lowered`.
@@ -165,15 +169,15 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
     nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code.
     Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
-    minutes for get none.
+    minutes for get none; loops that a schedule has unrolled that far are not looked through for lanes.
     """
     machine = host() if target is None else target
     if largest(lowered.body) > _LARGEST:
         return replace(machine, level=0)
-    vectors = uses_vectors(lowered.body)
-    if not (vectors or uses_threads(lowered.body)):
+    vectors, long = uses_vectors(lowered.body), most_stores(lowered.body) > _MOST_STORES
+    if not (vectors or long or uses_threads(lowered.body)):
         return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
-    lanes = not vectors and vectorizable(lowered.body)
+    lanes = not (vectors or long) and vectorizable(lowered.body)
     level = machine.level if lanes else min(machine.level, 1)
     return replace(
         machine,

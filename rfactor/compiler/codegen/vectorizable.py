@@ -20,6 +20,11 @@ def vectorizable(stmt: Stmt) -> bool:
     return any(map(_walks, innermost(stmt)))
 
 
+def most_stores(stmt: Stmt) -> int:
+    """The stores in the innermost loop of `stmt` that has most of them."""
+    return max((sum(isinstance(one, Store) for one in within(loop.body)) for loop in innermost(stmt)), default=0)
+
+
 def _walks(loop: For) -> bool:
     """The same of an innermost loop."""
     inside = list(within(loop.body))

@@ -57,6 +57,7 @@ class Intervals:
         self._level = level
         self._sums = sums
         self._memo: dict[Expr, Interval] = {} if around is None else dict(around._memo)
+        self._fills: dict[Expr, Expr] = {} if around is None else dict(around._fills)
         self._floats: dict[Expr, FloatInterval] = {} if around is None else dict(around._floats)
         self._arms: dict[frozenset[Expr], Intervals] = {}
         """Those where conditions of choices hold too, by all that is known to be <= 0 there."""
@@ -156,17 +157,17 @@ class Intervals:
 
     def _filled(self, expr: Expr) -> Expr:
         """`expr` with the definitions that are not visible at the level put in place of their names."""
-        while True:
+        done = self._fills.get(expr)
+        if done is None:
             values: dict[Expr, Expr] = {}
             for term, _ in affine.affine(expr)[0]:
                 binding = self._binding(term.name) if isinstance(term, Var) else None
                 if isinstance(binding, Definition) and (
                     binding.depth > self._level or isinstance(binding.value, Const | Var)
                 ):
-                    values[term] = binding.value
-            if not values:
-                return expr
-            expr = affine.replace_terms(expr, values)
+                    values[term] = self._filled(binding.value)
+            done = self._fills[expr] = affine.replace_terms(expr, values) if values else expr
+        return done
 
     def _joined(self, expr: Expr) -> Expr:
         """`expr` so filled, with the quotients in it joined to what they are made of."""
