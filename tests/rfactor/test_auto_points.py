@@ -248,3 +248,14 @@ def test_chunks_of_histograms_are_many_times_their_points():
     f[i] = hl.i32(0)
     f[hl.i32(source(hl.UInt(16), 1)[r.x] >> 4)] += 1
     assert "262144)  # chunks" in str(auto_rfactor(f, 0, THREADS))
+
+
+def test_short_rows_have_fewer_lanes_as_each_merges_its_own():
+    def lanes_of(columns: int) -> str:
+        f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+        f[y] = hl.f32(0)
+        f[y] += source(hl.Float(32))[r.x, y]
+        return str(auto_rfactor(f, 0, ALONE))
+
+    assert '"xi", 16)' in lanes_of(256)
+    assert '"xi", 32)' in lanes_of(16384)

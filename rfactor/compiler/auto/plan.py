@@ -9,7 +9,7 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from math import ceil, log2
@@ -20,10 +20,13 @@ from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import (
     COPY_BYTES,
     COPY_NS,
+    CYCLE_NS,
     FLIGHT,
     GATHER_NS,
     MERGE_NS,
     PARTIAL_NS,
+    PLAIN_ROW_NS,
+    ROW_NS,
     VECTOR_NS,
     Machine,
 )
@@ -49,14 +52,12 @@ LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 OVERLAPPED = 16
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
-SHARE = 8
-"""Iterations for each lane that pay for setting it up and merging it."""
+AS_GOOD = 1.1
+"""More lanes are taken as long as they take no longer than so many times the best number of them."""
 UNROLLED = 16
 """Iterations of a histogram that are written out."""
 PARTS = 2
 """Parts that are computed in turns, where an iteration would wait for the one before."""
-LEAST_PART = 4096
-"""Iterations of a part that pay for one more slice to be merged."""
 WORTH = 1.3
 """How much faster a richer state, or taking parts in turns, has to make the loop."""
 
@@ -112,7 +113,12 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
-    parts = _parts(facts, cut) if wide is None and shared is None else None
+    if facts.decays:
+        cut, alone = (
+            None,
+            "products of floats, which the state of a slice keeps, may become denormal and slow",
+        )
+    parts = _parts(facts, machine, cut) if wide is None and shared is None and not facts.decays else None
     own_storage = facts.guarded and vectors
     writer = _Writer(Word(function), number, facts)
     if cut is not None:
@@ -150,7 +156,7 @@ def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
 
     def row_ns(width: int) -> float:
         if width == 1:
-            return extent * facts.work.serial_ns
+            return extent * (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns)
         return extent // width * max(width * facts.work.lane_ns, VECTOR_NS) + (PARTIAL_NS if extent % width else 0)
 
     most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
@@ -166,15 +172,14 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
         return facts.work.apart_ns if _overlapped(facts) else facts.slice_ns
     length = wide.loop.extent or wide.lanes
     rounded = -(-length // wide.lanes) * wide.lanes
-    return (
-        _gather_ns(facts, wide.loop.name)
-        + facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
-    )
+    lane_ns = max(facts.work.lane_ns, facts.work.waits_ns / wide.lanes) * rounded / length
+    each_ns = (ROW_NS + wide.lanes * facts.work.waits_ns) / facts.count if facts.pure and facts.count else 0.0
+    return _gather_ns(facts, wide.loop.name) + lane_ns + each_ns
 
 
-def _power(iterations: float, to: Callable[[float], int] = round) -> int:
-    """A power of two, the nearest or that `to` which the exponent is rounded."""
-    return 1 << max(0, to(log2(iterations)))
+def _power(iterations: float) -> int:
+    """The nearest power of two."""
+    return 1 << max(0, round(log2(iterations)))
 
 
 def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
@@ -185,7 +190,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         return None, "data may choose any point, so that slices might take more memory and time than they save"
     made = FILLED * (1 + COPIES if _copies_stay(facts) else 2) * (facts.bins or 0) if facts.scattered else 0
     size = max(_power(machine.chunk_ns / pace), made)
-    least = max(_power(machine.threads_ns / pace, ceil), 2 * size)
+    least = max(ceil(machine.threads_ns / pace), 2 * size)
     total = facts.count
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
@@ -213,7 +218,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     return Chunks(whole, None, where, size), ""
 
 
-def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
+def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
     """How a chunk, or the domain, is cut into parts whose iterations come in turns, where those of one would wait for
     each other.
 
@@ -230,8 +235,9 @@ def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
         (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
     if extent is None:
         return None
-    enough = extent >= PARTS and (total or 0) >= PARTS * LEAST_PART
-    if enough and alone_ns >= WORTH * max(facts.apart_ns, facts.slice_ns / PARTS):
+    turns_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
+    enough = extent >= PARTS and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
+    if enough and alone_ns >= WORTH * turns_ns:
         return Parts(loop, -(-extent // PARTS), PARTS)
     return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
 
@@ -257,15 +263,30 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
     if gain_ns < 0:
         return None, "no loop that is as long as a vector runs along memory"
-    number = _lane_count(facts, machine)
+    if facts.work.plain and length and len(facts.loops) > 1:
+        gain_ns += PLAIN_ROW_NS / length
+    number = _merged_count(facts, machine, _lane_count(facts, machine))
     if length is not None:
         number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
-    if facts.count is not None:
-        while number > LEAST_LANES and number * SHARE > facts.count:
-            number //= 2
-        if cut is None and facts.count * gain_ns < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
-            return None, f"{facts.count} iterations are too few to gain by it"
+    costs_ns = number * MERGE_NS + (0 if facts.pure else machine.function_ns)
+    if facts.count is not None and cut is None and facts.count * gain_ns < costs_ns:
+        return None, f"{facts.count} iterations are too few to gain by it"
     return Lanes(best, number), ""
+
+
+def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
+    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge."""
+    if facts.count is None:
+        return most
+    numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
+    taken = {number: _lanes_ns(facts, number) for number in numbers}
+    return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
+
+
+def _lanes_ns(facts: Facts, number: int) -> float:
+    """One point in so many lanes, and to merge them one by one."""
+    step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
+    return -(-(facts.count or 0) // number) * step_ns + number * max(facts.work.waits_ns, CYCLE_NS)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:
