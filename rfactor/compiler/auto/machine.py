@@ -19,11 +19,21 @@ CALL_NS = 2.0
 MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
 COPY_NS = 0.05
-"""What an iteration of a histogram gains by copies, between random data and equal ones."""
+"""What an iteration of a histogram gains by copies, between random data and equal ones,"""
+STORE_NS = 1.0
+"""and one that has to wait for the store of the one before: to the same point."""
+LINE_BYTES = 64
+"""That cores take over from each other at once."""
 MOVE_NS = 0.5
 """To take over a byte that another thread gave its first value, not in vectors,"""
 MOVED_BYTES = 1 << 20
-"""of those that are still in the cache of its core."""
+"""of those that are still in the cache of its core;"""
+MOVE_LANES_NS = 0.2
+"""and in vectors, of which several are under way, wherever it is."""
+FIRST_BYTES = 32_768
+"""Of the first cache;"""
+MISS_NS = 0.4
+"""what an iteration of a histogram takes longer whose points do not fit it."""
 GATHER_NS = 1.2
 """To load a lane whose neighbours are elsewhere in memory."""
 VECTOR_NS = 1.0

@@ -291,6 +291,11 @@ def neighbours(loads: Iterable[Call], variable: str) -> int:
     return sum(1 for load in loads if load.args and _steps_by_one(load.args[0], variable))
 
 
+def follow(loads: Iterable[Call], variable: str) -> int:
+    """How many of `loads` read the next element, or one a few steps further, when `variable` grows by one."""
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and _near(load, variable))
+
+
 def _beside(load: Call, variable: str) -> bool:
     """Whether `load` reads the next element in memory when `variable` grows by one, and no other row."""
     return _steps_by_one(load.args[0], variable) and not any(variable in names(arg) for arg in load.args[1:])
@@ -303,7 +308,7 @@ def _steps_by_one(index: Expr, variable: str) -> bool:
 
 def gathers(loads: Iterable[Call], variable: str) -> int:
     """How many of `loads` are gathered where `variable` runs over lanes: those of neither one element nor near ones."""
-    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and not _near(load, variable))
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args)) - follow(loads, variable)
 
 
 def _near(load: Call, variable: str) -> bool:
