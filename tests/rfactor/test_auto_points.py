@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -243,8 +244,57 @@ def test_threads_share_histograms_that_are_filled():
     assert "own points" in found(8192)
 
 
-def test_chunks_of_histograms_are_many_times_their_points():
-    f, r = hl.Func("f"), hl.RDom([(0, 1 << 20)], "r")
+def counts_of(bits: int, bins: int, extent: int) -> str:
+    f, r = hl.Func("f"), hl.RDom([(0, extent)], "r")
     f[i] = hl.i32(0)
-    f[hl.i32(source(hl.UInt(16), 1)[r.x] >> 4)] += 1
-    assert "262144)  # chunks" in str(auto_rfactor(f, 0, THREADS))
+    f[hl.i32(source(hl.UInt(bits), 1)[r.x] % bins)] += 1
+    return str(auto_rfactor(f, 0, THREADS))
+
+
+def test_chunks_of_histograms_take_many_times_as_long_as_their_points():
+    size = int(re.findall(r"chunks of about (\d+) iterations", counts_of(16, 4096, 1 << 20))[0])
+    assert 10 * 4096 < size < 1 << 19
+    assert "# chunks of about 262144 iterations" in counts_of(16, 32768, 1 << 19)  # one for each thread, no more pays
+    assert "parallel" not in counts_of(16, 32768, 1 << 17)
+
+
+def test_slices_that_threads_scatter_to_share_no_cache_line():
+    assert 'chunks.align_storage("i", 16)' in counts_of(16, 3001, 1 << 20)
+    assert "align_storage" not in counts_of(8, 200, 1 << 20)  # copies are each thread's alone
+
+
+def test_copies_pay_sooner_where_points_are_few_and_equal_neighbours_many():
+    assert "; copies\n" in counts_of(8, 2, 1000)
+    assert "few for 4 copies" in counts_of(8, 16, 1000)
+
+
+def test_neighbours_that_read_every_other_element_are_computed_at_once():
+    f, r = hl.Func("f"), hl.RDom([(0, 2), (0, 2)], "r")
+    f[x, y] = hl.i32(0)
+    f[x, y] += source()[2 * x + r.x, 2 * y + r.y]
+    f.set_estimates([(0, 100), (0, 100)])
+    assert 'f.update(0).vectorize("x", ' in str(auto_rfactor(f, 0, THREADS))
+
+
+def test_threads_take_over_vectors_of_points_only_where_work_outweighs_it():
+    def summed(steps: int) -> str:
+        f, r = hl.Func("f"), hl.RDom([(0, steps)], "r")
+        f[x, y] = hl.i32(0)
+        f[x, y] += source()[x + r.x, y]
+        f.set_estimates([(0, 512), (0, 512)])
+        return str(auto_rfactor(f, 0, THREADS))
+
+    assert "parallel" not in summed(7)
+    assert "parallel" in summed(40)
+
+
+def test_short_rows_have_fewer_lanes_as_each_merges_its_own():
+    def lanes_of(columns: Any) -> str:
+        f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+        f[y] = hl.f32(0)
+        f[y] += source(hl.Float(32))[r.x, y]
+        return str(auto_rfactor(f, 0, ALONE))
+
+    assert '"xi", 16)' in lanes_of(256)
+    assert '"xi", 32)' in lanes_of(16384)
+    assert '"xi", 16)' in lanes_of(hl.Param(hl.Int(32), "columns"))  # of unknown length: as if of some hundreds

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rfactor.compiler.auto.directive import AutoSchedule, AutoSchedules
 from rfactor.compiler.auto.facts import facts
 from rfactor.compiler.auto.machine import Machine, this_machine
-from rfactor.compiler.auto.plan import INTERMEDIATES, choose
+from rfactor.compiler.auto.plan import choose
+from rfactor.compiler.auto.write import INTERMEDIATES
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import Bound
 from rfactor.errors import ScheduleError

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from rfactor.compiler.auto.machine import Machine
-from rfactor.compiler.auto.work import Work, step_ns, work
+from rfactor.compiler.auto.work import Work, decays, step_ns, work
 from rfactor.compiler.extraction import recognized
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.restore_order import ties
@@ -71,6 +71,8 @@ class Facts:
     """Whether the loops may be factored in any order."""
     lifted: bool
     """Whether slices keep a richer state than the function."""
+    decays: bool
+    """Whether that state keeps products of floats, which may become denormal."""
     slice_ns: float
     """One iteration of a slice, one after the other,"""
     apart_ns: float
@@ -113,7 +115,7 @@ def facts(
     loops = tuple(Loop(rv.name, every[rv.name]) for rv in variables if rv.name not in own)
     pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
     done = work(function.name, definition, references, machine)
-    types, any_order, lifted = function.types, True, False
+    types, any_order, lifted, faint = function.types, True, False, False
     slice_ns, apart_ns = done.serial_ns, done.apart_ns
     if loops:
         seen = seen_component(function, definition)
@@ -124,6 +126,7 @@ def facts(
         if answer.lift is not None and lifted:
             types = answer.lift.types
             slice_ns, apart_ns = step_ns(answer.lift.operator, answer.lift.data, done)
+            faint = decays(answer.lift.operator)
         any_order = bool(answer.commutative) or ties(answer) is not None
     arguments = zip(function.variables, definition.arguments, strict=True)
     called = {argument.name: x for x, argument in arguments if isinstance(argument, Var) and argument.name in pure}
@@ -147,6 +150,7 @@ def facts(
         bins=_bins(moving),
         any_order=any_order,
         lifted=lifted,
+        decays=faint,
         slice_ns=slice_ns,
         apart_ns=apart_ns,
     )

@@ -14,22 +14,36 @@ from rfactor.native.engine import host
 CYCLE_NS = 0.27
 BYTE_NS = 0.0125
 """Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
-CALL_NS = 1.0
+CALL_NS = 2.0
 """Of one scalar operation of `libm`, at least; lanes do not help."""
 MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
 COPY_NS = 0.05
-"""What an iteration of a histogram gains by copies, between random data and equal ones."""
+"""What an iteration of a histogram gains by copies, between random data and equal ones,"""
+STORE_NS = 1.0
+"""and one that has to wait for the store of the one before: to the same point."""
+LINE_BYTES = 64
+"""That cores take over from each other at once."""
 MOVE_NS = 0.5
 """To take over a byte that another thread gave its first value, not in vectors,"""
 MOVED_BYTES = 1 << 20
-"""of those that are still in the cache of its core."""
+"""of those that are still in the cache of its core;"""
+MOVE_LANES_NS = 0.2
+"""and in vectors, of which several are under way, wherever it is."""
+FIRST_BYTES = 32_768
+"""Of the first cache;"""
+MISS_NS = 0.4
+"""what an iteration of a histogram takes longer whose points do not fit it."""
 GATHER_NS = 1.2
 """To load a lane whose neighbours are elsewhere in memory."""
 VECTOR_NS = 1.0
 """A vector that is loaded, combined and stored by itself, at least."""
 PARTIAL_NS = 7.0
 """One of which only some lanes work: it is loaded and stored under a mask."""
+ROW_NS = 50.0
+"""To begin lanes within a loop and to end them, beside merging them;"""
+PLAIN_ROW_NS = 15.0
+"""as much of vectors that LLVM makes."""
 FLIGHT = 4
 """Vectors that are combined independently: the latency of an addition of floats in cycles."""
 COPY_BYTES = 16_384
@@ -48,7 +62,7 @@ class Machine:
     two threads gain back at twice that."""
     chunk_ns: float = 10_000.0
     """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
-    function_ns: float = 500.0
+    function_ns: float = 250.0
     """A call takes at most so much longer for one more function in the pipeline."""
 
     @property

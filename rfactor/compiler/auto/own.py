@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from rfactor.compiler.auto.facts import Facts, Loop, extents
-from rfactor.compiler.auto.machine import MOVE_NS, MOVED_BYTES, Machine
+from rfactor.compiler.auto.machine import MOVE_LANES_NS, MOVE_NS, MOVED_BYTES, Machine
 from rfactor.compiler.auto.work import state_octets
 
 TURNS = 2
@@ -35,7 +35,7 @@ def own(facts: Facts, machine: Machine, pace: float, along: str | None, lanes: i
     if machine.threads < 2 or not points:
         return None
     octets = points * (facts.bins or 1) * state_octets(facts.types)
-    moved = 0.0 if along is not None else MOVE_NS * min(octets, MOVED_BYTES)
+    moved = MOVE_LANES_NS * octets if along is not None else MOVE_NS * min(octets, MOVED_BYTES)
     least = -(-int((machine.threads_ns + moved) / pace) // points)
     if facts.count is not None and facts.count < least:
         return None

@@ -9,29 +9,31 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterator
 from math import ceil, log2
-from typing import Any
 
-from rfactor.compiler.auto.directive import Argument, AutoSchedule, Directive, Iterations, Word
+from rfactor.compiler.auto.directive import AutoSchedule, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import (
     COPY_BYTES,
     COPY_NS,
+    CYCLE_NS,
+    FIRST_BYTES,
     FLIGHT,
     GATHER_NS,
     MERGE_NS,
+    MISS_NS,
     PARTIAL_NS,
+    PLAIN_ROW_NS,
+    ROW_NS,
+    STORE_NS,
     VECTOR_NS,
     Machine,
 )
-from rfactor.compiler.auto.own import Own, own
-from rfactor.compiler.auto.work import gathers, neighbours, state_octets
+from rfactor.compiler.auto.own import own
+from rfactor.compiler.auto.work import follow, gathers, neighbours, state_octets
+from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Parts, Writer
 
-INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
-"""What intermediates are called in the text."""
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
 ROWS = 8
@@ -42,59 +44,21 @@ TASKS = 16
 """Chunks for each thread, beyond which smaller ones are not asked for."""
 SMALL = 64
 """Iterations of an outer loop that are few enough to be a task each."""
-FILLED = 32
-"""Iterations of a chunk of a histogram for each point that is made and merged for it."""
+FILLED = 10
+"""How much longer a chunk of a histogram takes than to make and to merge its points."""
 LEAST_LANES = 8
+ROW = 512
+"""Iterations that a point is taken to have where that is not known."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
-OVERLAPPED = 16
+OVERLAPPED = 32
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
-SHARE = 8
-"""Iterations for each lane that pay for setting it up and merging it."""
-UNROLLED = 16
-"""Iterations of a histogram that are written out."""
+AS_GOOD = 1.1
+"""More lanes are taken as long as they take no longer than so many times the best number of them."""
 PARTS = 2
 """Parts that are computed in turns, where an iteration would wait for the one before."""
-LEAST_PART = 4096
-"""Iterations of a part that pay for one more slice to be merged."""
 WORTH = 1.3
 """How much faster a richer state, or taking parts in turns, has to make the loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunks:
-    """How the domain is cut for threads."""
-
-    whole: tuple[Loop, ...]
-    """Loops of which each iteration is a task, outermost first."""
-    cut: tuple[Loop, int] | None
-    """The loop of which so many iterations are one chunk."""
-    where: int
-    """Iterations from which on threads pay; 0 where that is known beforehand."""
-    size: int | None = None
-    """Iterations of a chunk, if that is known."""
-    in_turn: bool = False
-    """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """How what one thread does is cut into parts that follow each other, an iteration of each in turn."""
-
-    loop: Loop
-    size: int
-    """Iterations of the loop that are one part."""
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """How neighbours are combined at once."""
-
-    loop: Loop
-    lanes: int
-    copies: bool = False
-    """Unrolled copies of what is updated at points that data choose."""
 
 
 def choose(function: str, number: int, facts: Facts, machine: Machine, *, vectors: bool = True) -> AutoSchedule:
@@ -112,11 +76,18 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
-    parts = _parts(facts, cut) if wide is None and shared is None else None
+    if facts.decays:
+        cut, alone = (
+            None,
+            "products of floats, which the state of a slice keeps, may become denormal and slow",
+        )
+    parts = _parts(facts, machine, cut) if wide is None and shared is None and not facts.decays else None
     own_storage = facts.guarded and vectors
-    writer = _Writer(Word(function), number, facts)
+    writer = Writer(Word(function), number, facts)
     if cut is not None:
         writer.threads(cut, None if own_storage else parts)
+        if wide is None:
+            writer.apart()
     if parts is not None and (cut is None or own_storage):
         writer.in_turns(parts)
     if isinstance(wide, Lanes):
@@ -150,7 +121,7 @@ def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
 
     def row_ns(width: int) -> float:
         if width == 1:
-            return extent * facts.work.serial_ns
+            return extent * (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns)
         return extent // width * max(width * facts.work.lane_ns, VECTOR_NS) + (PARTIAL_NS if extent % width else 0)
 
     most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
@@ -163,18 +134,18 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
     if isinstance(wide, str):
         return facts.work.lane_ns
     if wide is None or wide.copies:
-        return facts.work.apart_ns if _overlapped(facts) else facts.slice_ns
+        misses = facts.scattered and (facts.bins or 0) * state_octets(facts.types) > FIRST_BYTES
+        return (facts.work.apart_ns if _overlapped(facts) else facts.slice_ns) + (MISS_NS if misses else 0.0)
     length = wide.loop.extent or wide.lanes
     rounded = -(-length // wide.lanes) * wide.lanes
-    return (
-        _gather_ns(facts, wide.loop.name)
-        + facts.work.lane_ns * max(_lane_count(facts, machine) / wide.lanes, 1.0) * rounded / length
-    )
+    lane_ns = max(facts.work.lane_ns, facts.work.waits_ns / wide.lanes) * rounded / length
+    each_ns = (ROW_NS + wide.lanes * facts.work.waits_ns) / facts.count if facts.pure and facts.count else 0.0
+    return _gather_ns(facts, wide.loop.name) + lane_ns + each_ns
 
 
-def _power(iterations: float, to: Callable[[float], int] = round) -> int:
-    """A power of two, the nearest or that `to` which the exponent is rounded."""
-    return 1 << max(0, to(log2(iterations)))
+def _power(iterations: float) -> int:
+    """The nearest power of two."""
+    return 1 << max(0, round(log2(iterations)))
 
 
 def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
@@ -183,14 +154,18 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
         return None, "there is one thread"
     if facts.scattered and facts.bins is None:
         return None, "data may choose any point, so that slices might take more memory and time than they save"
-    made = FILLED * (1 + COPIES if _copies_stay(facts) else 2) * (facts.bins or 0) if facts.scattered else 0
-    size = max(_power(machine.chunk_ns / pace), made)
-    least = max(_power(machine.threads_ns / pace, ceil), 2 * size)
-    total = facts.count
+    made = _made_ns(facts) / pace
+    size = max(_power(machine.chunk_ns / pace), ceil(FILLED * made))
+    total, threads = facts.count, machine.threads
+    least = max(ceil(machine.threads_ns / pace), 2 * size)
+    if total is not None:
+        # A chunk for each thread has to be WORTH it.
+        worth = WORTH * threads * made / (1 - min(WORTH / threads, WORTH / 2))
+        least = max(ceil(machine.threads_ns / pace), ceil(worth))
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
     if total is not None:
-        size = max(size, _power(total / (TASKS * machine.threads)))
+        size = min(max(size, _power(total / (TASKS * threads))), -(-total // threads))
     whole: tuple[Loop, ...] = ()
     where = least if total is None else 0
     for loop in reversed(facts.loops):
@@ -213,7 +188,14 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     return Chunks(whole, None, where, size), ""
 
 
-def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
+def _made_ns(facts: Facts) -> float:
+    """To make and to merge the points of a chunk that data may choose, its copies among them."""
+    if not facts.scattered:
+        return 0.0
+    return MERGE_NS * (facts.bins or 0) * (1 + COPIES if _copies_stay(facts) else 1)
+
+
+def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
     """How a chunk, or the domain, is cut into parts whose iterations come in turns, where those of one would wait for
     each other.
 
@@ -230,8 +212,9 @@ def _parts(facts: Facts, cut: Chunks | None) -> Parts | None:
         (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
     if extent is None:
         return None
-    enough = extent >= PARTS and (total or 0) >= PARTS * LEAST_PART
-    if enough and alone_ns >= WORTH * max(facts.apart_ns, facts.slice_ns / PARTS):
+    turns_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
+    enough = extent >= PARTS and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
+    if enough and alone_ns >= WORTH * turns_ns:
         return Parts(loop, -(-extent // PARTS), PARTS)
     return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
 
@@ -243,9 +226,9 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     loads = facts.work.loads
     fits = [(loop, length) for loop, length in _inside(facts, cut) if length is None or length >= LEAST_LANES]
     best, length = min(fits, key=lambda one: _badness(facts, one[0].name), default=(None, None))
-    along = max(facts.pure, key=lambda name: neighbours(loads, name), default=None)
+    along = max(facts.pure, key=lambda name: (neighbours(loads, name), follow(loads, name)), default=None)
     apart = float("inf") if best is None else _gather_ns(facts, best.name)
-    if along is not None and neighbours(loads, along) and _gather_ns(facts, along) <= apart:
+    if along is not None and follow(loads, along) and _gather_ns(facts, along) <= apart:
         short = _abreast(facts, machine, along) == 1
         return (None, "neighbours in memory are few points, faster one by one") if short else (along, "")
     if best is None:
@@ -257,15 +240,31 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
     if gain_ns < 0:
         return None, "no loop that is as long as a vector runs along memory"
-    number = _lane_count(facts, machine)
+    if facts.work.plain and length and len(facts.loops) > 1:
+        gain_ns += PLAIN_ROW_NS / length
+    number = _merged_count(facts, machine, _lane_count(facts, machine))
     if length is not None:
         number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
-    if facts.count is not None:
-        while number > LEAST_LANES and number * SHARE > facts.count:
-            number //= 2
-        if cut is None and facts.count * gain_ns < number * MERGE_NS + (0 if facts.pure else machine.function_ns):
-            return None, f"{facts.count} iterations are too few to gain by it"
+    costs_ns = number * MERGE_NS + (0 if facts.pure else machine.function_ns)
+    if facts.count is not None and cut is None and facts.count * gain_ns < costs_ns:
+        return None, f"{facts.count} iterations are too few to gain by it"
     return Lanes(best, number), ""
+
+
+def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
+    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge."""
+    if facts.count is None and not facts.pure:
+        return most
+    numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
+    taken = {number: _lanes_ns(facts, number) for number in numbers}
+    return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
+
+
+def _lanes_ns(facts: Facts, number: int) -> float:
+    """One point in so many lanes, and to merge them one by one."""
+    iterations = ROW if facts.count is None else facts.count
+    step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
+    return -(-iterations // number) * step_ns + number * max(facts.work.waits_ns, CYCLE_NS)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:
@@ -313,180 +312,9 @@ def _copies(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes |
         return None, f"{COPIES} copies of {facts.bins} points do not stay in the first cache"
     if cut is None and facts.count is not None:
         costs = COPIES * facts.bins * MERGE_NS + machine.function_ns
-        if facts.count * COPY_NS < costs:
+        if facts.count * (COPY_NS + STORE_NS / facts.bins) < costs:
             return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in copies come in another order"
     fits = [loop for loop, length in _inside(facts, cut) if length is None or length >= 4 * COPIES]
     return (Lanes(fits[0], COPIES, True), "") if fits else (None, "no loop is long enough")
-
-
-class _Writer:
-    """Writes directives, of the function first and of the last intermediate from then on."""
-
-    def __init__(self, function: Word, update: int, facts: Facts) -> None:
-        self.facts = facts
-        self.of, self.update = function, update
-        self.function, self.number = function, update
-        self.directives: list[Directive] = []
-        self.words = {name: Word(f"r{name.rsplit('.', 1)[-1]}") for name in facts.variables}
-        self.now: dict[str, Word | str] = dict(self.words)
-        """What is left of each reduction variable: itself, or the inner loop of its split."""
-        self.taken = set(facts.taken)
-        self.tasks = ""
-        """The loop over chunks,"""
-        self.whole: tuple[Loop, ...] = ()
-        """and loops of which each iteration is one."""
-        self.outer: dict[str, str] = {}
-        """Of loops over own points that are split, the outer ones."""
-
-    def term(self, name: str) -> Word | str:
-        """A loop of the update as an argument."""
-        return self.words.get(name, name)
-
-    def spoken(self) -> tuple[tuple[str, int], ...]:
-        """The reduction variables that the directives speak of, and their places."""
-        said = {word.name for one in self.directives for word in one.words()}
-        return tuple((word.name, i) for i, word in enumerate(self.words.values()) if word.name in said)
-
-    def name(self, wanted: str) -> str:
-        """A new name for a loop."""
-        found = next(name for i in count() if (name := f"{wanted}{i or ''}") not in self.taken)
-        self.taken.add(found)
-        return found
-
-    def say(self, method: str, *arguments: Argument, reason: str = "", whole: bool = False, **more: Any) -> None:
-        """One directive of the update, or of the `whole` function."""
-        self.directives.append(Directive(self.of, None if whole else self.update, method, arguments, reason, **more))
-
-    def split(self, loop: Loop, factor: int, reason: str) -> tuple[str, str]:
-        """The outer and inner loop."""
-        outer, inner = self.name(f"{loop.axis}o"), self.name(f"{loop.axis}i")
-        self.say("split", self.now[loop.name], outer, inner, factor, reason=reason)
-        self.now[loop.name] = inner
-        return outer, inner
-
-    def factor(self, made: str, *pairs: tuple[Word | str, str]) -> None:
-        """`rfactor`; what follows is about the intermediate."""
-        self.say("rfactor", pairs, made=Word(made))
-        self.of, self.update = Word(made), 0
-
-    def threads(self, cut: Chunks, parts: Parts | None) -> None:
-        """Chunks, each reduced into points of its own, in `parts`."""
-        pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
-        if cut.cut is not None:
-            loop, rows = cut.cut
-            if cut.in_turn:
-                outer, inner = self.split(loop, rows, f"{rows} slices in turn, as rows are of unknown length")
-                self.now[loop.name] = outer
-                pairs.append((inner, self.name("u")))
-            else:
-                reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
-                outer, _ = self.split(loop, rows, reason)
-                pairs.append((outer, self.name("u")))
-        within = [] if parts is None else [self.part(parts)]
-        self.factor(CHUNKS, *pairs, *within)
-        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
-        self.say("compute_root", whole=True)
-        tasks = [u for _, u in reversed(pairs)]
-        self.whole = cut.whole
-        if parts is not None:
-            v = within[0][1]
-            self.turns(parts, v, *tasks)
-        if self.facts.pure:
-            self.say("reorder", *map(self.term, self.facts.pure), *tasks)
-        self.tasks = str(self.joined(self.of, self.update, *tasks))
-
-    def in_turns(self, parts: Parts) -> None:
-        """Parts in storage that is this thread's alone."""
-        base, pair = self.of, self.part(parts)
-        self.factor(PARTED, pair)
-        if self.tasks:
-            self.say("compute_at", base, self.tasks, whole=True)
-        else:
-            self.say("compute_root", whole=True)
-        self.turns(parts, pair[1])
-
-    def part(self, parts: Parts) -> tuple[str, str]:
-        """The loop over parts, and the variable that counts them."""
-        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
-        part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
-        return part, self.name("v")
-
-    def turns(self, parts: Parts, v: str, *tasks: str) -> None:
-        """An iteration of each part in turn."""
-        if parts.number > 1:
-            self.say(
-                "reorder", v, *(self.now[loop.name] for loop in self.facts.loops if loop not in self.whole), *tasks
-            )
-            self.say("unroll", v)
-
-    def merge(self, of: Word, update: int, *loops: Word | str) -> None:
-        """Points that data choose are merged as they lie in memory: those of one slice after the other."""
-        if self.facts.scattered and not self.facts.pure:
-            self.directives.append(Directive(of, update, "reorder", (*self.facts.points, *loops)))
-
-    def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
-        """Loops as one, innermost first."""
-        for around in outers:
-            made = self.name("t")
-            self.directives.append(Directive(of, update, "fuse", (inner, around, made)))
-            inner = made
-        return inner
-
-    def abreast(self, name: str, lanes: int, shared: Own | None) -> None:
-        """Neighbouring points at once."""
-        reason = f"{lanes} neighbours in memory at once"
-        if shared is None or name not in [loop.name for loop in shared.loops]:
-            self.say("vectorize", self.term(name), lanes, reason=reason)
-            return
-        loop = next(loop for loop in shared.loops if loop.name == name)
-        self.now.setdefault(name, name)
-        self.outer[name], inner = self.split(loop, lanes, reason)
-        self.say("vectorize", inner)
-
-    def share(self, shared: Own, machine: Machine) -> None:
-        """Threads over own points: of the function, whose loops have other names once it is factored."""
-        factored = self.of != self.function
-        tasks = [
-            self.outer.get(loop.name, self.facts.called[loop.name] if factored else self.term(loop.name))
-            for loop in reversed(shared.loops)
-        ]
-        inner = self.joined(self.function, self.number, *tasks)
-        self.run(self.function, self.number, inner, shared.where, machine)
-
-    def lanes(self, wide: Lanes) -> None:
-        """Neighbours combined in lanes, or in copies."""
-        base, update, tasks, facts = self.of, self.update, self.tasks, self.facts
-        if wide.copies:
-            reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
-        else:
-            vectors = -(-wide.lanes * facts.widest // facts.vector_bits)
-            reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
-        outer, inner = self.split(wide.loop, wide.lanes, reason)
-        v = self.name("v")
-        self.factor(COPIED if wide.copies else LANES, (inner, v))
-        self.merge(base, update, inner, *([tasks] if tasks else []))
-        inside = facts.within or tasks
-        if inside:
-            self.say("compute_at", base, inside, whole=True)
-        else:
-            self.say("compute_root", whole=True)
-        if wide.copies:
-            self.say("unroll", v)
-            self.say("unroll", outer, UNROLLED // wide.lanes)
-        else:
-            self.say("vectorize", v, whole=True)
-            self.say("vectorize", v)
-
-    def run(self, of: Word, update: int, loop: Word | str, where: int, machine: Machine) -> None:
-        """A loop in parallel, in runs of `where` iterations or more."""
-        if not where:
-            self.directives.append(Directive(of, update, "parallel", (loop,), f"{machine.threads} threads"))
-            return
-        least, loops = where, self.facts.loops
-        for one in loops:
-            least = -(-least // max(one.extent or 1, 1))
-        unknown = tuple(self.words[one.name] for one in reversed(loops) if one.extent is None)
-        reason = f"{machine.threads} threads, from {where} iterations on"
-        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=Iterations(unknown, least)))

@@ -9,20 +9,28 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from math import inf
 from typing import Any
 
 from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
 from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.linear import linear
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
 
 _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
+_CAST = 1.0
+"""Of a vector that becomes wider or narrower, counted at its wider type."""
+_DIVISION = 6.0
+"""Of a vector of integers that is divided by a constant, which is several multiplications."""
+_ROOT = 12.0
 _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
 """Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
+_FLOATS = 3.0
+"""Those of an operation of floats, and of a comparison that is asked for at once."""
 _VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
 _SHORT = 16
 """Iterations of an innermost loop that LLVM makes no vectors of."""
@@ -42,6 +50,8 @@ class Work:
     """One after the other, each waiting for the one before."""
     apart_ns: float
     """One after the other where none waits: those of several points in turn."""
+    waits_ns: float
+    """Until the next may begin, of one point."""
     octets: int
     """That it reads."""
     loads: tuple[Call, ...]
@@ -65,18 +75,17 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     for node in nodes:
         if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt":
             calls += 1
-        cycles = _throughput(node)
         if node in held:
             continue
-        scalar += cycles / 2
+        scalar += _alone(node)
         if node in often:
-            lane += cycles * max(node.type.bits, 8) / machine.vector_bits
-    waits = max(_waits(value, own) for value in definition.values)
+            lane += _throughput(node) * _width(node) / machine.vector_bits
+    waits = _waits(definition.values, {node: node.index for node in own})
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
     apart_ns = max(scalar * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
     one_by_one = max(apart_ns, waits * CYCLE_NS + calls * CALL_NS)
     plain = _plain(definition, own, loads)
-    return Work(lane_ns, lane_ns if plain else one_by_one, apart_ns, octets, loads, plain)
+    return Work(lane_ns, lane_ns if plain else one_by_one, apart_ns, waits * CYCLE_NS, octets, loads, plain)
 
 
 def _often(values: tuple[Expr, ...], own: Container[Expr]) -> list[Expr]:
@@ -133,25 +142,40 @@ def _throughput(node: Expr) -> float:
     if isinstance(node, Const | Var):
         return 0.0
     if isinstance(node, Call):
-        return 6.0 if node.name == "sqrt" and not _is_load(node) else _SIMPLE
+        return _ROOT if node.name == "sqrt" and not _is_load(node) else _SIMPLE
     if not isinstance(node, Op):
         return _SIMPLE
+    if node.op == "cast" and node.args[0].type.bits != node.type.bits:
+        return _CAST
     if node.op == "*":
         return _SIMPLE if node.type.is_float else {8: 2.0, 64: 1.5}.get(node.type.bits, 1.0)
     if node.op in ("//", "%"):
         if isinstance(by := node.args[1], Const) and isinstance(by.value, int) and by.value.bit_count() == 1:
             return _SIMPLE
-        return 3.0 if isinstance(node.args[1], Const) else 20.0 * 512 / max(node.type.bits, 8) / 8
+        return _DIVISION if isinstance(node.args[1], Const) else 20.0 * 512 / max(node.type.bits, 8) / 8
     if node.op == "/":
         return 8.0
     return _SIMPLE
 
 
+def _width(node: Expr) -> int:
+    """Bits of a lane of what it works on."""
+    source = node.args[0].type.bits if isinstance(node, Op) and node.op == "cast" else 0
+    return max(node.type.bits, source, 8)
+
+
+def _alone(node: Expr) -> float:
+    """Cycles where it is no vector: four simple operations in one, one product of integers."""
+    if isinstance(node, Op) and node.op == "*" and not node.type.is_float:
+        return 1.0
+    return _throughput(node) / 2
+
+
 def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) -> bool:
     """Whether LLVM makes vectors of the serial loop.
 
-    It does of sums and the like of integers, each component for itself, whose innermost iterations meet at one point
-    and read neighbours.
+    It does of sums and the like of integers, and of minima and maxima of floats, each component for itself, whose
+    innermost iterations meet at one point and read neighbours.
     """
     domain = definition.domain
     if domain is None or domain.predicate != Const(BOOL, True):
@@ -164,7 +188,9 @@ def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) 
     if any(innermost in names(load) and not _beside(load, innermost) for load in loads):
         return False
     for component, value in enumerate(definition.values):
-        if not (isinstance(value, Op) and value.op in _VECTORIZED and not value.type.is_float):
+        if not (isinstance(value, Op) and value.op in _VECTORIZED):
+            return False
+        if value.type.is_float and value.op not in ("min", "max"):
             return False
         mine = [arg for arg in value.args if arg in own]
         inside = [node for arg in value.args for node in walk(arg) if node in own]
@@ -181,14 +207,16 @@ def _moves(argument: Expr, domain: ReductionDomain) -> bool:
 def step_ns(operator: tuple[Expr, ...], data: tuple[Expr, ...], update: Work) -> tuple[float, float]:
     """One element, `data`, taken into a state by `operator`, over `x0`, … and `y0`, …: of a slice of an update.
 
-    Where it waits for the one before, and where it does not.
+    Where it waits for the one before, and where it does not. Constants among the data shorten the operator.
     """
-    nodes = tuple(_distinct((*operator, *data), {}, 0))
-    state = {node for node in nodes if isinstance(node, Var) and node.name.startswith("x")}
-    waits = max(_waits(value, state) for value in operator)
-    scalar = sum(_throughput(node) * (2 if _double(node) else 1) for node in nodes) / 2
+    element = {f"y{i}": one for i, one in enumerate(data)}
+    steps = tuple(simplify(substitute(value, element)) for value in operator)
+    nodes = tuple(_distinct(steps, {}, 0))
+    names_of = {f"x{i}": i for i in range(len(operator))}
+    state: dict[Expr, int] = {n: names_of[n.name] for n in nodes if isinstance(n, Var) and n.name in names_of}
+    scalar = sum(_alone(node) * (2 if _double(node) else 1) for node in nodes)
     apart = max(scalar * CYCLE_NS, update.octets * BYTE_NS, 0.1)
-    return max(apart, waits * CYCLE_NS), apart
+    return max(apart, _waits(steps, state) * CYCLE_NS), apart
 
 
 def _double(node: Expr) -> bool:
@@ -201,27 +229,71 @@ def _double(node: Expr) -> bool:
     return node.op in ("min", "max", "and", "or", "not")
 
 
-def _waits(expr: Expr, state: Container[Expr]) -> float:
-    """Cycles from what is known of `state` to `expr`."""
-    known: dict[Expr, float] = {}
+def _waits(values: tuple[Expr, ...], state: Mapping[Expr, int]) -> float:
+    """Cycles of an iteration that waits for the one before: `values` are the next of the components in `state`.
+
+    The greatest mean over cycles of components that wait for each other (Karp 1978): a component that only follows
+    another, as the second word of a sum of two, does not hold it up.
+    """
+    waits = [_latencies(value, state) for value in values]
+    count = len(values)
+    walks = [[0.0] * count]  # the longest of so many edges to each component
+    for _ in range(count):
+        walks.append(
+            [max((walks[-1][j] + known for j, known in latencies.items()), default=-inf) for latencies in waits]
+        )
+    means = [
+        min((walks[count][i] - walks[k][i]) / (count - k) for k in range(count) if walks[k][i] > -inf)
+        for i in range(count)
+        if walks[count][i] > -inf
+    ]
+    return max(means, default=0.0)
+
+
+def _latencies(expr: Expr, state: Mapping[Expr, int]) -> dict[int, float]:
+    """Cycles from when a component of `state` is known to `expr`, of each that it depends on.
+
+    A constant that is added at once costs none: LLVM writes several iterations out, and adds their constants together.
+    """
+    known: dict[Expr, dict[int, float]] = {}
     for node in walk(expr):
-        before = max((known[child] for child in node.children), default=-1.0)
-        known[node] = 0.0 if node in state else before + _latency(node) if before >= 0 else -1.0
-    return max(known[expr], 0.0)
+        found: dict[int, float] = {}
+        for child in node.children:
+            for component, cycles in known[child].items():
+                found[component] = max(found.get(component, 0.0), cycles)
+        own = _latency(node)
+        known[node] = {state[node]: 0.0} if node in state else {i: cycles + own for i, cycles in found.items()}
+    counts = isinstance(expr, Op) and expr.op == "+" and not expr.type.is_float
+    if counts and any(child in state for child in expr.children) and any(isinstance(c, Const) for c in expr.children):
+        return dict.fromkeys(known[expr], 0.0)
+    return known[expr]
+
+
+def decays(operator: Iterable[Expr]) -> bool:
+    """Whether a state that `operator` combines keeps products of floats.
+
+    Products of many factors below one become denormal, which processors take a hundred times as long for, where the
+    serial loop adds a datum in each step.
+    """
+    return any(isinstance(node, Op) and node.op == "*" and node.type.is_float for v in operator for node in walk(v))
 
 
 def _latency(node: Expr) -> float:
     op = node.op if isinstance(node, Op) else "call"
-    if op == "+" and not node.type.is_float and any(isinstance(child, Const) for child in node.children):
-        return 0.0  # LLVM writes several iterations out, and adds their constants at once
-    if node.type.is_float and op in ("+", "-", "*", "min", "max"):
-        return 4.0
+    floats = any(child.type.is_float for child in node.children)
+    if floats and op in ("+", "-", "*", "min", "max", "<", "<=", ">", ">=", "==", "!="):
+        return _FLOATS
     return 20.0 if op == "call" else _LATENCY.get(op, 1.0)
 
 
 def neighbours(loads: Iterable[Call], variable: str) -> int:
     """How many of `loads` read the next element in memory when `variable` grows by one."""
     return sum(1 for load in loads if load.args and _steps_by_one(load.args[0], variable))
+
+
+def follow(loads: Iterable[Call], variable: str) -> int:
+    """How many of `loads` read the next element, or one a few steps further, when `variable` grows by one."""
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and _near(load, variable))
 
 
 def _beside(load: Call, variable: str) -> bool:
@@ -236,7 +308,7 @@ def _steps_by_one(index: Expr, variable: str) -> bool:
 
 def gathers(loads: Iterable[Call], variable: str) -> int:
     """How many of `loads` are gathered where `variable` runs over lanes: those of neither one element nor near ones."""
-    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and not _near(load, variable))
+    return sum(1 for load in loads if any(variable in names(arg) for arg in load.args)) - follow(loads, variable)
 
 
 def _near(load: Call, variable: str) -> bool:

@@ -1,0 +1,231 @@
+"""Writes what was chosen as directives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from rfactor.compiler.auto.directive import Argument, Directive, Iterations, Word
+from rfactor.compiler.auto.facts import Facts, Loop
+from rfactor.compiler.auto.machine import LINE_BYTES, Machine
+from rfactor.compiler.auto.own import Own
+from rfactor.compiler.auto.work import state_octets
+
+INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
+"""What intermediates are called in the text."""
+UNROLLED = 8
+"""Iterations of a histogram that are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How the domain is cut for threads."""
+
+    whole: tuple[Loop, ...]
+    """Loops of which each iteration is a task, outermost first."""
+    cut: tuple[Loop, int] | None
+    """The loop of which so many iterations are one chunk."""
+    where: int
+    """Iterations from which on threads pay; 0 where that is known beforehand."""
+    size: int | None = None
+    """Iterations of a chunk, if that is known."""
+    in_turn: bool = False
+    """Whether `cut` says into how many slices the iterations go in turn, rather than how many of them are a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """How what one thread does is cut into parts that follow each other, an iteration of each in turn."""
+
+    loop: Loop
+    size: int
+    """Iterations of the loop that are one part."""
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How neighbours are combined at once."""
+
+    loop: Loop
+    lanes: int
+    copies: bool = False
+    """Unrolled copies of what is updated at points that data choose."""
+
+
+class Writer:
+    """Writes directives, of the function first and of the last intermediate from then on."""
+
+    def __init__(self, function: Word, update: int, facts: Facts) -> None:
+        self.facts = facts
+        self.of, self.update = function, update
+        self.function, self.number = function, update
+        self.directives: list[Directive] = []
+        self.words = {name: Word(f"r{name.rsplit('.', 1)[-1]}") for name in facts.variables}
+        self.now: dict[str, Word | str] = dict(self.words)
+        """What is left of each reduction variable: itself, or the inner loop of its split."""
+        self.taken = set(facts.taken)
+        self.tasks = ""
+        """The loop over chunks,"""
+        self.whole: tuple[Loop, ...] = ()
+        """and loops of which each iteration is one."""
+        self.outer: dict[str, str] = {}
+        """Of loops over own points that are split, the outer ones."""
+
+    def term(self, name: str) -> Word | str:
+        """A loop of the update as an argument."""
+        return self.words.get(name, name)
+
+    def spoken(self) -> tuple[tuple[str, int], ...]:
+        """The reduction variables that the directives speak of, and their places."""
+        said = {word.name for one in self.directives for word in one.words()}
+        return tuple((word.name, i) for i, word in enumerate(self.words.values()) if word.name in said)
+
+    def name(self, wanted: str) -> str:
+        """A new name for a loop."""
+        found = next(name for i in count() if (name := f"{wanted}{i or ''}") not in self.taken)
+        self.taken.add(found)
+        return found
+
+    def say(self, method: str, *arguments: Argument, reason: str = "", whole: bool = False, **more: Any) -> None:
+        """One directive of the update, or of the `whole` function."""
+        self.directives.append(Directive(self.of, None if whole else self.update, method, arguments, reason, **more))
+
+    def split(self, loop: Loop, factor: int, reason: str) -> tuple[str, str]:
+        """The outer and inner loop."""
+        outer, inner = self.name(f"{loop.axis}o"), self.name(f"{loop.axis}i")
+        self.say("split", self.now[loop.name], outer, inner, factor, reason=reason)
+        self.now[loop.name] = inner
+        return outer, inner
+
+    def factor(self, made: str, *pairs: tuple[Word | str, str]) -> None:
+        """`rfactor`; what follows is about the intermediate."""
+        self.say("rfactor", pairs, made=Word(made))
+        self.of, self.update = Word(made), 0
+
+    def threads(self, cut: Chunks, parts: Parts | None) -> None:
+        """Chunks, each reduced into points of its own, in `parts`."""
+        pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
+        if cut.cut is not None:
+            loop, rows = cut.cut
+            if cut.in_turn:
+                outer, inner = self.split(loop, rows, f"{rows} slices in turn, as rows are of unknown length")
+                self.now[loop.name] = outer
+                pairs.append((inner, self.name("u")))
+            else:
+                reason = "chunks of rows" if cut.size is None else f"chunks of about {cut.size} iterations"
+                outer, _ = self.split(loop, rows, reason)
+                pairs.append((outer, self.name("u")))
+        within = [] if parts is None else [self.part(parts)]
+        self.factor(CHUNKS, *pairs, *within)
+        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
+        self.say("compute_root", whole=True)
+        tasks = [u for _, u in reversed(pairs)]
+        self.whole = cut.whole
+        if parts is not None:
+            v = within[0][1]
+            self.turns(parts, v, *tasks)
+        if self.facts.pure:
+            self.say("reorder", *map(self.term, self.facts.pure), *tasks)
+        self.tasks = str(self.joined(self.of, self.update, *tasks))
+
+    def apart(self) -> None:
+        """Each chunk's points in cache lines of their own: where data choose them, threads wait for each other else."""
+        if self.facts.scattered:
+            narrowest = min(state_octets((type_,)) for type_ in self.facts.types)
+            self.say("align_storage", self.facts.points[0], LINE_BYTES // narrowest, whole=True)
+
+    def in_turns(self, parts: Parts) -> None:
+        """Parts in storage that is this thread's alone."""
+        base, pair = self.of, self.part(parts)
+        self.factor(PARTED, pair)
+        if self.tasks:
+            self.say("compute_at", base, self.tasks, whole=True)
+        else:
+            self.say("compute_root", whole=True)
+        self.turns(parts, pair[1])
+
+    def part(self, parts: Parts) -> tuple[str, str]:
+        """The loop over parts, and the variable that counts them."""
+        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
+        part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
+        return part, self.name("v")
+
+    def turns(self, parts: Parts, v: str, *tasks: str) -> None:
+        """An iteration of each part in turn."""
+        if parts.number > 1:
+            self.say(
+                "reorder", v, *(self.now[loop.name] for loop in self.facts.loops if loop not in self.whole), *tasks
+            )
+            self.say("unroll", v)
+
+    def merge(self, of: Word, update: int, *loops: Word | str) -> None:
+        """Points that data choose are merged as they lie in memory: those of one slice after the other."""
+        if self.facts.scattered and not self.facts.pure:
+            self.directives.append(Directive(of, update, "reorder", (*self.facts.points, *loops)))
+
+    def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
+        """Loops as one, innermost first."""
+        for around in outers:
+            made = self.name("t")
+            self.directives.append(Directive(of, update, "fuse", (inner, around, made)))
+            inner = made
+        return inner
+
+    def abreast(self, name: str, lanes: int, shared: Own | None) -> None:
+        """Neighbouring points at once."""
+        reason = f"{lanes} neighbours in memory at once"
+        if shared is None or name not in [loop.name for loop in shared.loops]:
+            self.say("vectorize", self.term(name), lanes, reason=reason)
+            return
+        loop = next(loop for loop in shared.loops if loop.name == name)
+        self.now.setdefault(name, name)
+        self.outer[name], inner = self.split(loop, lanes, reason)
+        self.say("vectorize", inner)
+
+    def share(self, shared: Own, machine: Machine) -> None:
+        """Threads over own points: of the function, whose loops have other names once it is factored."""
+        factored = self.of != self.function
+        tasks = [
+            self.outer.get(loop.name, self.facts.called[loop.name] if factored else self.term(loop.name))
+            for loop in reversed(shared.loops)
+        ]
+        inner = self.joined(self.function, self.number, *tasks)
+        self.run(self.function, self.number, inner, shared.where, machine)
+
+    def lanes(self, wide: Lanes) -> None:
+        """Neighbours combined in lanes, or in copies."""
+        base, update, tasks, facts = self.of, self.update, self.tasks, self.facts
+        if wide.copies:
+            reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
+        else:
+            vectors = -(-wide.lanes * facts.widest // facts.vector_bits)
+            reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
+        outer, inner = self.split(wide.loop, wide.lanes, reason)
+        v = self.name("v")
+        self.factor(COPIED if wide.copies else LANES, (inner, v))
+        self.merge(base, update, inner, *([tasks] if tasks else []))
+        inside = facts.within or tasks
+        if inside:
+            self.say("compute_at", base, inside, whole=True)
+        else:
+            self.say("compute_root", whole=True)
+        if wide.copies:
+            self.say("unroll", v)
+            self.say("unroll", outer, UNROLLED // wide.lanes)
+        else:
+            self.say("vectorize", v, whole=True)
+            self.say("vectorize", v)
+
+    def run(self, of: Word, update: int, loop: Word | str, where: int, machine: Machine) -> None:
+        """A loop in parallel, in runs of `where` iterations or more."""
+        if not where:
+            self.directives.append(Directive(of, update, "parallel", (loop,), f"{machine.threads} threads"))
+            return
+        least, loops = where, self.facts.loops
+        for one in loops:
+            least = -(-least // max(one.extent or 1, 1))
+        unknown = tuple(self.words[one.name] for one in reversed(loops) if one.extent is None)
+        reason = f"{machine.threads} threads, from {where} iterations on"
+        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=Iterations(unknown, least)))
