@@ -135,6 +135,48 @@ def test_rows_that_go_to_and_fro_are_all_computed() -> None:
         agrees(f, before, [3, 7])
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_rows_are_taken_over_only_where_loops_inside_ran_before(columns: bool) -> None:
+    f, g, h, r = hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.RDom([(0, 20)], "r")
+    r.where(r.x < y - 3)  # g has no column at first, and one more in each iteration
+    f[x, y] = x * x + 3 * y
+    g[x, y] = f[x if columns else 0, y] + f[x if columns else 0, y + 1] + x
+    h[y] = 0
+    h[y] += g[r.x, y] + g[r.x, y + 1]
+    before = expected(h, [15])
+    g.compute_at(h, y).reorder(y, x)
+    f.store_root().compute_at(g, x)
+    agrees(h, before, [15])
+    assert not h.verify().refuted
+
+
+def test_a_window_slides_around_loops_of_one_iteration(capsys: pytest.CaptureFixture[str]) -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x] = x * x + 3
+    g[x] = f[x] + f[x - 1]
+    h[x] = g[x]
+    before = expected(h, [20])
+    g.compute_at(h, x)
+    f.store_root().compute_at(g, x).fold_storage(x, 2)
+    agrees(h, before, [20])
+    assert h.verify().verdict == "proven"
+    f.trace_stores()
+    h.realize([20])
+    assert sum(line.startswith("Store") for line in capsys.readouterr().out.splitlines()) == 21
+
+
+def test_a_window_does_not_slide_where_a_loop_of_one_iteration_moves_another_dimension() -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x, y] = x * x + 3 * y
+    g[x] = f[x, x] + f[x, x + 1]
+    h[x] = g[x]
+    before = expected(h, [9])
+    g.compute_at(h, x)
+    f.store_root().compute_at(g, x)
+    agrees(h, before, [9])
+    assert not windows(h)[1]
+
+
 def test_updates_that_stay_in_their_row_slide_and_others_do_not() -> None:
     for along, slides in (((lambda r: (r.x, y)), True), ((lambda r: (x, r.x)), False)):
         g, f, r = hl.Func("g"), hl.Func("f"), hl.RDom([(1, 3)], "r")

@@ -33,6 +33,8 @@ from rfactor.ir.types import I32, I64, U32
 
 _MOST_ARMS = 256
 """Of nested choices that are told apart by their conditions at one place."""
+_MOST_IN_ANY_ORDER = 8
+"""Conditions that are used together in any order: the time that it takes doubles with each."""
 
 
 class Intervals:
@@ -129,11 +131,12 @@ class Intervals:
         self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval, before: bool = True
     ) -> Interval:
         """The interval of `expr` where every condition is <= 0, within what is `known` of it: one is used, then those
-        after it, and of the first those `before` it too."""
+        after it, and of the first those `before` it too, up to `_MOST_IN_ANY_ORDER`."""
         low, high = known
+        before = before and len(conditions) <= _MOST_IN_ANY_ORDER
         terms = dict(affine.affine(expr)[0])
         inner = {term for term in terms if not self._is_outer(term)}
-        for place, (own, constant) in enumerate(conditions):
+        for place, (own, constant) in enumerate(conditions if inner else ()):
             # expr = whole*condition + rest with condition <= 0 bounds expr by the rest.
             moving = {term for term in own if not self._is_outer(term)}
             for condition, whole in multiples(terms, inner & own.keys(), moving, own, constant):

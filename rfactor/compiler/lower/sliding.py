@@ -11,7 +11,7 @@ no more, so that storage may take coordinates modulo the greatest size of the wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.affine import reads
@@ -47,7 +47,12 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
 
     `expanded` puts the values of what is defined inside `around` in place of names.
     """
-    whole = tuple((expanded(low), expanded(high)) for low, high in box)
+    seen, single = _seen(around, expanded)
+
+    def spelled(end: Expr) -> Expr:
+        return affine.tidy(substitute(expanded(end), single))
+
+    whole = tuple((spelled(low), spelled(high)) for low, high in box)
     pure = frozenset(range(len(box))).intersection(*(pure_dimensions(function, stage) for stage in function.stages))
     result, windows = list(box), dict[int, int | None]()
     for place in range(len(around)):
@@ -55,7 +60,7 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         if not isinstance(loop, For) or loop.kind not in ("serial", "unrolled"):
             continue
         moved = [d for d in range(len(box)) if loop.name in names(whole[d][0]) | names(whole[d][1])]
-        if len(moved) != 1 or moved[0] not in pure or _depends(around[place + 1 :], loop.name):
+        if len(moved) != 1 or moved[0] not in pure or _depends(seen[place + 1 :], loop.name, single):
             continue
         (d,) = moved
         low, high = whole[d]
@@ -63,8 +68,9 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         up, down = (grows(low, loop.name, sign) and grows(high, loop.name, sign) for sign in (1, -1))
         if inner & (names(low) | names(high)) or not (up or down):
             continue
-        firsts = {apply(">", Var(I32, loop.name), first) for first in (loop.min, expanded(loop.min))}
-        result[d] = _new(box[d], low, high, loop, firsts, up)
+        firsts = {apply(">", Var(I32, loop.name), first) for first in (loop.min, expanded(loop.min), spelled(loop.min))}
+        short = affine.tidy(substitute(box[d][0], single)), affine.tidy(substitute(box[d][1], single))
+        result[d] = _new(short, low, high, loop, firsts, up)
         windows[d] = None if windows else _window(low, high, firsts)
     loops = [one.name for one in around if isinstance(one, For)]
     moving = frozenset(d for d in range(len(box)) if d not in windows and not all(_falls(whole[d], n) for n in loops))
@@ -99,12 +105,33 @@ def _new(end: tuple[Expr, Expr], low: Expr, high: Expr, loop: For, firsts: set[O
     return (chosen, end[1]) if up else (end[0], chosen)
 
 
-def _depends(around: Sequence[For | If], name: str) -> bool:
+def _seen(
+    around: Sequence[For | If], expanded: Callable[[Expr], Expr]
+) -> tuple[tuple[For | If, ...], Mapping[str, Expr]]:
+    """Loops and guards with what is `expanded` in their bounds and conditions, and the values of the variables of loops
+    of one iteration, which stand for those inside."""
+    result: list[For | If] = []
+    single: dict[str, Expr] = {}
+    for one in around:
+        if isinstance(one, If):
+            result.append(replace(one, condition=substitute(expanded(one.condition), single)))
+            continue
+        low, extent = (affine.tidy(substitute(expanded(end), single)) for end in (one.min, one.extent))
+        result.append(replace(one, min=low, extent=extent))
+        if affine.constant_value(extent) == 1 and not reads(low):
+            single[one.name] = low
+    return tuple(result), single
+
+
+def _depends(around: Sequence[For | If], name: str, single: Mapping[str, Expr]) -> bool:
     """Whether it varies with `name`, or with data, which iterations of the loops inside there are.
 
-    A guard that holds up to some iteration of the loop does no harm: those before one where it holds were there."""
+    A guard that holds up to some iteration of the loop does no harm: those before one where it holds were there. Nor
+    does a loop of a `single` iteration."""
     for one in around:
         if isinstance(one, If) and _holds_first(one.condition, name):
+            continue
+        if isinstance(one, For) and one.name in single:
             continue
         exprs = (one.min, one.extent) if isinstance(one, For) else (one.condition,)
         if any(name in names(expr) or reads(expr) for expr in exprs):

@@ -98,8 +98,12 @@ class Boxes:
         own = loop.variable.name
         if loop.stmt.kind not in ("serial", "unrolled"):
             return f"the {loop.stmt.kind} loop {loop.stmt.name} is within the storage of {self.function.name}"
+        moved = {own}
         for one in around[movers[-1] + 1 :]:
-            if any(own in self.meanings.depends(term) or _data(one) for term in one.terms):
+            depends_on = frozenset().union(*map(self.meanings.depends, one.terms))
+            if one.variable is not None and moved & depends_on and self._runs_once(one):
+                moved.add(one.variable.name)
+            elif moved & depends_on or _data(one):
                 return f"what runs in an iteration of {loop.stmt.name} varies"
         ends = self.meanings.expanded(low), self.meanings.expanded(extent)
         if own in (depends - (names(ends[0]) | names(ends[1]))):
@@ -108,9 +112,14 @@ class Boxes:
             if variable not in pure_variables(self.function, self.function.stages[k]):
                 return f"stage {k} of {self.function.name} has no box in {variable}"
             for other in pure_variables(self.function, self.function.stages[k]):
-                if other != variable and any(own in self.meanings.depends(end) for end in self.ends(k, other)):
+                if other != variable and any(moved & self.meanings.depends(end) for end in self.ends(k, other)):
                     return f"the box of {self.function.name} moves with {loop.stmt.name} in {other} too"
         return Moving(loop.variable, loop.terms[0], ends, self.meanings.fresh(f"earlier {loop.stmt.name}"))
+
+    def _runs_once(self, loop: Around) -> bool:
+        """Whether a loop has one iteration, whatever is around it."""
+        extent = self.meanings.expanded(loop.terms[1])
+        return isinstance(extent, Const) and extent.value == 1
 
     def computed(self, place: Place, stage: int, variable: str, point: Expr) -> Spec:
         """That `point` is within what `stage` computes, now or in an earlier iteration."""
