@@ -131,6 +131,31 @@ def test_a_guard_by_a_number_near_the_ends_of_i32_is_asked_as_it_is(name: str, l
             assert expected == 0
 
 
+_OF_PARAMETERS: dict[str, tuple[Callable[[Expr, Expr], Expr], Callable[[int, int], bool]]] = {
+    "below": (lambda p, q: p < q, lambda p, q: p < q),
+    "above": (lambda p, q: p > q, lambda p, q: p > q),
+    "above a constant": (lambda p, q: p > 3, lambda p, q: p > 3),
+}
+
+
+@pytest.mark.parametrize("name", _OF_PARAMETERS)
+@pytest.mark.parametrize("special", [False, True])
+def test_a_condition_of_parameters_alone_is_asked_at_the_ends_of_i32_too(name: str, special: bool) -> None:
+    condition, holds = _OF_PARAMETERS[name]
+    p, q, f, r = Param(Int(32), "p"), Param(Int(32), "q"), Func("f"), RDom([(0, 9)], "r")
+    if not special:
+        r.where(condition(p, q))
+    f[()] = i32(0)
+    f[()] += r.x
+    if special:
+        f.update().specialize(condition(p, q))
+    for low in (I32.min, 4, I32.max):
+        for high in (I32.min, -5, I32.max):
+            p.set(int(low))
+            q.set(int(high))
+            assert int(np.array(f.realize())) == (36 if special or holds(int(low), int(high)) else 0)
+
+
 def test_constants_that_i32_holds_in_parts_alone_stay_in_parts() -> None:
     f, r = Func("f"), RDom([(2000000000, 3)], "r")
     r.where(r.x - 1000000000 - i32(1999999995) < r.x)

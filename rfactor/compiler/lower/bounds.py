@@ -467,8 +467,9 @@ def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:
     for part in conjuncts(condition):
         if isinstance(part, Op) and part.op in ("<", ">") and part.args[0].type == I32 and not affine.reads(part):
             below, above = part.args if part.op == "<" else part.args[::-1]
-            for side, step in ((below, 1), (above, -1)):
-                if names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
+            for side, other, step in ((below, above, 1), (above, below, -1)):
+                moves = not names(other).isdisjoint(scope.bindings)
+                if moves and names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
                     yield affine.plus(side, step)
 
 
