@@ -113,6 +113,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
     scope = Scope(facts=nest.facts, ranges=data_ranges(algorithm.functions))
     inference.domains(algorithm, scope)
     definitions, body = inference.visit(nest.body, scope)
+    inference.last_points(algorithm, scope)
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
     return Bounded(
         body,
@@ -166,6 +167,16 @@ class _Inference:
                     self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
                     for end in (variable.min, variable.extent):
                         self._computed(end, scope)
+
+    def last_points(self, algorithm: Algorithm, scope: Scope) -> None:
+        """The last coordinates of reduction domains: where a loop is split or fused none counts up to them."""
+        one = affine.integer(1)
+        for function in algorithm.functions:
+            for stage in function.stages:
+                for variable in () if stage.domain is None else stage.domain.variables:
+                    self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
+                    more = affine.subtract(affine.maximum(variable.extent, one), one)
+                    self._noted((affine.add(variable.min, more),), scope)
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
