@@ -1,14 +1,20 @@
 """Conditions whose constants, brought to one side, are beyond i32; and guards of what is split and fused."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from rfactor import Buffer, Expr, Func, HalideError, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32
+from rfactor import Buffer, Expr, Func, HalideError, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32, u32
 from rfactor import min as minimum
 from rfactor.compiler.lower import affine
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.expr import Expr as Node
 from rfactor.ir.expr import Var as Name
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
 _CONDITIONS = {
@@ -79,6 +85,19 @@ def test_a_sum_keeps_constants_and_factors_that_the_type_does_not_hold(constant:
     for terms in ((), ((x, 1),), ((x, constant),), ((x, 1), (y, constant)), ((x, -1),), ((x, constant), (y, -1))):
         found, own = affine.affine(affine.from_affine(terms, constant))
         assert (dict(found), own) == (dict(terms), constant)
+
+
+@pytest.mark.parametrize(
+    "text", ["x - -2147483648", "y - x * -2147483648", "(x + -2147483648 - y) // 3", "y - x - x * 2147483647"]
+)
+def test_a_sum_that_the_type_does_not_hold_is_no_other_sum_of_coordinates(text: str) -> None:
+    expr = parse_expr(text, {"x": I32, "y": I32}, I32)
+    for values in ({"x": -5, "y": 7}, {"x": 0, "y": -2147483648}):
+        assert _unbounded(simplify(expr, coordinates=True), values) == _unbounded(expr, values)
+
+
+def _unbounded(expr: Node, values: dict[str, int]) -> int:
+    return int(evaluate_scalar(expr, values, Meaning.MATH))
 
 
 @pytest.mark.parametrize("across", [False, True])
@@ -154,6 +173,41 @@ def test_a_condition_of_parameters_alone_is_asked_at_the_ends_of_i32_too(name: s
             p.set(int(low))
             q.set(int(high))
             assert int(np.array(f.realize())) == (36 if special or holds(int(low), int(high)) else 0)
+
+
+_DIVIDED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "remainder": (lambda x: x - 3, lambda v: v % 7 == 2),
+    "quotient": (lambda x: x - 5, lambda v: v // 7 > 5),
+    "opposite": (lambda x: -9 - x, lambda v: v % 7 == 2),
+}
+
+
+@pytest.mark.parametrize("name", _DIVIDED)
+@pytest.mark.parametrize("first", [int(I32.min), int(I32.min) + 3, 5, int(I32.max) - 8])
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_what_is_divided_is_not_moved_beyond_i32(name: str, first: int, lanes: int) -> None:
+    dividend, asked = _DIVIDED[name]
+    points = range(first, first + 8)
+    f, r = Func("f"), RDom([(first, 8)], "r")
+    r.where(asked(dividend(r.x)))
+    f[()] = u32(0)
+    f[()] += u32(r.x)
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes).atomic().vectorize(inner)
+    try:
+        assert int(np.array(f.realize())) == sum(x for x in points if asked(dividend(x))) % 2**32
+    except HalideError:
+        assert not all(I32.min <= dividend(x) <= I32.max for x in points)
+
+
+def test_a_remainder_that_would_be_computed_of_what_i32_does_not_hold_is_refused() -> None:
+    f, r = Func("f"), RDom([(int(I32.min), 6), (-7, 5)], "r")
+    r.where((r.y * 7 - r.x) % 7 == 2)
+    f[()] = i32(0)
+    f[()] += r.y
+    with pytest.raises(HalideError, match="within the range of i32"):
+        f.realize()
 
 
 def test_constants_that_i32_holds_in_parts_alone_stay_in_parts() -> None:

@@ -46,6 +46,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.several import points
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
 
@@ -448,11 +449,14 @@ class _Inference:
         return [outermost.of(expr) for expr in exprs]
 
     def _computed(self, written: Expr, scope: Scope) -> None:
-        """Keep the sums in a coordinate as it is written for the entry checks."""
-        for expr, moves in affine.operands(written):
-            ((low, high),) = self._noted((expr,), scope)
-            if moves and (low is None or high is None):
-                raise AlgorithmError(f"{expr} is part of a coordinate, and nothing keeps it within the range of i32")
+        """Keep the sums in a coordinate, as it is written and as it is computed, for the entry checks."""
+        for form in (written, simplify(written, coordinates=True)):
+            for expr, moves in affine.operands(form):
+                ((low, high),) = self._noted((expr,), scope)
+                if moves and (low is None or high is None):
+                    raise AlgorithmError(
+                        f"{expr} is part of a coordinate, and nothing keeps it within the range of i32"
+                    )
 
     def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:
         """What was read already at this place."""
