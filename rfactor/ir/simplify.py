@@ -111,8 +111,8 @@ def _total(type_: Type, addends: Iterable[tuple[Expr, int]], coordinates: bool) 
 
 
 def _holds(type: Type, terms: Mapping[Expr, Coefficient], constant: Coefficient) -> bool:
-    """Whether a type holds the coefficients of a sum and its constant, where it is i32."""
-    return type != I32 or all(reduce(type, value) == value for value in (constant, *terms.values()))
+    """Whether a type holds the coefficients of a sum, their opposites and its constant, where it is i32."""
+    return type != I32 or (type.min <= constant <= type.max and all(abs(c) <= type.max for c in terms.values()))
 
 
 def _exact_on_reals(expr: Expr) -> Expr:
@@ -304,18 +304,20 @@ def _division(op: str, a: Expr, b: Expr, type: Type, coordinates: bool) -> Expr 
         return a if op == "//" else Const(type, 0)
     if not (coordinates and type == I32):
         return None
-    divisor = abs(int(b.value))
-    if not _holds(type, *collected(a)):
+    divisor = int(b.value)
+    terms, constant = collected(a)
+    if b.value < 0 or not _holds(type, terms, constant):
         return None
-    terms, constant = linear(a)
-    whole = [(atom, c // divisor) for atom, c in terms.items() if c % divisor == 0]
+    times = int(constant) // divisor if constant >= 0 else -(-int(constant) // divisor)
+    whole = [(atom, c // divisor) for atom, c in terms.items() if c and c % divisor == 0]
     rest = [(atom, c) for atom, c in terms.items() if c % divisor]
-    if b.value < 0 or (not whole and 0 <= constant < divisor):
+    if not (whole or times):
         return None
-    kept = from_linear(type, rest, constant % divisor)
+    # What is left of the constant has its sign: so the sum lies between that of the atoms and the one that was given.
+    kept = from_linear(type, rest, constant - times * divisor)
     if op == "%":
         return Op(type, "%", (kept, b)) if rest else Const(type, int(constant) % divisor)
-    outside = from_linear(type, whole, constant // divisor)
+    outside = from_linear(type, whole, times if rest else int(constant) // divisor)
     if not rest:
         return outside
     return Op(type, "+", (outside, Op(type, "//", (kept, b)))) if outside != Const(type, 0) else None

@@ -43,6 +43,26 @@ def test_loops_that_would_count_beyond_i32_are_refused() -> None:
             _ = stage.rfactor([(t, u)]) if factored else f.realize()
 
 
+@pytest.mark.parametrize("loops", ["split", "unrolled", "fused", "fused from outside"])
+def test_a_domain_that_reaches_beyond_i32_is_refused_whatever_becomes_of_its_loops(loops: str) -> None:
+    first, f = hl.Param(hl.Int(32), "first"), hl.Func("f")
+    r = hl.RDom([(first, 8), (0, 3)], "r")
+    f[()] = hl.i64(0)
+    f[()] += hl.i64(r.x)
+    if loops == "split":
+        f.update(0).split(r.x, ro, ri, 4)
+    elif loops == "unrolled":
+        f.update(0).unroll(r.x, 2)
+    else:
+        f.update(0).fuse(*((r.x, r.y) if loops == "fused" else (r.y, r.x)), t)
+    first.set(MOST - 7)
+    assert f.realize()[()] == 3 * sum(range(MOST - 7, MOST + 1))
+    for number in (MOST - 6, MOST):
+        first.set(number)
+        with pytest.raises(BufferError, match=r"the domain of r\.x in an update of f.*beyond the range of i32"):
+            f.realize()
+
+
 @pytest.mark.parametrize("sizes", [(1 << 16, 1 << 15), (1 << 16, 1 << 16), (1 << 16, -(1 << 15) - 1)])
 def test_a_product_of_extents_that_are_given_is_not_taken_for_what_wraps(sizes: tuple[int, int]) -> None:
     n, m = hl.Param(hl.Int(32), "n"), hl.Param(hl.Int(32), "m")

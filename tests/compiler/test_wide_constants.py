@@ -1,14 +1,20 @@
 """Conditions whose constants, brought to one side, are beyond i32; and guards of what is split and fused."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from rfactor import Buffer, Expr, Func, HalideError, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32
+from rfactor import Buffer, Expr, Func, HalideError, ImageParam, Int, Param, RDom, RVar, TailStrategy, Var, i32, u32
 from rfactor import min as minimum
 from rfactor.compiler.lower import affine
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.expr import Expr as Node
 from rfactor.ir.expr import Var as Name
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
 _CONDITIONS = {
@@ -81,6 +87,19 @@ def test_a_sum_keeps_constants_and_factors_that_the_type_does_not_hold(constant:
         assert (dict(found), own) == (dict(terms), constant)
 
 
+@pytest.mark.parametrize(
+    "text", ["x - -2147483648", "y - x * -2147483648", "(x + -2147483648 - y) // 3", "y - x - x * 2147483647"]
+)
+def test_a_sum_that_the_type_does_not_hold_is_no_other_sum_of_coordinates(text: str) -> None:
+    expr = parse_expr(text, {"x": I32, "y": I32}, I32)
+    for values in ({"x": -5, "y": 7}, {"x": 0, "y": -2147483648}):
+        assert _unbounded(simplify(expr, coordinates=True), values) == _unbounded(expr, values)
+
+
+def _unbounded(expr: Node, values: dict[str, int]) -> int:
+    return int(evaluate_scalar(expr, values, Meaning.MATH))
+
+
 @pytest.mark.parametrize("across", [False, True])
 def test_a_guard_bounds_what_is_fused_split_and_factored(across: bool) -> None:
     image, f, r = ImageParam(Int(32), 1, "image"), Func("f"), RDom([(0, 9), (0, 4)], "r")
@@ -129,6 +148,66 @@ def test_a_guard_by_a_number_near_the_ends_of_i32_is_asked_as_it_is(name: str, l
             assert int(np.array(f.realize())) == expected
         except HalideError:  # nothing is read, from or up to what i32 does not hold
             assert expected == 0
+
+
+_OF_PARAMETERS: dict[str, tuple[Callable[[Expr, Expr], Expr], Callable[[int, int], bool]]] = {
+    "below": (lambda p, q: p < q, lambda p, q: p < q),
+    "above": (lambda p, q: p > q, lambda p, q: p > q),
+    "above a constant": (lambda p, q: p > 3, lambda p, q: p > 3),
+}
+
+
+@pytest.mark.parametrize("name", _OF_PARAMETERS)
+@pytest.mark.parametrize("special", [False, True])
+def test_a_condition_of_parameters_alone_is_asked_at_the_ends_of_i32_too(name: str, special: bool) -> None:
+    condition, holds = _OF_PARAMETERS[name]
+    p, q, f, r = Param(Int(32), "p"), Param(Int(32), "q"), Func("f"), RDom([(0, 9)], "r")
+    if not special:
+        r.where(condition(p, q))
+    f[()] = i32(0)
+    f[()] += r.x
+    if special:
+        f.update().specialize(condition(p, q))
+    for low in (I32.min, 4, I32.max):
+        for high in (I32.min, -5, I32.max):
+            p.set(int(low))
+            q.set(int(high))
+            assert int(np.array(f.realize())) == (36 if special or holds(int(low), int(high)) else 0)
+
+
+_DIVIDED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "remainder": (lambda x: x - 3, lambda v: v % 7 == 2),
+    "quotient": (lambda x: x - 5, lambda v: v // 7 > 5),
+    "opposite": (lambda x: -9 - x, lambda v: v % 7 == 2),
+}
+
+
+@pytest.mark.parametrize("name", _DIVIDED)
+@pytest.mark.parametrize("first", [int(I32.min), int(I32.min) + 3, 5, int(I32.max) - 8])
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_what_is_divided_is_not_moved_beyond_i32(name: str, first: int, lanes: int) -> None:
+    dividend, asked = _DIVIDED[name]
+    points = range(first, first + 8)
+    f, r = Func("f"), RDom([(first, 8)], "r")
+    r.where(asked(dividend(r.x)))
+    f[()] = u32(0)
+    f[()] += u32(r.x)
+    if lanes:
+        outer, inner = RVar("outer"), RVar("inner")
+        f.update().split(r.x, outer, inner, lanes).atomic().vectorize(inner)
+    try:
+        assert int(np.array(f.realize())) == sum(x for x in points if asked(dividend(x))) % 2**32
+    except HalideError:
+        assert not all(I32.min <= dividend(x) <= I32.max for x in points)
+
+
+def test_a_remainder_that_would_be_computed_of_what_i32_does_not_hold_is_refused() -> None:
+    f, r = Func("f"), RDom([(int(I32.min), 6), (-7, 5)], "r")
+    r.where((r.y * 7 - r.x) % 7 == 2)
+    f[()] = i32(0)
+    f[()] += r.y
+    with pytest.raises(HalideError, match="within the range of i32"):
+        f.realize()
 
 
 def test_constants_that_i32_holds_in_parts_alone_stay_in_parts() -> None:

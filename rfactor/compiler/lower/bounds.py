@@ -46,6 +46,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.several import points
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
 
 
@@ -113,6 +114,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
     scope = Scope(facts=nest.facts, ranges=data_ranges(algorithm.functions))
     inference.domains(algorithm, scope)
     definitions, body = inference.visit(nest.body, scope)
+    inference.last_points(algorithm, scope)
     images = {image.name: tuple(inference.touched[image.name]) for image in algorithm.images}
     return Bounded(
         body,
@@ -166,6 +168,16 @@ class _Inference:
                     self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
                     for end in (variable.min, variable.extent):
                         self._computed(end, scope)
+
+    def last_points(self, algorithm: Algorithm, scope: Scope) -> None:
+        """The last coordinates of reduction domains: where a loop is split or fused none counts up to them."""
+        one = affine.integer(1)
+        for function in algorithm.functions:
+            for stage in function.stages:
+                for variable in () if stage.domain is None else stage.domain.variables:
+                    self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
+                    more = affine.subtract(affine.maximum(variable.extent, one), one)
+                    self._noted((affine.add(variable.min, more),), scope)
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""
@@ -437,11 +449,14 @@ class _Inference:
         return [outermost.of(expr) for expr in exprs]
 
     def _computed(self, written: Expr, scope: Scope) -> None:
-        """Keep the sums in a coordinate as it is written for the entry checks."""
-        for expr, moves in affine.operands(written):
-            ((low, high),) = self._noted((expr,), scope)
-            if moves and (low is None or high is None):
-                raise AlgorithmError(f"{expr} is part of a coordinate, and nothing keeps it within the range of i32")
+        """Keep the sums in a coordinate, as it is written and as it is computed, for the entry checks."""
+        for form in (written, simplify(written, coordinates=True)):
+            for expr, moves in affine.operands(form):
+                ((low, high),) = self._noted((expr,), scope)
+                if moves and (low is None or high is None):
+                    raise AlgorithmError(
+                        f"{expr} is part of a coordinate, and nothing keeps it within the range of i32"
+                    )
 
     def _seen(self, scope: Scope) -> set[tuple[str, tuple[Expr, ...]]]:
         """What was read already at this place."""
@@ -467,8 +482,9 @@ def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:
     for part in conjuncts(condition):
         if isinstance(part, Op) and part.op in ("<", ">") and part.args[0].type == I32 and not affine.reads(part):
             below, above = part.args if part.op == "<" else part.args[::-1]
-            for side, step in ((below, 1), (above, -1)):
-                if names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
+            for side, other, step in ((below, above, 1), (above, below, -1)):
+                moves = not names(other).isdisjoint(scope.bindings)
+                if moves and names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
                     yield affine.plus(side, step)
 
 
