@@ -164,13 +164,13 @@ class Code:
 
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""
-        return str(_optimized(self.text, self.target, _machine(self.target)))
+        with _optimized(self.text, self.target, _machine(self.target)) as module:
+            return str(module)
 
     def assembly(self) -> str:
         """The code as the target's assembly."""
         machine = _machine(self.target)
-        module = _optimized(self.text, self.target, machine)
-        with _generating(self.target):
+        with _optimized(self.text, self.target, machine) as module, _generating(self.target):
             return str(machine.emit_assembly(module))
 
 
@@ -185,19 +185,22 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     target = host() if target is None else target
     _check_f16(text, target)
     machine = _machine(target)
-    module = _optimized(text, target, machine)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    with _generating(target):
-        engine.finalize_object()
-    addresses = {name: engine.get_function_address(name) for name in exports}
-    engine.remove_module(module)  # the code stays, and half the memory is free again
+    with _optimized(text, target, machine) as module:
+        engine = llvm.create_mcjit_compiler(module, machine)
+        try:
+            with _generating(target):
+                engine.finalize_object()
+            addresses = {name: engine.get_function_address(name) for name in exports}
+        finally:
+            engine.remove_module(module)  # the code stays, and half the memory is free again
     return Code(text, target, addresses, engine)
 
 
 class Linkable:
     """Code to be linked into other programs: it calls libm by the names that linkers know.
 
-    Code is generated from copies, as that changes a module: what is asked for first does not show in the rest.
+    It is kept as bitcode and read for each form: to generate code changes a module, and what is asked for first does
+    not show in the rest.
     """
 
     def __init__(self, text: str, target: Target) -> None:
@@ -208,25 +211,27 @@ class Linkable:
         self._target = target
         self._machine = _machine(target, in_memory=False)
         text = _calling_libm(text)
-        self._module = _optimized(text if target.bits == 64 else _narrow(text), target, self._machine)
+        with _optimized(text if target.bits == 64 else _narrow(text), target, self._machine) as module:
+            self._bitcode = bytes(module.as_bitcode())
 
     def llvm_ir(self) -> str:
         """The LLVM IR after all passes."""
-        return str(self._module)
+        with _read(self._bitcode) as module:
+            return str(module)
 
     def bitcode(self) -> bytes:
         """The same as bitcode."""
-        return bytes(self._module.as_bitcode())
+        return self._bitcode
 
     def assembly(self) -> str:
         """The target's assembly."""
-        with _generating(self._target):
-            return str(self._machine.emit_assembly(self._module.clone()))
+        with _read(self._bitcode) as module, _generating(self._target):
+            return str(self._machine.emit_assembly(module))
 
     def object(self) -> bytes:
         """An object file of the target's own format."""
-        with _generating(self._target):
-            return bytes(self._machine.emit_object(self._module.clone()))
+        with _read(self._bitcode) as module, _generating(self._target):
+            return bytes(self._machine.emit_object(module))
 
 
 def _calling_libm(text: str) -> str:
@@ -272,20 +277,44 @@ def _check_f16(text: str, target: Target) -> None:
         )
 
 
-def _optimized(text: str, target: Target, machine: Any) -> Any:
-    """`text` as a module for `target`, after the passes that the target asks for.
+@contextmanager
+def _read(code: str | bytes) -> Iterator[Any]:
+    """A module of LLVM IR or bitcode, in a context of its own: what LLVM keeps of its types and constants goes with it.
 
-    In a context of its own: what LLVM keeps of a module's types and constants goes with the module.
+    Both are gone at the end, the module first. It has to be: what an error's traceback holds is collected in any order,
+    and neither a module nor an engine that holds one outlives the context. Where an engine has kept the module, as
+    where an interrupt comes at that very moment, the context stays.
     """
+    import llvmlite.binding as llvm
+
+    context = llvm.create_context()
+    context._owned = True  # so that it does not go by itself
+    module = llvm.parse_assembly(code, context) if isinstance(code, str) else llvm.parse_bitcode(code, context)
+    try:
+        yield module
+    finally:
+        if not module._owned:
+            module.close()
+            context._owned = False
+            context.close()
+
+
+@contextmanager
+def _optimized(text: str, target: Target, machine: Any) -> Iterator[Any]:
+    """`text` as a module for `target`, after the passes that the target asks for."""
+    with _read(text) as module:
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        if target.level > 0:
+            _run_passes(module, target, machine)
+        yield module
+
+
+def _run_passes(module: Any, target: Target, machine: Any) -> None:
     import llvmlite.binding as llvm
     from llvmlite.binding.newpassmanagers import NewPassManager
 
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple = target.triple
-    module.data_layout = str(machine.target_data)
-    module.verify()
-    if target.level == 0:
-        return module
     options = llvm.create_pipeline_tuning_options(speed_level=target.level)
     options.loop_vectorization = target.loop_vectorizer
     options.slp_vectorization = target.slp_vectorizer
@@ -301,7 +330,6 @@ def _optimized(text: str, target: Target, machine: Any) -> Any:
             if not (function.is_declaration or _left_alone(function)):
                 manager.run(function, builder)
     NewPassManager._dispose(manager)  # which llvmlite forgets: its `close` finds a method that does nothing
-    return module
 
 
 def _left_alone(function: Any) -> bool:

@@ -10,7 +10,6 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -169,8 +168,8 @@ class Kernels:
         return self._functions[name](*(arg if isinstance(arg, int) else arg.ctypes.data for arg in args))
 
 
-@lru_cache(maxsize=1)
 def _target() -> Any:
+    """A new machine: an engine disposes of the one it is given."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()

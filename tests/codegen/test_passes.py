@@ -140,14 +140,14 @@ def test_without_a_schedule_all_passes_run() -> None:
 
 
 def test_loops_that_are_unrolled_far_are_not_looked_through_for_lanes() -> None:
-    """Their stores would be compared each with each: 15 s for 1024."""
+    """The passes would take 14 s for 1024 stores. Tiles that registers hold are looked through: they gain most."""
 
     def unrolled(count: int) -> Any:
         f, x, y = hl.Func("f"), hl.Var("x"), hl.Var("y")
         f[x, y] = hl.ImageParam(hl.UInt(8), 2, "rows")[x, y] + 1
         return f.unroll(x, count)
 
-    near, far = (passes_for(lowered([unrolled(count)])) for count in (32, 128))
+    near, far = (passes_for(lowered([unrolled(count)])) for count in (256, 512))
     assert (near.level, near.loop_vectorizer, near.slp_vectorizer) == (3, True, True)
     assert (far.level, far.loop_vectorizer, far.slp_vectorizer) == (1, False, False)
 

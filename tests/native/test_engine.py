@@ -116,7 +116,8 @@ def test_choices_are_no_branches_and_others_keep_their_options() -> None:
 
     def of_others() -> int:
         machine = _machine(host())
-        return moves(str(machine.emit_assembly(_optimized(CLAMP, host(), machine))))
+        with _optimized(CLAMP, host(), machine) as module:
+            return moves(str(machine.emit_assembly(module)))
 
     before = of_others()
     assert moves(compile_module(CLAMP, ["clamp"]).assembly()) >= 2
@@ -150,7 +151,8 @@ def test_pointers_that_move_are_looked_for_where_asked_and_others_keep_their_opt
 
     def of_others() -> bool:
         machine = _machine(plain)
-        return "imul" in str(machine.emit_assembly(_optimized(SUM_OF_A_COLUMN, plain, machine)))
+        with _optimized(SUM_OF_A_COLUMN, plain, machine) as module:
+            return "imul" in str(machine.emit_assembly(module))
 
     assert "imul" not in compile_module(SUM_OF_A_COLUMN, ["column"], plain).assembly()
     assert "imul" in compile_module(SUM_OF_A_COLUMN, ["column"], replace(plain, pointers=False)).assembly()
@@ -171,3 +173,26 @@ def test_an_interrupt_between_two_options_leaves_others_theirs(monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         compile_module(ADD.format(1), ["add"])
     assert said[2:] == ["-x86-cmov-converter=true", "-disable-lsr=false"]
+
+
+@pytest.mark.parametrize("moment", ["create_pass_builder", "create_mcjit_compiler", "set_option"])
+def test_what_an_interrupt_leaves_is_collected_in_any_order(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error and all that was being made are one cycle: a module after its context, or an engine, was a crash."""
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupt() -> None:
+        held: list[BaseException] = []
+        try:
+            compile_module(ADD.format(1), ["add"])
+        except KeyboardInterrupt as error:
+            held.append(error)
+
+    assert add(1) == 2
+    monkeypatch.setattr(f"llvmlite.binding.{moment}", interrupted)
+    for _ in range(20):
+        interrupt()
+        gc.collect()
+    monkeypatch.undo()
+    assert add(2) == 3

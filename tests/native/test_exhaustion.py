@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rfactor.native.exhaustion import failing_triple, looks_up_many
+from rfactor.native.exhaustion import _kernels, failing_triple, looks_up_many
 
 _EVERY = np.arange(256, dtype=np.uint8)
 _SIGNED = _EVERY.view(np.int8)
@@ -51,3 +51,13 @@ def test_a_failure_at_any_third_value_is_seen(wide: bool):
 def test_small_tables():
     assert failing_triple(np.array([[0, 1], [1, 0]], np.uint8)) is None
     assert failing_triple(np.array([[1, 1], [1, 0]], np.uint8)) == slowly(np.array([[1, 1], [1, 0]], np.uint8))
+
+
+def test_code_that_is_forgotten_takes_nothing_from_other_code():
+    """Engines that shared a machine each disposed of it."""
+    table = np.array([[0, 1], [1, 0]], np.uint8)
+    for _ in range(10):
+        for wide in (False, looks_up_many()):
+            _kernels(wide)
+        assert failing_triple(table) is None
+        _kernels.cache_clear()
