@@ -288,13 +288,28 @@ def test_threads_take_over_vectors_of_points_only_where_work_outweighs_it():
     assert "parallel" in summed(40)
 
 
-def test_short_rows_have_fewer_lanes_as_each_merges_its_own():
-    def lanes_of(columns: Any) -> str:
-        f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+def lanes_of_rows(columns: Any, *, saturating: bool = False) -> str:
+    """What is chosen for sums of rows."""
+    f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+    if saturating:
+        f[y] = hl.u8(0)
+        f[y] = hl.u8(hl.min(hl.u16(f[y]) + hl.u16(source(hl.UInt(8))[r.x, y]), 255))
+    else:
         f[y] = hl.f32(0)
         f[y] += source(hl.Float(32))[r.x, y]
-        return str(auto_rfactor(f, 0, ALONE))
+    return str(auto_rfactor(f, 0, ALONE))
 
-    assert '"xi", 16)' in lanes_of(256)
-    assert '"xi", 32)' in lanes_of(16384)
-    assert '"xi", 16)' in lanes_of(hl.Param(hl.Int(32), "columns"))  # of unknown length: as if of some hundreds
+
+def test_short_rows_have_fewer_lanes_as_each_merges_its_own() -> None:
+    assert '"xi", 16)' in lanes_of_rows(128, saturating=True)
+    assert '"xi", 128)' in lanes_of_rows(16384, saturating=True)
+    assert '"xi", 32)' in lanes_of_rows(16384)
+    unknown = hl.Param(hl.Int(32), "columns")
+    assert '"xi", 16)' in lanes_of_rows(unknown)  # as if of some hundreds
+    assert '"xi", 8)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
+
+
+def test_lanes_are_merged_pairwise_where_that_takes_one_operation() -> None:
+    assert "f.update(0).atomic(True)" in lanes_of_rows(1024)
+    assert lanes_of_rows(1024).endswith('f.update(0).vectorize("xi")')
+    assert "atomic" not in lanes_of_rows(1024, saturating=True)

@@ -36,6 +36,8 @@ from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Pa
 
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
+ROW = 512
+"""Iterations that a point is taken to have where that is not known."""
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
 TURNS = 2
@@ -47,8 +49,6 @@ SMALL = 64
 FILLED = 10
 """How much longer a chunk of a histogram takes than to make and to merge its points."""
 LEAST_LANES = 8
-ROW = 512
-"""Iterations that a point is taken to have where that is not known."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 OVERLAPPED = 32
@@ -89,7 +89,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         if wide is None:
             writer.apart()
     if parts is not None and (cut is None or own_storage):
-        writer.in_turns(parts)
+        writer.in_turns(parts, 0 if cut is None else cut.where)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif isinstance(wide, str):
@@ -252,19 +252,25 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
 
 
 def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
-    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge."""
+    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge.
+
+    Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
+    """
     if facts.count is None and not facts.pure:
         return most
+    if facts.count is None and not facts.joins:
+        return LEAST_LANES
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
     taken = {number: _lanes_ns(facts, number) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
 
 
 def _lanes_ns(facts: Facts, number: int) -> float:
-    """One point in so many lanes, and to merge them one by one."""
+    """One point in so many lanes, and to merge them: pairwise where that can be, and the point is not short maybe."""
     iterations = ROW if facts.count is None else facts.count
     step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
-    return -(-iterations // number) * step_ns + number * max(facts.work.waits_ns, CYCLE_NS)
+    merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
+    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, CYCLE_NS)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:

@@ -31,7 +31,8 @@ _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
 """Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
 _FLOATS = 3.0
 """Those of an operation of floats, and of a comparison that is asked for at once."""
-_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
+JOINED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
+"""Operations by which vectors are reduced at once: of loops by LLVM, of lanes by `lower.in_place`."""
 _SHORT = 16
 """Iterations of an innermost loop that LLVM makes no vectors of."""
 _SHUFFLED = 4
@@ -188,7 +189,7 @@ def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) 
     if any(innermost in names(load) and not _beside(load, innermost) for load in loads):
         return False
     for component, value in enumerate(definition.values):
-        if not (isinstance(value, Op) and value.op in _VECTORIZED):
+        if not (isinstance(value, Op) and value.op in JOINED):
             return False
         if value.type.is_float and value.op not in ("min", "max"):
             return False
