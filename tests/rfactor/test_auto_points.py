@@ -313,3 +313,23 @@ def test_lanes_are_merged_pairwise_where_that_takes_one_operation() -> None:
     assert "f.update(0).atomic(True)" in lanes_of_rows(1024)
     assert lanes_of_rows(1024).endswith('f.update(0).vectorize("xi")')
     assert "atomic" not in lanes_of_rows(1024, saturating=True)
+
+
+def test_chunks_of_points_are_merged_as_those_lie_in_memory() -> None:
+    f, image = source_rows(hl.Float(32))
+    assert 'f.update(0).reorder("y", "xo")\nf.update(0).vectorize("y", 8)' in str(auto_rfactor(f, 0, THREADS))
+    f, image = source_rows(hl.Int(32))  # which LLVM makes vectors of
+    text = str(auto_rfactor(f, 0, THREADS))
+    assert 'f.update(0).reorder("y", "xo")\n' in text
+    assert "vectorize" not in text
+    data = np.arange(300 * 7, dtype=np.int32).reshape(300, 7)
+    assert answers(f, image, data, [300])[0].tolist() == data.sum(1).tolist()
+
+
+def source_rows(type_: Any) -> Made:
+    """Sums of rows of unknown length."""
+    image, f = source(type_), hl.Func("f")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = hl.cast(type_, 0)
+    f[y] += image[r.x, y]
+    return f, image

@@ -85,7 +85,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     own_storage = facts.guarded and vectors
     writer = Writer(Word(function), number, facts)
     if cut is not None:
-        writer.threads(cut, None if own_storage else parts)
+        merged = 1 if wide is None else machine.vector_bits // facts.widest
+        writer.threads(cut, None if own_storage else parts, merged)
         if wide is None:
             writer.apart()
     if parts is not None and (cut is None or own_storage):

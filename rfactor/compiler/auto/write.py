@@ -106,8 +106,8 @@ class Writer:
         self.say("rfactor", pairs, made=Word(made))
         self.of, self.update = Word(made), 0
 
-    def threads(self, cut: Chunks, parts: Parts | None) -> None:
-        """Chunks, each reduced into points of its own, in `parts`."""
+    def threads(self, cut: Chunks, parts: Parts | None, merged: int) -> None:
+        """Chunks, each reduced into points of its own, in `parts`, of which so many are `merged` at once."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
@@ -121,7 +121,7 @@ class Writer:
                 pairs.append((outer, self.name("u")))
         within = [] if parts is None else [self.part(parts)]
         self.factor(CHUNKS, *pairs, *within)
-        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
+        self.merge_chunks(tuple(loop for loop, _ in reversed(pairs)), merged)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
         self.whole = cut.whole
@@ -169,6 +169,19 @@ class Writer:
             return
         self.say("reorder", v, *within, *tasks)
         self.say("unroll", v)
+
+    def merge_chunks(self, loops: tuple[Word | str, ...], lanes: int) -> None:
+        """Chunks of many points are merged as those lie in memory, in `lanes` if that is more than one.
+
+        No lanes beside loops that LLVM makes vectors of: it leaves those alone that stand beside such as are cut.
+        """
+        own = [x for x in self.facts.points if x in self.facts.called.values()]
+        if self.facts.scattered or not own:
+            self.merge(self.function, self.number, *loops)
+            return
+        self.directives.append(Directive(self.function, self.number, "reorder", (*own, *loops)))
+        if lanes > 1 and own[0] == self.facts.points[0]:
+            self.directives.append(Directive(self.function, self.number, "vectorize", (own[0], lanes)))
 
     def merge(self, of: Word, update: int, *loops: Word | str) -> None:
         """Points that data choose are merged as they lie in memory: those of one slice after the other."""
