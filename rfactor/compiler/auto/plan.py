@@ -51,6 +51,8 @@ FILLED = 10
 LEAST_LANES = 8
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
+TAPS = 16
+"""Iterations of one point that are written out: LLVM makes vectors of the points then, and each is stored once."""
 OVERLAPPED = 32
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 AS_GOOD = 1.1
@@ -70,7 +72,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     wide, narrow = lanes(facts, machine, None) if vectors else refused
     pace = _pace(facts, machine, wide)
     along = wide if isinstance(wide, str) else None
-    shared = own(facts, machine, pace, along, _abreast(facts, machine, along))
+    taps = along is not None and not facts.guarded and (facts.count or TAPS + 1) <= TAPS
+    shared = own(facts, machine, pace, along, 1 if taps else _abreast(facts, machine, along))
     cut, alone = chunks(facts, machine, pace) if shared is None else (None, "")
     if cut is not None and vectors:
         wide, narrow = lanes(facts, machine, cut)
@@ -93,6 +96,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         writer.in_turns(parts, 0 if cut is None else cut.where)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
+    elif taps:
+        writer.tapped()
     elif isinstance(wide, str):
         writer.abreast(wide, _abreast(facts, machine, wide), shared)
     if shared is not None:
@@ -102,7 +107,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     what = COPIED if facts.scattered else LANES
     said = (
         "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
-        f"no {what}, because {narrow}" if wide is None else what,
+        f"no {what}, because {narrow}" if wide is None else "written out" if taps else what,
         *(["parts"] if parts is not None and cut is None else []),
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))

@@ -207,6 +207,11 @@ class Writer:
         self.outer[name], inner = self.split(loop, lanes, reason)
         self.say("vectorize", inner)
 
+    def tapped(self) -> None:
+        """All iterations of a point written out."""
+        for loop in self.facts.loops:
+            self.say("unroll", self.words[loop.name])
+
     def share(self, shared: Own, machine: Machine) -> None:
         """Threads over own points: of the function, whose loops have other names once it is factored."""
         factored = self.of != self.function
