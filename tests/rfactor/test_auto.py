@@ -249,6 +249,22 @@ def test_parts_of_unknown_sizes_come_in_turns_where_threads_pay(guard):
         np.testing.assert_array_equal(answer(found, data), answer(serial, data))
 
 
+def test_steps_that_take_little_beside_what_they_wait_come_in_more_parts() -> None:
+    """By 31 is a shift and a difference; two products of integers take two cycles, and wait for four."""
+
+    def stepped(factor: Callable[[Any], Any]) -> str:
+        def update(f: Any, r: Any, a: Any, t: Any) -> None:
+            f[()] = hl.i32(1)
+            f[()] = f[()] * factor(a) + a
+
+        return chosen(update, (1 << 10, 1 << 12), THREADS, hl.Int(32))
+
+    assert "# 4 parts" in stepped(lambda a: 31)
+    assert "# 4 parts" in stepped(lambda a: -5)
+    assert "# 2 parts" in stepped(lambda a: 1103515245)
+    assert "# 2 parts" in stepped(lambda a: a)
+
+
 def test_parts_in_turns_pay_without_threads_too():
     shape = (3, 5003)
     data = random_data(hl.Int(32), shape, 1)

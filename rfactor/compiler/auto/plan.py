@@ -57,8 +57,8 @@ OVERLAPPED = 32
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
-PARTS = 2
-"""Parts that are computed in turns, where an iteration would wait for the one before."""
+PARTS, MOST_PARTS = 2, 4
+"""Parts that are computed in turns, where an iteration would wait for the one before; more where that is WORTH it."""
 WORTH = 1.3
 """How much faster a richer state, or taking parts in turns, has to make the loop."""
 
@@ -184,7 +184,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
                 return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
             return Chunks((), (loop, ROWS), where), ""
         rows = max(size // max(inner, 1), 1)
-        rows -= rows % PARTS if rows > PARTS else 0
+        rows -= rows % MOST_PARTS if rows > MOST_PARTS else 0
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
             return Chunks(whole, cut, where, size), ""
@@ -218,10 +218,12 @@ def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
         (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
     if extent is None:
         return None
-    turns_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
-    enough = extent >= PARTS and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
+    few_ns, most_ns = (max(facts.apart_ns, facts.slice_ns / number) for number in (PARTS, MOST_PARTS))
+    more = extent >= MOST_PARTS and few_ns >= WORTH * most_ns
+    number, turns_ns = (MOST_PARTS, most_ns) if more else (PARTS, few_ns)
+    enough = extent >= number and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
     if enough and alone_ns >= WORTH * turns_ns:
-        return Parts(loop, -(-extent // PARTS), PARTS)
+        return Parts(loop, -(-extent // number), number)
     return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
 
 

@@ -159,6 +159,12 @@ def _throughput(node: Expr) -> float:
     return _SIMPLE
 
 
+def _is_sum_of_two(value: Any) -> bool:
+    """Whether `value` is the sum or the difference of two powers of two, or one."""
+    size = abs(int(value))
+    return (size & (size - 1)).bit_count() <= 1 or (size + (size & -size)).bit_count() == 1
+
+
 def _width(node: Expr) -> int:
     """Bits of a lane of what it works on."""
     source = node.args[0].type.bits if isinstance(node, Op) and node.op == "cast" else 0
@@ -166,9 +172,10 @@ def _width(node: Expr) -> int:
 
 
 def _alone(node: Expr) -> float:
-    """Cycles where it is no vector: four simple operations in one, one product of integers."""
+    """Cycles where it is no vector: four simple operations in one, one product of integers, or two with constants
+    that are the sum or difference of two powers of two."""
     if isinstance(node, Op) and node.op == "*" and not node.type.is_float:
-        return 1.0
+        return _SIMPLE if any(isinstance(arg, Const) and _is_sum_of_two(arg.value) for arg in node.args) else 1.0
     return _throughput(node) / 2
 
 

@@ -152,7 +152,7 @@ class Writer:
 
     def part(self, parts: Parts) -> tuple[str, str]:
         """The loop over parts, and the variable that counts them."""
-        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
+        reason = f"{parts.number} parts in turns, so that none waits for another's last value"
         part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
         return part, self.name("v")
 
