@@ -26,6 +26,7 @@ from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.overwriting import OVERWRITABLE, apart, overwritable, same_points
 from rfactor.compiler.runtime.alike import Look, look
 from rfactor.compiler.runtime.arguments import HasPlace, Overlap, Placed, scalar, seen, share_memory
+from rfactor.compiler.runtime.threads import loops_run
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
@@ -93,6 +94,8 @@ class Ran:
     """The least coordinates of the images."""
     look: Look | None = None
     """What was seen of the arrays, images first, once they have come again; None where `repeated` is not for them."""
+    wake: Callable[[], None] | None = None
+    """That of the executable, unless no parallel loop runs on these arrays."""
 
 
 @dataclass(slots=True, eq=False)
@@ -140,8 +143,8 @@ class Prepared:
         last = self.last
         if last is None or last.look is None or self.mark is not LATEST[0]:
             return False
-        if last.executable.wake is not None:
-            last.executable.wake()
+        if last.wake is not None:
+            last.wake()
         arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
         first = type(arrays[0]) if arrays else None
         if first is Buffer:
@@ -341,7 +344,11 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
         if ran.look is None and not (prepared.files or any(any(place.mins) for place in placed)):
             ran.look = look([place.array for place in places])
         prepared.last = ran
+    wake = ran.executable.wake
+    before = 0 if wake is None else loops_run()
     ran.executable.start(_filled(prepared, ran, given) if prepared.numbers_by_name else ran.slots)
+    # Numbers may be others in the next call, and then other loops run.
+    ran.wake = wake if wake is not None and (prepared.numbers_by_name or loops_run() != before) else None
 
 
 def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Sequence[Placed]) -> bool:

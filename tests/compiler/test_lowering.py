@@ -295,6 +295,18 @@ f.s0.xo * 32 + f.s0.xi + f.min.0
         """)
 
 
+def test_a_chunk_beside_the_last_vector_ends_where_the_domain_does() -> None:
+    """It is not 262144 iterations long, of which all but some do nothing."""
+    a, f, r = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f"), hl.RDom([(0, hl.Param(hl.Int(32), "n"))], "r")
+    f[x] = 0
+    f[x] += a[x, r.x]
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f.update().split(r.x, ro, ri, 1 << 18).reorder(ri, x, ro).vectorize(x, 8)
+    text = printed(f, "partition")
+    assert text.count("(0, i32(max(min(262144, ") == 2
+    assert "(0, 262144)" not in text
+
+
 def test_a_short_loop_around_vectors_has_its_tail_apart() -> None:
     a, f, r, v = line(), hl.Func("f"), hl.RDom([(0, 40)], "r"), hl.Var("v")
     ro, ri = hl.RVar("ro"), hl.RVar("ri")

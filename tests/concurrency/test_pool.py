@@ -274,6 +274,20 @@ def test_only_pipelines_with_parallel_loops_wake_threads() -> None:
     assert (executable(g).wake is None) == (thread_count() == 1)
 
 
+@pytest.mark.skipif(thread_count() == 1, reason="there is nobody to wake")
+def test_runs_without_a_parallel_loop_wake_nobody() -> None:
+    image, g, x = hl.ImageParam(hl.Int(32), 1, "image"), hl.Func("g"), hl.Var("x")
+    g[x] = image[x] * 3
+    g.specialize(image.width() > 100).parallel(x)
+    for size in (10, 1000):
+        image.set(np.arange(size, dtype=np.int32))
+        out = np.zeros(size, np.int32)
+        for _ in range(3):
+            g.realize(out)
+        assert out.tolist() == list(range(0, 3 * size, 3))
+        assert (g.prepared.last.wake is None) == (size == 10)
+
+
 def test_a_loop_comes_right_after_the_wake_up_for_it() -> None:
     x, g = hl.Var("x"), hl.Func("g")
     g[x] = x * 5

@@ -227,6 +227,44 @@ def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
         np.testing.assert_array_equal(answer(one, data), right)
 
 
+@pytest.mark.parametrize("guard", [False, True])
+def test_parts_of_unknown_sizes_come_in_turns_where_threads_pay(guard):
+    """A smaller run is one part: half of the iterations would do nothing."""
+
+    def rows_of_three() -> Made:
+        image, f = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f")
+        r = hl.RDom([(0, 3), (0, image.height())], "r")
+        if guard:
+            r.where(r.x + r.y != 5)
+        horner(f, r, image[r.x, r.y], hl.Int(32))
+        return f, [image]
+
+    serial, found = rows_of_three(), rows_of_three()
+    text = str(auto_rfactor(found[0], 0, PARTED))
+    stage = "parts" if guard else "chunks"
+    assert f'{stage}.update(0).specialize(ry.extent() > 5461).unroll("v")' in text
+    assert ".update(0).unroll" not in text
+    for height in (1, 2000, 20011):
+        data = random_data(hl.Int(32), (height, 3), 1)
+        np.testing.assert_array_equal(answer(found, data), answer(serial, data))
+
+
+def test_steps_that_take_little_beside_what_they_wait_come_in_more_parts() -> None:
+    """By 31 is a shift and a difference; two products of integers take two cycles, and wait for four."""
+
+    def stepped(factor: Callable[[Any], Any]) -> str:
+        def update(f: Any, r: Any, a: Any, t: Any) -> None:
+            f[()] = hl.i32(1)
+            f[()] = f[()] * factor(a) + a
+
+        return chosen(update, (1 << 10, 1 << 12), THREADS, hl.Int(32))
+
+    assert "# 4 parts" in stepped(lambda a: 31)
+    assert "# 4 parts" in stepped(lambda a: -5)
+    assert "# 2 parts" in stepped(lambda a: 1103515245)
+    assert "# 2 parts" in stepped(lambda a: a)
+
+
 def test_parts_in_turns_pay_without_threads_too():
     shape = (3, 5003)
     data = random_data(hl.Int(32), shape, 1)

@@ -213,8 +213,8 @@ def test_serial_loops_that_are_vectors_already_get_no_lanes():
     assert "vectorize" in found(lambda k: 2 * k)
 
 
-def test_few_taps_run_along_their_own_points():
-    f, r, taps = hl.Func("f"), hl.RDom([(0, 9)], "r"), source(hl.Float(32), 1)
+def test_taps_run_along_their_own_points():
+    f, r, taps = hl.Func("f"), hl.RDom([(0, 19)], "r"), source(hl.Float(32), 1)
     f[x] = hl.f32(0)
     f[x] += taps[r.x] * source(hl.Float(32), 1)[x + r.x]
     f.set_estimate(x, 0, 4096)
@@ -269,11 +269,26 @@ def test_copies_pay_sooner_where_points_are_few_and_equal_neighbours_many():
 
 
 def test_neighbours_that_read_every_other_element_are_computed_at_once():
-    f, r = hl.Func("f"), hl.RDom([(0, 2), (0, 2)], "r")
+    f, r = hl.Func("f"), hl.RDom([(0, 2), (0, 20)], "r")
     f[x, y] = hl.i32(0)
     f[x, y] += source()[2 * x + r.x, 2 * y + r.y]
     f.set_estimates([(0, 100), (0, 100)])
     assert 'f.update(0).vectorize("x", ' in str(auto_rfactor(f, 0, THREADS))
+
+
+@pytest.mark.parametrize("points", [100, 2000])
+def test_few_taps_are_written_out(points: int) -> None:
+    """LLVM makes vectors of the points; 256 lanes of bytes that are loaded every other one take 30 times as long."""
+    f, r, image = hl.Func("f"), hl.RDom([(0, 2), (0, 2)], "r"), source(hl.UInt(8))
+    f[x, y] = hl.u8(0)
+    f[x, y] = hl.max(f[x, y], image[2 * x + r.x, 2 * y + r.y])
+    f.set_estimates([(0, points), (0, points)])
+    found = str(auto_rfactor(f, 0, THREADS))
+    assert found.splitlines()[3:5] == ["f.update(0).unroll(rx)", "f.update(0).unroll(ry)"]
+    assert "vectorize" not in found
+    assert ('f.update(0).parallel("y")' in found) == (points == 2000)
+    data = np.random.default_rng(1).integers(0, 255, (30, 42), np.uint8)
+    np.testing.assert_array_equal(answers(f, image, data, [21, 15])[0], data.reshape(15, 2, 21, 2).max((1, 3)))
 
 
 def test_threads_take_over_vectors_of_points_only_where_work_outweighs_it():
@@ -288,13 +303,48 @@ def test_threads_take_over_vectors_of_points_only_where_work_outweighs_it():
     assert "parallel" in summed(40)
 
 
-def test_short_rows_have_fewer_lanes_as_each_merges_its_own():
-    def lanes_of(columns: Any) -> str:
-        f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+def lanes_of_rows(columns: Any, *, saturating: bool = False) -> str:
+    """What is chosen for sums of rows."""
+    f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+    if saturating:
+        f[y] = hl.u8(0)
+        f[y] = hl.u8(hl.min(hl.u16(f[y]) + hl.u16(source(hl.UInt(8))[r.x, y]), 255))
+    else:
         f[y] = hl.f32(0)
         f[y] += source(hl.Float(32))[r.x, y]
-        return str(auto_rfactor(f, 0, ALONE))
+    return str(auto_rfactor(f, 0, ALONE))
 
-    assert '"xi", 16)' in lanes_of(256)
-    assert '"xi", 32)' in lanes_of(16384)
-    assert '"xi", 16)' in lanes_of(hl.Param(hl.Int(32), "columns"))  # of unknown length: as if of some hundreds
+
+def test_short_rows_have_fewer_lanes_as_each_merges_its_own() -> None:
+    assert '"xi", 16)' in lanes_of_rows(128, saturating=True)
+    assert '"xi", 128)' in lanes_of_rows(16384, saturating=True)
+    assert '"xi", 32)' in lanes_of_rows(16384)
+    unknown = hl.Param(hl.Int(32), "columns")
+    assert '"xi", 16)' in lanes_of_rows(unknown)  # as if of some hundreds
+    assert '"xi", 8)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
+
+
+def test_lanes_are_merged_pairwise_where_that_takes_one_operation() -> None:
+    assert "f.update(0).atomic(True)" in lanes_of_rows(1024)
+    assert lanes_of_rows(1024).endswith('f.update(0).vectorize("xi")')
+    assert "atomic" not in lanes_of_rows(1024, saturating=True)
+
+
+def test_chunks_of_points_are_merged_as_those_lie_in_memory() -> None:
+    f, image = source_rows(hl.Float(32))
+    assert 'f.update(0).reorder("y", "xo")\nf.update(0).vectorize("y", 8)' in str(auto_rfactor(f, 0, THREADS))
+    f, image = source_rows(hl.Int(32))  # which LLVM makes vectors of
+    text = str(auto_rfactor(f, 0, THREADS))
+    assert 'f.update(0).reorder("y", "xo")\n' in text
+    assert "vectorize" not in text
+    data = np.arange(300 * 7, dtype=np.int32).reshape(300, 7)
+    assert answers(f, image, data, [300])[0].tolist() == data.sum(1).tolist()
+
+
+def source_rows(type_: Any) -> Made:
+    """Sums of rows of unknown length."""
+    image, f = source(type_), hl.Func("f")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = hl.cast(type_, 0)
+    f[y] += image[r.x, y]
+    return f, image

@@ -8,17 +8,18 @@ from math import prod
 from typing import Any
 
 from rfactor.compiler.auto.machine import Machine
-from rfactor.compiler.auto.work import Work, decays, step_ns, work
+from rfactor.compiler.auto.work import JOINED, Work, decays, step_ns, work
 from rfactor.compiler.extraction import recognized
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.restore_order import ties
 from rfactor.compiler.rfactor import Recognize, check_answer, seen_component
 from rfactor.compiler.schedule.purity import pure_variables, race_free
 from rfactor.ir.algorithm import Function
-from rfactor.ir.expr import Const, Expr, Var
+from rfactor.ir.expr import Const, Expr, Op, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, Type
+from rfactor.matcher.answer import Answer
 
 MOST_BINS = 1 << 22
 
@@ -71,6 +72,8 @@ class Facts:
     """Whether the loops may be factored in any order."""
     lifted: bool
     """Whether slices keep a richer state than the function."""
+    joins: frozenset[str]
+    """Operations by which two slices become one, each component by one of them; none where it takes more than that."""
     decays: bool
     """Whether that state keeps products of floats, which may become denormal."""
     slice_ns: float
@@ -116,6 +119,7 @@ def facts(
     pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
     done = work(function.name, definition, references, machine)
     types, any_order, lifted, faint = function.types, True, False, False
+    joins = frozenset[str]()
     slice_ns, apart_ns = done.serial_ns, done.apart_ns
     if loops:
         seen = seen_component(function, definition)
@@ -127,6 +131,7 @@ def facts(
             types = answer.lift.types
             slice_ns, apart_ns = step_ns(answer.lift.operator, answer.lift.data, done)
             faint = decays(answer.lift.operator)
+        joins = _joins(answer) if answer.commutative and not lifted else joins
         any_order = bool(answer.commutative) or ties(answer) is not None
     arguments = zip(function.variables, definition.arguments, strict=True)
     called = {argument.name: x for x, argument in arguments if isinstance(argument, Var) and argument.name in pure}
@@ -150,10 +155,22 @@ def facts(
         bins=_bins(moving),
         any_order=any_order,
         lifted=lifted,
+        joins=joins,
         decays=faint,
         slice_ns=slice_ns,
         apart_ns=apart_ns,
     )
+
+
+def _joins(answer: Answer) -> frozenset[str]:
+    """The operations of an operator whose components are each `x + y` or the like."""
+    operator = answer.operator or ()
+    pairs = [{Var(value.type, f"x{i}"), Var(value.type, f"y{i}")} for i, value in enumerate(operator)]
+    plain = all(
+        isinstance(value, Op) and value.op in JOINED and set(value.args) == pair
+        for value, pair in zip(operator, pairs, strict=True)
+    )
+    return frozenset(value.op for value in operator if isinstance(value, Op)) if plain else frozenset()
 
 
 def _extent(extent: Expr) -> int | None:

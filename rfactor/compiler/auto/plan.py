@@ -36,6 +36,8 @@ from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Pa
 
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
+ROW = 512
+"""Iterations that a point is taken to have where that is not known."""
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
 TURNS = 2
@@ -47,16 +49,16 @@ SMALL = 64
 FILLED = 10
 """How much longer a chunk of a histogram takes than to make and to merge its points."""
 LEAST_LANES = 8
-ROW = 512
-"""Iterations that a point is taken to have where that is not known."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
+TAPS = 16
+"""Iterations of one point that are written out: LLVM makes vectors of the points then, and each is stored once."""
 OVERLAPPED = 32
 """Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
-PARTS = 2
-"""Parts that are computed in turns, where an iteration would wait for the one before."""
+PARTS, MOST_PARTS = 2, 4
+"""Parts that are computed in turns, where an iteration would wait for the one before; more where that is WORTH it."""
 WORTH = 1.3
 """How much faster a richer state, or taking parts in turns, has to make the loop."""
 
@@ -70,7 +72,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     wide, narrow = lanes(facts, machine, None) if vectors else refused
     pace = _pace(facts, machine, wide)
     along = wide if isinstance(wide, str) else None
-    shared = own(facts, machine, pace, along, _abreast(facts, machine, along))
+    taps = along is not None and not facts.guarded and (facts.count or TAPS + 1) <= TAPS
+    shared = own(facts, machine, pace, along, 1 if taps else _abreast(facts, machine, along))
     cut, alone = chunks(facts, machine, pace) if shared is None else (None, "")
     if cut is not None and vectors:
         wide, narrow = lanes(facts, machine, cut)
@@ -85,13 +88,16 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     own_storage = facts.guarded and vectors
     writer = Writer(Word(function), number, facts)
     if cut is not None:
-        writer.threads(cut, None if own_storage else parts)
+        merged = 1 if wide is None else machine.vector_bits // facts.widest
+        writer.threads(cut, None if own_storage else parts, merged)
         if wide is None:
             writer.apart()
     if parts is not None and (cut is None or own_storage):
-        writer.in_turns(parts)
+        writer.in_turns(parts, 0 if cut is None else cut.where)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
+    elif taps:
+        writer.tapped()
     elif isinstance(wide, str):
         writer.abreast(wide, _abreast(facts, machine, wide), shared)
     if shared is not None:
@@ -101,7 +107,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     what = COPIED if facts.scattered else LANES
     said = (
         "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
-        f"no {what}, because {narrow}" if wide is None else what,
+        f"no {what}, because {narrow}" if wide is None else "written out" if taps else what,
         *(["parts"] if parts is not None and cut is None else []),
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
@@ -178,7 +184,7 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
                 return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
             return Chunks((), (loop, ROWS), where), ""
         rows = max(size // max(inner, 1), 1)
-        rows -= rows % PARTS if rows > PARTS else 0
+        rows -= rows % MOST_PARTS if rows > MOST_PARTS else 0
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
             return Chunks(whole, cut, where, size), ""
@@ -212,10 +218,12 @@ def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
         (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
     if extent is None:
         return None
-    turns_ns = max(facts.apart_ns, facts.slice_ns / PARTS)
-    enough = extent >= PARTS and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
+    few_ns, most_ns = (max(facts.apart_ns, facts.slice_ns / number) for number in (PARTS, MOST_PARTS))
+    more = extent >= MOST_PARTS and few_ns >= WORTH * most_ns
+    number, turns_ns = (MOST_PARTS, most_ns) if more else (PARTS, few_ns)
+    enough = extent >= number and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
     if enough and alone_ns >= WORTH * turns_ns:
-        return Parts(loop, -(-extent // PARTS), PARTS)
+        return Parts(loop, -(-extent // number), number)
     return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
 
 
@@ -252,19 +260,25 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
 
 
 def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
-    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge."""
+    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge.
+
+    Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
+    """
     if facts.count is None and not facts.pure:
         return most
+    if facts.count is None and not facts.joins:
+        return LEAST_LANES
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
     taken = {number: _lanes_ns(facts, number) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
 
 
 def _lanes_ns(facts: Facts, number: int) -> float:
-    """One point in so many lanes, and to merge them one by one."""
+    """One point in so many lanes, and to merge them: pairwise where that can be, and the point is not short maybe."""
     iterations = ROW if facts.count is None else facts.count
     step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
-    return -(-iterations // number) * step_ns + number * max(facts.work.waits_ns, CYCLE_NS)
+    merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
+    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, CYCLE_NS)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:

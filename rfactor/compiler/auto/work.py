@@ -31,7 +31,8 @@ _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
 """Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
 _FLOATS = 3.0
 """Those of an operation of floats, and of a comparison that is asked for at once."""
-_VECTORIZED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
+JOINED = frozenset({"+", "*", "min", "max", "&", "|", "^", "and", "or"})
+"""Operations by which vectors are reduced at once: of loops by LLVM, of lanes by `lower.in_place`."""
 _SHORT = 16
 """Iterations of an innermost loop that LLVM makes no vectors of."""
 _SHUFFLED = 4
@@ -158,6 +159,12 @@ def _throughput(node: Expr) -> float:
     return _SIMPLE
 
 
+def _is_sum_of_two(value: Any) -> bool:
+    """Whether `value` is the sum or the difference of two powers of two, or one."""
+    size = abs(int(value))
+    return (size & (size - 1)).bit_count() <= 1 or (size + (size & -size)).bit_count() == 1
+
+
 def _width(node: Expr) -> int:
     """Bits of a lane of what it works on."""
     source = node.args[0].type.bits if isinstance(node, Op) and node.op == "cast" else 0
@@ -165,9 +172,10 @@ def _width(node: Expr) -> int:
 
 
 def _alone(node: Expr) -> float:
-    """Cycles where it is no vector: four simple operations in one, one product of integers."""
+    """Cycles where it is no vector: four simple operations in one, one product of integers, or two with constants
+    that are the sum or difference of two powers of two."""
     if isinstance(node, Op) and node.op == "*" and not node.type.is_float:
-        return 1.0
+        return _SIMPLE if any(isinstance(arg, Const) and _is_sum_of_two(arg.value) for arg in node.args) else 1.0
     return _throughput(node) / 2
 
 
@@ -188,7 +196,7 @@ def _plain(definition: Definition, own: Container[Expr], loads: Iterable[Call]) 
     if any(innermost in names(load) and not _beside(load, innermost) for load in loads):
         return False
     for component, value in enumerate(definition.values):
-        if not (isinstance(value, Op) and value.op in _VECTORIZED):
+        if not (isinstance(value, Op) and value.op in JOINED):
             return False
         if value.type.is_float and value.op not in ("min", "max"):
             return False

@@ -70,6 +70,8 @@ class Writer:
         """The loop over chunks,"""
         self.whole: tuple[Loop, ...] = ()
         """and loops of which each iteration is one."""
+        self.taking_turns: tuple[str, tuple[Word | str, ...]] | None = None
+        """Where sizes are given at run time: the loop over a chunk's parts, and all loops once those come in turns."""
         self.outer: dict[str, str] = {}
         """Of loops over own points that are split, the outer ones."""
 
@@ -104,8 +106,8 @@ class Writer:
         self.say("rfactor", pairs, made=Word(made))
         self.of, self.update = Word(made), 0
 
-    def threads(self, cut: Chunks, parts: Parts | None) -> None:
-        """Chunks, each reduced into points of its own, in `parts`."""
+    def threads(self, cut: Chunks, parts: Parts | None, merged: int) -> None:
+        """Chunks, each reduced into points of its own, in `parts`, of which so many are `merged` at once."""
         pairs: list[tuple[Word | str, str]] = [(self.words[loop.name], self.name("u")) for loop in cut.whole]
         if cut.cut is not None:
             loop, rows = cut.cut
@@ -119,13 +121,13 @@ class Writer:
                 pairs.append((outer, self.name("u")))
         within = [] if parts is None else [self.part(parts)]
         self.factor(CHUNKS, *pairs, *within)
-        self.merge(self.function, self.number, *(loop for loop, _ in reversed(pairs)))
+        self.merge_chunks(tuple(loop for loop, _ in reversed(pairs)), merged)
         self.say("compute_root", whole=True)
         tasks = [u for _, u in reversed(pairs)]
         self.whole = cut.whole
         if parts is not None:
             v = within[0][1]
-            self.turns(parts, v, *tasks)
+            self.turns(parts, v, *tasks, later=bool(cut.where))
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
@@ -136,29 +138,50 @@ class Writer:
             narrowest = min(state_octets((type_,)) for type_ in self.facts.types)
             self.say("align_storage", self.facts.points[0], LINE_BYTES // narrowest, whole=True)
 
-    def in_turns(self, parts: Parts) -> None:
-        """Parts in storage that is this thread's alone."""
+    def in_turns(self, parts: Parts, where: int) -> None:
+        """Parts in storage that is this thread's alone, in turns in runs of `where` iterations or more."""
         base, pair = self.of, self.part(parts)
         self.factor(PARTED, pair)
         if self.tasks:
             self.say("compute_at", base, self.tasks, whole=True)
         else:
             self.say("compute_root", whole=True)
-        self.turns(parts, pair[1])
+        self.turns(parts, pair[1], later=bool(where))
+        if where:
+            self.take_turns(self.of, self.update, self.pays(where))
 
     def part(self, parts: Parts) -> tuple[str, str]:
         """The loop over parts, and the variable that counts them."""
-        reason = f"{parts.number} parts in turns, so that neither waits for the other's last value"
+        reason = f"{parts.number} parts in turns, so that none waits for another's last value"
         part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
         return part, self.name("v")
 
-    def turns(self, parts: Parts, v: str, *tasks: str) -> None:
-        """An iteration of each part in turn."""
-        if parts.number > 1:
-            self.say(
-                "reorder", v, *(self.now[loop.name] for loop in self.facts.loops if loop not in self.whole), *tasks
-            )
-            self.say("unroll", v)
+    def turns(self, parts: Parts, v: str, *tasks: str, later: bool = False) -> None:
+        """An iteration of each part in turn; if that is said `later`, only in runs in which threads pay.
+
+        A run of few iterations is one part, and would do nothing in every other turn.
+        """
+        if parts.number == 1:
+            return
+        within = (self.now[loop.name] for loop in self.facts.loops if loop not in self.whole)
+        if later:
+            self.taking_turns = (v, (v, *within, *tasks))
+            return
+        self.say("reorder", v, *within, *tasks)
+        self.say("unroll", v)
+
+    def merge_chunks(self, loops: tuple[Word | str, ...], lanes: int) -> None:
+        """Chunks of many points are merged as those lie in memory, in `lanes` if that is more than one.
+
+        No lanes beside loops that LLVM makes vectors of: it leaves those alone that stand beside such as are cut.
+        """
+        own = [x for x in self.facts.points if x in self.facts.called.values()]
+        if self.facts.scattered or not own:
+            self.merge(self.function, self.number, *loops)
+            return
+        self.directives.append(Directive(self.function, self.number, "reorder", (*own, *loops)))
+        if lanes > 1 and own[0] == self.facts.points[0]:
+            self.directives.append(Directive(self.function, self.number, "vectorize", (own[0], lanes)))
 
     def merge(self, of: Word, update: int, *loops: Word | str) -> None:
         """Points that data choose are merged as they lie in memory: those of one slice after the other."""
@@ -183,6 +206,11 @@ class Writer:
         self.now.setdefault(name, name)
         self.outer[name], inner = self.split(loop, lanes, reason)
         self.say("vectorize", inner)
+
+    def tapped(self) -> None:
+        """All iterations of a point written out."""
+        for loop in self.facts.loops:
+            self.say("unroll", self.words[loop.name])
 
     def share(self, shared: Own, machine: Machine) -> None:
         """Threads over own points: of the function, whose loops have other names once it is factored."""
@@ -217,15 +245,38 @@ class Writer:
         else:
             self.say("vectorize", v, whole=True)
             self.say("vectorize", v)
+            self.join(base, update, inner)
+
+    def join(self, of: Word, update: int, lanes: str) -> None:
+        """Lanes merged pairwise, where that takes one operation."""
+        if not self.facts.joins:
+            return
+        rounds = any(type_.is_float for type_ in self.facts.types) and self.facts.joins & {"+", "*"}
+        rounding = (True,) if rounds else ()
+        self.directives.append(Directive(of, update, "atomic", rounding, "lanes are merged pairwise"))
+        self.directives.append(Directive(of, update, "vectorize", (lanes,)))
 
     def run(self, of: Word, update: int, loop: Word | str, where: int, machine: Machine) -> None:
         """A loop in parallel, in runs of `where` iterations or more."""
         if not where:
             self.directives.append(Directive(of, update, "parallel", (loop,), f"{machine.threads} threads"))
             return
+        pays = self.pays(where)
+        self.take_turns(of, update, pays)
+        reason = f"{machine.threads} threads, from {where} iterations on"
+        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=pays))
+
+    def pays(self, where: int) -> Iterations:
+        """Whether a run has `where` iterations or more."""
         least, loops = where, self.facts.loops
         for one in loops:
             least = -(-least // max(one.extent or 1, 1))
-        unknown = tuple(self.words[one.name] for one in reversed(loops) if one.extent is None)
-        reason = f"{machine.threads} threads, from {where} iterations on"
-        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=Iterations(unknown, least)))
+        return Iterations(tuple(self.words[one.name] for one in reversed(loops) if one.extent is None), least)
+
+    def take_turns(self, of: Word, update: int, where: Iterations) -> None:
+        """Parts in turns, once, in such runs."""
+        if self.taking_turns is not None:
+            v, loops = self.taking_turns
+            self.directives.append(Directive(of, update, "reorder", loops, where=where))
+            self.directives.append(Directive(of, update, "unroll", (v,), where=where))
+            self.taking_turns = None

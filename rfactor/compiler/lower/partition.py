@@ -6,8 +6,9 @@
 `m` comes from the guard, solved for the innermost loop that it depends on and that is no short one: vector, unrolled
 and short loops inside take their worst iteration. Where the guard holds for no other iteration, only its own range is
 left. Where all of the body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
-guard holds for no iteration inside; an extent known at run time only does not go further. A parallel loop keeps one
-range otherwise, and asks per iteration which body to run.
+guard holds for no iteration inside; an extent known at run time only does not go further. So do the loops inside of the
+first and last ranges, which are not split again. A parallel loop keeps one range otherwise, and asks per iteration
+which body to run.
 """
 
 from __future__ import annotations
@@ -30,18 +31,23 @@ def partition(stmt: Stmt, spans: Spans) -> Stmt:
     if isinstance(stmt, Block):
         return block(*(partition(part, spans) for part in stmt.statements))
     if isinstance(stmt, For):
-        last = affine.plus(affine.add(stmt.min, stmt.extent), -1)
-        inner = partition(stmt.body, _with(spans, stmt.name, stmt.min, last))
+        inner = partition(stmt.body, _inside(stmt, spans))
         return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans)
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else partition(stmt.otherwise, spans)
         return If(stmt.condition, partition(stmt.then, spans), otherwise)
     if isinstance(stmt, Let):
-        known = _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
-        return replace(stmt, body=partition(stmt.body, known))
+        return replace(stmt, body=partition(stmt.body, _inside(stmt, spans)))
     if isinstance(stmt, Produce | Allocate):
         return replace(stmt, body=partition(stmt.body, spans))
     return stmt
+
+
+def _inside(stmt: For | Let, spans: Spans) -> Spans:
+    """`spans` in the body of `stmt`, with that of its variable."""
+    if isinstance(stmt, For):
+        return _with(spans, stmt.name, stmt.min, affine.plus(affine.add(stmt.min, stmt.extent), -1))
+    return _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
 
 
 def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
@@ -82,10 +88,8 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     guards = _guards(loop.body, loop.name, {})
     safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
-    end = affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
-    covering = _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ()
-    some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
-    near = all(_near(loop, limit, spans) for s in (*safe, *some) for limit in (*s.mins, *s.ends))
+    end = _after(loop)
+    near = _near(loop, safe, spans)
     first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
     last = _end(loop, end, [limit for s in safe for limit in s.ends], near)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
@@ -101,14 +105,49 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
             first = affine.maximum(first, ends.first)
         if ends.end is not None:
             last = affine.minimum(last, ends.end)
+    whole = _ended(loop.body, _inside(loop, spans))
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
         if last != end:
             inside.append(apply("<", here, last))
-        return replace(loop, body=If(conjunction(*inside), body, loop.body)) if inside else replace(loop, body=body)
+        return replace(loop, body=If(conjunction(*inside), body, whole)) if inside else replace(loop, body=body)
+    return _ranges(loop, body, whole, first, last, _reached(loop, spans))
+
+
+def _after(loop: For) -> Expr:
+    """The first coordinate after those of `loop`."""
+    return affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
+
+
+def _reached(loop: For, spans: Spans) -> Expr:
+    """Where `loop` ends, or where all of its body is guarded for good, if that is sooner and its extent is constant."""
+    end = _after(loop)
+    covering = _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ()
+    some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
+    near = _near(loop, some, spans)
     reached = _end(loop, end, [limit for s in some for limit in s.ends], near)
-    return _ranges(loop, body, first, last, affine.maximum(reached, loop.min) if near and reached != end else reached)
+    return affine.maximum(reached, loop.min) if near and reached != end else reached
+
+
+def _ended(stmt: Stmt, spans: Spans) -> Stmt:
+    """`stmt`, whose loops are not split, each no longer than to where it does nothing any more."""
+    if isinstance(stmt, Block):
+        return block(*(_ended(part, spans) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else _ended(stmt.otherwise, spans)
+        return If(stmt.condition, _ended(stmt.then, spans), otherwise)
+    if isinstance(stmt, For):
+        inner = replace(stmt, body=_ended(stmt.body, _inside(stmt, spans)))
+        if _short(stmt) or stmt.kind == "parallel":
+            return inner
+        reached = _reached(stmt, spans)
+        return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
+    if isinstance(stmt, Let):
+        return replace(stmt, body=_ended(stmt.body, _inside(stmt, spans)))
+    if isinstance(stmt, Produce | Allocate):
+        return replace(stmt, body=_ended(stmt.body, spans))
+    return stmt
 
 
 def _begin(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
@@ -127,10 +166,10 @@ def _end(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
     return in_i32(affine.maximum(last, in_i64(loop.min)))
 
 
-def _near(loop: For, limit: _Limit, spans: Spans) -> bool:
-    """Whether i32 surely holds a limit and its distance from the first iteration."""
-    narrow = limit.narrow()
-    return surely_in_i32(narrow, spans) and surely_in_i32(affine.subtract(narrow, loop.min), spans)
+def _near(loop: For, solved: Sequence[_Safe], spans: Spans) -> bool:
+    """Whether i32 surely holds each limit and its distance from the first iteration."""
+    limits = [limit.narrow() for s in solved for limit in (*s.mins, *s.ends)]
+    return all(surely_in_i32(e, spans) for narrow in limits for e in (narrow, affine.subtract(narrow, loop.min)))
 
 
 def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
@@ -160,8 +199,8 @@ def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> For:
     return replace(loop, min=low, extent=affine.subtract(affine.maximum(last, low), low), body=body)
 
 
-def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
-    """`[min, first)` guarded, `[first, last)` not, `[last, end)` guarded."""
+def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
+    """`[min, first)` guarded, which `whole` is, `[first, last)` not, `[last, end)` guarded."""
     start, stop = Var(I32, f"{loop.name}.main"), Var(I32, f"{loop.name}.tail")
 
     def span(low: Expr, high: Expr, inner: Stmt) -> Stmt:
@@ -172,9 +211,9 @@ def _ranges(loop: For, body: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
     low: Expr = start if before else loop.min
     high: Expr = stop if after else end
     result = block(
-        span(loop.min, low, loop.body) if before else None,
+        span(loop.min, low, whole) if before else None,
         span(low, high, body),
-        span(high, end, loop.body) if after else None,
+        span(high, end, whole) if after else None,
     )
     if after:
         result = Let(stop.name, affine.maximum(last, low), result)

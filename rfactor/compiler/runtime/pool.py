@@ -86,7 +86,8 @@ declare i32 @sched_yield()
 @sleeping = internal global i32 0                            ; how many sleep,
 @threads = internal global i32 0                             ; how many there are,
 @armed = internal global i32 0                               ; whether a loop has come since the last `wake`,
-@callers = internal global i32 -1                            ; and which processor had who called last
+@callers = internal global i32 -1                            ; which processor had who called last,
+@offered = internal global i64 0                             ; and how many loops were offered
 
 define void @begin() {{
   %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
@@ -97,6 +98,11 @@ define void @begin() {{
   store i32 0, ptr @threads
   store i32 0, ptr @armed
   ret void
+}}
+
+define i64 @loops() {{
+  %loops = load atomic i64, ptr @offered monotonic, align 8
+  ret i64 %loops
 }}
 
 ; Whether this thread has the processor of who called last.
@@ -344,6 +350,9 @@ offer:
   store atomic ptr %before, ptr %next.at monotonic, align 8
   store atomic ptr %loop, ptr @newest monotonic, align 8
   store i32 1, ptr @armed
+  %once = load atomic i64, ptr @offered monotonic, align 8
+  %again = add i64 %once, 1
+  store atomic i64 %again, ptr @offered monotonic, align 8
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @recruit(i32 %wanted, i32 %wanted)
   call void %worker(ptr %closure)
@@ -429,6 +438,8 @@ class Pool:
     is called for pipelines that run no loop after all wakes nobody."""
     begin: Callable[[], None]
     """Called in the child of a fork."""
+    loops: Callable[[], int]
+    """How many loops were offered to threads so far."""
 
 
 def pool() -> Pool | None:
@@ -453,12 +464,12 @@ def _made() -> Pool | None:
     )
     if not _are_there(re.findall(r"declare i32 @(pthread_\w+|sched_yield)", text)):
         return None
-    code = compile_module(text, ["begin", "launch", "wake"], machine).keep()
+    code = compile_module(text, ["begin", "launch", "loops", "wake"], machine).keep()
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
     begin()
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
-    return Pool(code.addresses["launch"], wake, begin)
+    return Pool(code.addresses["launch"], wake, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"]))
 
 
 def _are_there(names: list[str]) -> bool:

@@ -35,6 +35,12 @@ def waker() -> Callable[[], None] | None:
     return None if made is None else made.wake
 
 
+def loops_run() -> int:
+    """How many parallel loops were offered to threads so far, of all pipelines."""
+    made = pool.pool() if _CELL.threads > 1 else None
+    return 0 if made is None else made.loops()
+
+
 def runtime_name() -> str:
     """What runs parallel loops in this process: `POSIX threads`, or `one thread` where there is no more."""
     cell()
