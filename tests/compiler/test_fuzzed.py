@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import rfactor as hl
 from tests.compiler.pipelines import computed, expected, same
@@ -107,3 +108,30 @@ def test_a_factor_may_be_made_of_any_integers() -> None:
             f[x, y] = x + y * 10
             f.split(y, hl.Var("o"), hl.Var("i"), made(p))
             check(f, [3, 7])
+
+
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_the_components_of_a_tuple_are_updated_at_one_point(lanes: int) -> None:
+    """Where an index reads what is stored, it is read before."""
+    f, r = hl.Func("f"), hl.RDom([(0, 8)], "r")
+    f[x, y] = ((x * 3 + y) % 8, 0)
+    at = hl.clamp(f[r, y][0], 0, 7)
+    f[at, y] = ((f[at, y][0] + r * 7) % 8, f[at, y][1] + r)
+    if lanes:
+        f.update(0).vectorize(y, lanes)
+    check(f, [8, 4])
+
+
+@pytest.mark.parametrize("size", [8, 11])
+@pytest.mark.parametrize("other", [False, True])
+def test_lanes_decide_once_whether_they_update_a_tuple(size: int, other: bool) -> None:
+    """Before the first component is stored, which the condition reads."""
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 9)], "r")
+    f[x] = (x % 3, 0)
+    r.where(f[x][0] < r * 2)
+    if other:
+        r.where(f[x][1] != 4)
+    f[x] = (f[x][0] + r + x % 2, f[x][1] + 1)
+    g[x] = f[x]
+    f.compute_root().update(0).vectorize(x, 4)
+    check(g, [size])

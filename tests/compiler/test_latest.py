@@ -79,11 +79,12 @@ def test_the_iteration_is_noted_and_what_was_chosen_is_computed_afterwards() -> 
 
 
 def test_nothing_but_a_1_is_noted_where_the_iteration_does_not_matter() -> None:
-    """Two stores an iteration then, and loops of any length."""
+    """Two stores an iteration then, and loops of any length. What one that does not run would choose may be nowhere."""
     tail = together(chosen("f", ROW, fewer(2)), chosen("g", ROW, fewer(2)))
     text = show_nest(latest(loop(together(chosen("f", ROW), chosen("g", ROW)), tail), frozenset("fg")))
     assert text.count("x4(1)") == 2
     assert ".block" not in text
+    assert text.startswith("if n > 0:\n")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tests.codegen.reference import Interpreter, i32, i64, load, pipeline, ramp,
 LANES = 4
 FIRST = ramp(i64(0), 1, LANES)
 SOME = apply("<", Ramp(i32(0), i32(1), LANES), Broadcast(var("n"), LANES))
+OF_R = ramp(wide("r"), 1, LANES)
 WHOLE = store("f", FIRST, Broadcast(i32(7), LANES))
 GIVEN = source("a", I32), ScalarArgument("n", I32), sink("f", I32)
 
@@ -70,10 +71,14 @@ def test_the_lanes_of_a_mask_are_those_of_a_choice() -> None:
             store("f", ramp(wide("n"), 1, LANES), Broadcast(i32(7), LANES)),
             Let("n", i32(4), loop(added(ramp(wide("n"), 1, LANES)))),
         ),
-        block(loop(store("f", ramp(wide("r"), 1, LANES), WHOLE.value)), loop(added(ramp(wide("r"), 1, LANES)))),
+        block(loop(store("f", OF_R, WHOLE.value)), loop(added(OF_R))),
         block(store("f", ramp(i64(0), 2, LANES), WHOLE.value), added(ramp(i64(0), 2, LANES))),  # not side by side
+        # r is another one: inside a loop, after a loop, after a definition
+        Let("r", i32(4), block(store("f", OF_R, WHOLE.value), loop(added(OF_R)))),
+        Let("r", i32(4), block(loop(store("f", OF_R, WHOLE.value)), added(OF_R))),
+        Let("r", i32(4), block(Let("r", i32(8), store("f", OF_R, WHOLE.value)), added(OF_R))),
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_other_masks_stay(nest: Stmt) -> None:
     assert unmasked(nest) == nest
@@ -90,6 +95,15 @@ def test_values_are_computed_before_the_first_store() -> None:
     changed = unmasked(nest)
     assert show_nest(changed).count("select(") == 2
     agrees(changed, nest)
+
+
+def test_a_mask_that_reads_what_is_stored_before_it_stays() -> None:
+    """The mask of the second component is asked for after the first is stored."""
+    masked = apply("<", load(I32, "f", FIRST), Broadcast(i32(8), LANES))
+    second = Store("g", FIRST, Broadcast(i32(1), LANES), masked)
+    both = block(Store("f", FIRST, Var(I32.with_lanes(LANES), "f.value"), SOME), second)
+    nest = block(WHOLE, store("g", FIRST, Broadcast(i32(3), LANES)), Let("f.value", Broadcast(i32(9), LANES), both))
+    assert unmasked(nest) == nest
 
 
 @pytest.mark.parametrize("kind", ["serial", "divided"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rfactor.compiler.lower import affine
-from rfactor.ir.expr import Expr, Var, names, substitute
-from rfactor.ir.loopnest import Block, Let, Stmt, Store, block
+from rfactor.ir.expr import Expr, Var, names, substitute, walk
+from rfactor.ir.loopnest import Block, Let, Load, Stmt, Store, block
 
 Group = dict[str, tuple[Store, Expr]]
 """By buffer, the store into it and its value in terms of what was there before the first."""
@@ -36,7 +36,15 @@ def group(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Group | None:
     if any(names(expr) & lets.keys() for expr in (*lets.values(), *places)):
         return None
     result = {store.buffer: (store, substitute(store.value, lets)) for store in stores}
+    others = (result.keys() - {store.buffer} for store in stores)
+    if any(_read(store.index, store.predicate) & more for store, more in zip(stores, others, strict=True)):
+        return None
     return result if len(result) == len(stores) else None
+
+
+def _read(*exprs: Expr) -> set[str]:
+    """The buffers that are read."""
+    return {node.buffer for expr in exprs for node in walk(expr) if isinstance(node, Load)}
 
 
 def grouped(stores: Iterable[Store]) -> Stmt:

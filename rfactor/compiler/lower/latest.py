@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.conditions import positive
 from rfactor.compiler.lower.groups import Group, group, grouped, taken_apart
 from rfactor.compiler.lower.hoist import parts
 from rfactor.compiler.lower.storage import ALWAYS
@@ -75,8 +76,10 @@ def _noted(loop: For, own: frozenset[str]) -> Stmt:
         return loop
     longest = [min(int(note.type.max), _LONGEST) for note, alike in notes.items() if _varies(alike, loop)]
     count = affine.constant_value(loop.extent)
-    if not longest or (count is not None and count <= min(longest)):
+    if count is not None and (not longest or count <= min(longest)):
         return _with(loop, groups, notes)
+    if not longest:  # where the loop does not run at all, what it chooses may be nowhere
+        return If(positive(loop.extent), _with(loop, groups, notes))
     return _in_blocks(loop, min(longest), lambda part: _with(part, groups, notes))
 
 

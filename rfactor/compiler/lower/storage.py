@@ -190,9 +190,14 @@ class _Flattening:
         indices = [self._layouts[buffer].index(place) for buffer in buffers]
         if len(values) == 1:
             return Store(buffers[0], indices[0], values[0], ALWAYS)
-        names = [Var(value.type, value_name(buffer)) for buffer, value in zip(buffers, values, strict=True)]
+        lets = [(Var(value.type, value_name(buffer)), value) for buffer, value in zip(buffers, values, strict=True)]
+        names = [name for name, _ in lets]
+        for number, (buffer, index) in enumerate(zip(buffers, indices, strict=True)):
+            if any(isinstance(node, Load) and node.buffer in buffers for node in walk(index)):
+                lets.append((Var(index.type, f"{value_name(buffer)}.at"), index))
+                indices[number] = lets[-1][0]
         body = block(*(Store(b, i, value, ALWAYS) for b, i, value in zip(buffers, indices, names, strict=True)))
-        for name, value in reversed(list(zip(names, values, strict=True))):
+        for name, value in reversed(lets):
             body = Let(name.name, value, body)
         return body
 
@@ -230,9 +235,9 @@ class _Flattening:
         for component, value in zip(range(len(provide.values)), map(self.flat, provide.values), strict=True):
             buffer = buffer_name(provide.name, component)
             others = {buffer_name(provide.name, c) for c in range(len(provide.values)) if c != component}
-            if any(isinstance(node, Load) and node.buffer in others for node in walk(value)):
-                return replace(stmt, body=self._stores(provide))
             index = self._layouts[buffer].index(tuple(map(self.flat, provide.arguments)))
+            if any(isinstance(node, Load) and node.buffer in others for one in (index, value) for node in walk(one)):
+                return replace(stmt, body=self._stores(provide))
             stores.append(replace(stmt, body=Store(buffer, index, self._told(provide, component, value), ALWAYS)))
         return block(*stores)
 

@@ -4,7 +4,8 @@
       if s + x < n: g[x] = a[s + x]          ->                                              if ramp(s, 1, 8) < x8(n)
 
 The loop variable becomes a ramp; what does not depend on it stays scalar until it meets a vector. A guard that differs
-between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded.
+between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded; it
+has a name where they change what it reads.
 Lanes of such a loop write points of their own (its variable is pure), hence may run together. Where lanes would share
 a store, an allocation or an inner loop whose bounds differ, the loop stays serial.
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.storage import ALWAYS
+from rfactor.compiler.lower.uses import parts
 from rfactor.errors import ScheduleError
 from rfactor.ir.effects import Print, Told
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
@@ -158,6 +160,15 @@ class Lanes:
         condition = self.value(stmt.condition)
         if condition.type.lanes == 1:
             return If(condition, self.visit(stmt.then), None if stmt.otherwise is None else self.visit(stmt.otherwise))
+        if _is_changed(condition, stmt):  # by the first of its stores: what runs is decided before them
+            name = f"{next(iter(self.vectors))}.mask.{len(self.vectors)}"
+            known = Var(condition.type, name)
+            inside = replace(self, vectors={**self.vectors, name: known})
+            return Let(name, condition, inside._lanes_of(stmt, known))
+        return self._lanes_of(stmt, condition)
+
+    def _lanes_of(self, stmt: If, condition: Expr) -> Stmt:
+        """Both arms of a branch, in the lanes that take them."""
         then = replace(self, mask=self._and(condition)).visit(stmt.then)
         if stmt.otherwise is None:
             return then
@@ -227,6 +238,20 @@ class Lanes:
         if index.type.lanes == 1 and own.type.lanes == 1 and self.mask == ALWAYS:
             return Load(load.type, load.buffer, index, own)
         return Load(load.type.with_lanes(self.lanes), load.buffer, self.wide(index), self._and(own))
+
+
+def _is_changed(condition: Expr, branch: If) -> bool:
+    """Whether stores of `branch` that others may follow change what its condition reads."""
+    pending: list[Stmt] = [branch]
+    stored: list[str] = []
+    repeated = False
+    while pending:
+        part = pending.pop()
+        repeated |= isinstance(part, For)
+        stored += [part.buffer] if isinstance(part, Store) else ()
+        pending += parts(part)
+    read = {node.buffer for node in walk(condition) if isinstance(node, Load)}
+    return (repeated or len(stored) > 1) and not read.isdisjoint(stored)
 
 
 def _constant(stride: Expr) -> Expr:
