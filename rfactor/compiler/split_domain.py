@@ -151,6 +151,9 @@ def _rewritten(
 ) -> Definition:
     """`definition` over other variables: the old ones become `values`, `guard` is asked before its own predicate."""
     assert definition.domain is not None
+    held = definition.domain.variables
+    moving = {rv.name for rv in held}
+    gone = tuple(rv for rv in held if rv.name in values and not (names(rv.min) | names(rv.extent)) & moving)
 
     def new(expr: Expr) -> Expr:
         return substitute(expr, values)
@@ -158,5 +161,6 @@ def _rewritten(
     domain = ReductionDomain(
         tuple(rv if rv.name in values else ReductionVariable(rv.name, new(rv.min), new(rv.extent)) for rv in variables),
         conjunction(*guard, new(definition.domain.predicate)),
+        (*definition.domain.origins, *gone),
     )
     return Definition(tuple(map(new, definition.arguments)), tuple(map(new, definition.values)), domain)

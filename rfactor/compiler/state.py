@@ -170,7 +170,7 @@ def merge(asked: Factoring, state: State, made: Function) -> Definition:
     old = {str(k): here[c] for k, c in enumerate(state.components)}
     values = _written(state.merge, state.meanings, x=old, y=there)
     (visited,) = _written((state.visited,), {}, y=there)
-    return Definition(asked.arguments, values, ReductionDomain(loops, visited))
+    return Definition(asked.arguments, values, ReductionDomain(loops, visited, asked.domain.origins))
 
 
 def _at_most_one(extent: Expr) -> Expr:

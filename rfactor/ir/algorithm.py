@@ -46,6 +46,8 @@ class ReductionDomain:
     """Innermost first: variable 0 moves fastest."""
     predicate: Expr = field(default_factory=lambda: Const(BOOL, True))
     """bool; points where it is false are not visited, and nothing of them is loaded."""
+    origins: tuple[ReductionVariable, ...] = ()
+    """The variables that others of this update were made of, by splits and fuses: i32 holds their coordinates too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def test_loops_that_would_count_beyond_i32_are_refused() -> None:
             _ = stage.rfactor([(t, u)]) if factored else f.realize()
 
 
-@pytest.mark.parametrize("loops", ["split", "unrolled", "fused", "fused from outside"])
+@pytest.mark.parametrize("loops", ["split", "unrolled", "fused", "fused from outside", "factored", "factored twice"])
 def test_a_domain_that_reaches_beyond_i32_is_refused_whatever_becomes_of_its_loops(loops: str) -> None:
     first, f = hl.Param(hl.Int(32), "first"), hl.Func("f")
     r = hl.RDom([(first, 8), (0, 3)], "r")
@@ -53,6 +53,11 @@ def test_a_domain_that_reaches_beyond_i32_is_refused_whatever_becomes_of_its_loo
         f.update(0).split(r.x, ro, ri, 4)
     elif loops == "unrolled":
         f.update(0).unroll(r.x, 2)
+    elif loops.startswith("factored"):
+        intermediate = f.update(0).split(r.x, ro, ri, 4).rfactor(ri, u)
+        if loops == "factored twice":
+            f.update(0).split(ri, t, "inside", 2).rfactor(t, x)
+        intermediate.compute_root()
     else:
         f.update(0).fuse(*((r.x, r.y) if loops == "fused" else (r.y, r.x)), t)
     first.set(MOST - 7)

@@ -18,7 +18,7 @@ from rfactor.compiler.language.public import public
 from rfactor.compiler.language.variables import Var
 from rfactor.compiler.schedule.directives import StageSchedule
 from rfactor.errors import ScheduleError
-from rfactor.ir.algorithm import Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.expr import Call, Expr, transform
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def calling(function: Function, names: Mapping[str, str]) -> Function:
     def definition(stage: Definition) -> Definition:
         domain = stage.domain
         if domain is not None:
-            domain = ReductionDomain(domain.variables, _renamed(domain.predicate, names))
+            domain = replace(domain, predicate=_renamed(domain.predicate, names))
         arguments = tuple(_renamed(argument, names) for argument in stage.arguments)
         values = tuple(_renamed(value, names) for value in stage.values)
         where = None if stage.where is None else _renamed(stage.where, names)

@@ -29,7 +29,7 @@ from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
-from rfactor.ir.algorithm import Algorithm, Function
+from rfactor.ir.algorithm import Algorithm, Function, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, walk
 from rfactor.ir.loopnest import (
     Assert,
@@ -174,7 +174,8 @@ class _Inference:
         one = affine.integer(1)
         for function in algorithm.functions:
             for stage in function.stages:
-                for variable in () if stage.domain is None else stage.domain.variables:
+                domain = stage.domain or ReductionDomain(())
+                for variable in (*domain.variables, *domain.origins):
                     self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
                     more = affine.subtract(affine.maximum(variable.extent, one), one)
                     self._noted((affine.add(variable.min, more),), scope)

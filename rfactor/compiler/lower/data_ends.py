@@ -20,7 +20,7 @@ from rfactor.compiler.lower.float_interval import FloatInterval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.values import data_ranges
-from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, Requirement
+from rfactor.ir.algorithm import Algorithm, Definition, Function, Requirement
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, clamp, names, transform, walk
 from rfactor.ir.simplify import fold
 from rfactor.ir.types import I32, I64, Type
@@ -61,7 +61,7 @@ def _rewritten(function: Function, coordinate: Callable[[Expr], Expr]) -> Functi
             return definition
         domain = definition.domain
         if domain is not None:
-            domain = ReductionDomain(domain.variables, transform(domain.predicate, read))
+            domain = replace(domain, predicate=transform(domain.predicate, read))
         written = (transform(argument, read) for argument in definition.arguments)
         return replace(
             definition,

@@ -17,7 +17,7 @@ from rfactor.compiler.lower.refused import inlined
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.undefined import Parted, defined, differing
 from rfactor.errors import ScheduleError
-from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain
+from rfactor.ir.algorithm import Algorithm, Definition, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, select, substitute, transform, walk, zero
 from rfactor.ir.several import joined, points
 from rfactor.ir.types import BOOL
@@ -60,7 +60,7 @@ def _inlined_into(function: Function, values: Mapping[str, Function], output: bo
     def stage(number: int, definition: Definition) -> Definition:
         domain = definition.domain
         if domain is not None:
-            domain = ReductionDomain(domain.variables, new(domain.predicate))
+            domain = replace(domain, predicate=new(domain.predicate))
         result = replace(
             definition,
             arguments=tuple(map(new, definition.arguments)),
