@@ -191,6 +191,36 @@ def _of_type(type_: Type) -> tuple[int, int]:
     return (0, 1) if type_.is_bool else (int(type_.min), int(type_.max))
 
 
+_EXACT = ("select", "min", "max", "neg", "abs")
+"""Operations on floats that give one of the numbers they take, but for its sign."""
+
+
+def rounds(expr: Expr) -> bool:
+    """Whether an operation gives a float that is not the number it would be without rounding."""
+    if not expr.type.is_float or not names(expr) or whole_range(expr) is not None:
+        return False
+    if isinstance(expr, Call):
+        return expr.kind == "intrinsic"
+    if not isinstance(expr, Op) or expr.op in _EXACT:
+        return False
+    if expr.op == "cast":
+        (value,) = expr.args
+        return not (value.type.is_float and value.type.digits <= expr.type.digits)
+    return True
+
+
+def rounds_values(exprs: Iterable[Expr]) -> bool:
+    """Whether floats that expressions give are rounded, not only those that they compare."""
+    pending = [expr for expr in exprs if expr.type.is_float]
+    while pending:
+        node = pending.pop()
+        if rounds(node):
+            return True
+        chosen = node.children[1:] if isinstance(node, Op) and node.op == "select" else node.children
+        pending += [child for child in chosen if child.type.is_float]
+    return False
+
+
 def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr]) -> Answer:
     """The answer about `update`, of which the variables in `meanings` are parts.
 

@@ -67,7 +67,10 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         like = None if form is None else _ANSWERED.get((form.update, table, known, True))
         answer = None if form is None or like is None else form.said_of(like, update)
         if answer is None:
+            limits = limits.starting_now()
             answer = _first_answer(update, table, limits, known)
+            if answer.rounded is not None and limits.expired:  # more time may leave nothing open
+                return replace(answer, ms=(time.perf_counter() - start) * 1000)
             if form is not None and answer.verdict in ("associative", "lifted"):
                 _ANSWERED.keep((form.update, table, known, True), answer)
         if answer.verdict != "unknown":
@@ -78,7 +81,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
 def _first_answer(update: Update, table: Table | None, limits: Limits, known: bool) -> Answer:
     """The answer about an update that nothing is kept of."""
     try:
-        return _whatever_floats_do(update, limits.starting_now(), table, known)
+        return _whatever_floats_do(update, limits, table, known)
     except RecursionError:
         return Answer(update, "unknown", reason="the update is nested too deep")
 

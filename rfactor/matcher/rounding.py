@@ -11,14 +11,29 @@ and of the floats that they are made of, holds of any such functions, it holds o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, rewrite, select, substitute_all
+from rfactor.ir.expr import (
+    Call,
+    Const,
+    Expr,
+    Op,
+    Var,
+    apply,
+    conjunction,
+    names,
+    rewrite,
+    select,
+    substitute_all,
+    transform,
+)
 from rfactor.ir.graph import restrict
+from rfactor.ir.operations import MIRRORED
 from rfactor.ir.types import Type
+from rfactor.matcher.action import nought
 from rfactor.matcher.answer import Answer
-from rfactor.matcher.decisions import whole_range
+from rfactor.matcher.decisions import rounds
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recombine import WEAKER
 from rfactor.matcher.starts import after_one_datum
@@ -26,9 +41,6 @@ from rfactor.prover.claim import Claim, Discharged
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.prover.operator import Tuple
-
-_EXACT = ("select", "min", "max", "neg", "abs")
-"""Operations on floats that give one of the numbers they take, but for its sign."""
 
 
 def rounded_integer(answer: Answer, limits: Limits) -> tuple[int, Expr] | None:
@@ -39,6 +51,7 @@ def rounded_integer(answer: Answer, limits: Limits) -> tuple[int, Expr] | None:
     claim = claim_of(answer)
     if claim is None or not any(type_.is_float for type_ in (*claim.update.types, *_states(claim))):
         return None
+    claim = _mapped(claim, _of_terms)
     for i, type_ in zip(range(len(claim.update.types)), claim.update.types, strict=True):
         if not type_.is_float:
             parts, states = _made_of(claim, i)
@@ -157,15 +170,68 @@ def _numbered(side: str, types: Sequence[Type], chosen: Sequence[int]) -> dict[s
     return {f"{side}{i}": Var(types[i], f"{side}{n}") for n, i in zip(range(len(chosen)), chosen, strict=True)}
 
 
+def _mapped(claim: Claim, new: Callable[[Tuple], Tuple]) -> Claim:
+    """The claim with others in place of its expressions."""
+    update, lift = claim.update, claim.lift
+    if lift is not None:
+        lift = replace(
+            lift,
+            data=new(lift.data),
+            operator=new(lift.operator),
+            identity=new(lift.identity),
+            apply=new(lift.apply),
+        )
+    return replace(
+        claim,
+        update=replace(update, components=new(update.components)),
+        operator=None if claim.operator is None else new(claim.operator),
+        identity=None if claim.identity is None else new(claim.identity),
+        data=None if claim.data is None else new(claim.data),
+        lift=lift,
+        invariant=new(claim.invariant),
+        assumes=new(claim.assumes),
+    )
+
+
+# Differences that are compared with 0.
+
+
+def _of_terms(exprs: Tuple) -> Tuple:
+    """Expressions with terms compared in place of their differences: `a - b > 0` where `a > b`, of floats too, as small
+    differences are not rounded and that of equal infinities is no number. Such a one tells `>=` from `>`."""
+    return tuple(transform(expr, _terms_compared) for expr in exprs)
+
+
+def _terms_compared(node: Expr) -> Expr | None:
+    if not isinstance(node, Op) or node.op not in ("<", ">"):
+        return None
+    for (whole, other), op in ((node.args, node.op), (node.args[::-1], MIRRORED[node.op])):
+        terms = _subtracted(whole)
+        if terms is not None and other == nought(other.type):
+            return apply(op, *terms)
+    return None
+
+
+def _subtracted(expr: Expr) -> tuple[Expr, Expr] | None:
+    """The terms of a difference of floats, also one that is spelled `a + -b`."""
+    if not (isinstance(expr, Op) and expr.type.is_float and expr.op in ("+", "-")):
+        return None
+    one, other = expr.args
+    if expr.op == "-":
+        return one, other
+    if isinstance(other, Op) and other.op == "neg":
+        return one, other.args[0]
+    return (other, one.args[0]) if isinstance(one, Op) and one.op == "neg" else None
+
+
 # What rounds, as functions.
 
 
 def _with_functions(claim: Claim) -> Claim:
     """The claim with functions of no known name in place of what rounds."""
-    update, lift = claim.update, claim.lift
 
     def function(expr: Expr) -> Expr:
-        return _function(expr, update.constants) if _rounds(expr) else expr
+        return _function(expr, claim.update.constants) if rounds(expr) else expr
 
     def functions(exprs: Tuple) -> Tuple:
         inside: dict[Expr, Expr] = {}
@@ -176,28 +242,12 @@ def _with_functions(claim: Claim) -> Claim:
                 calls[node] = _natural(called, _parts(node)) if _is_natural(node) else called
         return tuple(rewrite(expr, calls, lambda node: node) for expr in exprs)
 
-    if lift is not None:
-        lift = replace(
-            lift,
-            data=functions(lift.data),
-            operator=functions(lift.operator),
-            identity=functions(lift.identity),
-            apply=functions(lift.apply),
-        )
-    return replace(
-        claim,
-        update=replace(update, components=functions(update.components)),
-        operator=None if claim.operator is None else functions(claim.operator),
-        identity=None if claim.identity is None else functions(claim.identity),
-        data=None if claim.data is None else functions(claim.data),
-        lift=lift,
-        invariant=functions(claim.invariant),
-        assumes=functions(claim.assumes),
-    )
+    return _mapped(claim, functions)
 
 
 def _function(expr: Expr, constants: Set[str]) -> Expr:
-    """What rounds as a function of its operands. Constants come first, 0 adds nothing, 1 and -1 leave the magnitude."""
+    """What rounds as a function of its operands. Constants come first, 0 adds nothing, 1 and -1 leave the magnitude; a
+    literal and its opposite are 0."""
     if isinstance(expr, Call):
         return Call(expr.type, f"rounded {expr.name}", expr.args, "unknown")
     assert isinstance(expr, Op)
@@ -208,12 +258,15 @@ def _function(expr: Expr, constants: Set[str]) -> Expr:
         args = tuple(sorted(args, key=lambda arg: str(arg) if names(arg) <= constants else "~"))
         if isinstance(args[0], Const) and abs(float(args[0].value)) == (0 if op == "+" else 1):
             return _negated(args[1]) if args[0].value == -1 else args[1]
-    return Call(expr.type, f"rounded {op} {args[0].type} {expr.type}", args, "unknown")
+    function = Call(expr.type, f"rounded {op} {args[0].type} {expr.type}", args, "unknown")
+    if op == "+" and isinstance(args[0], Const):
+        return select(apply("==", args[1], _negated(args[0])), nought(expr.type), function)
+    return function
 
 
 def _natural(function: Expr, parts: Iterable[Expr]) -> Expr:
     """The function where it is not negative, and 0 where all parts are."""
-    zero = Const(function.type, 0.0)
+    zero = nought(function.type)
     return select(conjunction(*(apply("==", part, zero) for part in parts)), zero, apply("max", function, zero))
 
 
@@ -221,7 +274,7 @@ def _is_natural(expr: Expr) -> bool:
     """Whether a float is made of squares alone, by sums and roots: so it is not negative, and 0 where its parts are."""
     if isinstance(expr, Call):
         return expr.name == "sqrt" and _is_natural(expr.args[0])
-    if not isinstance(expr, Op) or expr.op not in ("+", "*"):
+    if not isinstance(expr, Op) or expr.op not in ("+", "*") or not names(expr):
         return False
     return all(map(_is_natural, expr.args)) or (expr.op == "*" and expr.args[0] == expr.args[1])
 
@@ -231,7 +284,7 @@ def _parts(expr: Expr) -> Iterator[Expr]:
     pending, seen = [expr], {expr}
     while pending:
         node = pending.pop()
-        if _rounds(node):
+        if rounds(node):
             pending += [child for child in dict.fromkeys(node.children) if child not in seen]
             seen |= {*node.children}
         elif names(node):
@@ -249,21 +302,7 @@ def _rounded(expr: Expr) -> Iterator[Expr]:
     pending = [expr]
     while pending:
         node = pending.pop()
-        if _rounds(node):
+        if rounds(node):
             yield node
         else:
             pending += node.children
-
-
-def _rounds(expr: Expr) -> bool:
-    """Whether an operation gives a float that is not the number it would be without rounding."""
-    if not expr.type.is_float or not names(expr) or whole_range(expr) is not None:
-        return False
-    if isinstance(expr, Call):
-        return expr.kind == "intrinsic"
-    if not isinstance(expr, Op) or expr.op in _EXACT:
-        return False
-    if expr.op == "cast":
-        (value,) = expr.args
-        return not (value.type.is_float and value.type.digits <= expr.type.digits)
-    return True

@@ -7,12 +7,14 @@ whose operators are then given; so components that stand in several groups have 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
 from rfactor.ir.update import Update
+from rfactor.matcher.decisions import rounds_values
 from rfactor.matcher.groups import cycles
 from rfactor.matcher.operators import (
     carry,
@@ -111,6 +113,21 @@ class Solver:
             return found
         return self.better(found, self.first_proved(found.tier, starts.claims(found.proved.claim)))
 
+    def unrounded(self, found: Solution | None) -> Solution | None:
+        """What was found; where it computes floats and the update only chooses one of them, an operator that chooses
+        one too, has as strong an identity and commutes if that one does, if there is one."""
+        if found is None or not _computes(found.proved.claim) or rounds_values(found.proved.claim.update.components):
+            return found
+        update, identity = found.proved.claim.update, found.proved.claim.identity
+        claims = chain(selection.claims(update), verbatim.claims(update))
+        other = self.first_proved("selection", (claim for claim in claims if not _computes(claim)))
+        if other is not None and other.proved.identity_kind != "two-sided" and identity is not None:
+            started = starts.claims(replace(other.proved.claim, identity=identity))
+            other = self.better(other, self.first_proved(other.tier, started))
+        if other is None or (found.proved.commutative and not other.proved.commutative):
+            return found
+        return self.better(other, found)
+
     def gave_up(self, since: int) -> bool:
         """Whether time ran out, or a candidate was neither proved nor refuted."""
         return self.limits.expired or any(isinstance(f.verdict, Unknown) for f in self.failures[since:])
@@ -123,6 +140,10 @@ class Solver:
         best = self.solve(update, thorough=False)
         if best is not None and best.proved.identity_kind in ("two-sided", "left"):
             return best
+        return self.unrounded(self.late(update, best))
+
+    def late(self, update: Update, best: Solution | None) -> Solution | None:
+        """What the later tiers find, or `best`, which the first ones found."""
         best = self.better(best, self.first_proved("guard", guard.claims(update, self.proved)))
         if best is not None and best.proved.identity_kind == "two-sided":
             return best
@@ -221,6 +242,11 @@ class Solver:
                 identity[old] = found.proved.claim.identity[at]
             last = found if len(group) == len(update.types) else None
         return last
+
+
+def _computes(claim: Claim) -> bool:
+    """Whether an operator, or what it is given, computes floats that are rounded."""
+    return rounds_values((*(claim.operator or ()), *(claim.data or ())))
 
 
 def renumbered(expr: Expr, numbers: dict[int, int]) -> Expr:

@@ -11,7 +11,10 @@ import pytest
 
 import rfactor as hl
 from rfactor.errors import FactorError, ScheduleError
+from rfactor.ir.parser import parse_expr
+from rfactor.ir.types import F32
 from rfactor.matcher.check import check
+from rfactor.matcher.rounding import _is_natural
 
 Step = Callable[[Any, Any, Any], tuple[Any, ...]]
 _F, _I = hl.f32, hl.i32
@@ -151,8 +154,12 @@ _TYPES = {"x0": "f32", "x1": "i32", "x2": "i32", "a": "f32", "b": "f32", "c": "f
         (
             "select(abs(x0 - 0.1) < abs(a - 0.1), a, x0), select(abs(x0 - 0.1) < abs(a - 0.1), i, x1)",
             {},
-            "x0 - 0.1",
+            None,
         ),
+        ("select(a - x0 > 0.0, a, x0), select(a - x0 > 0.0, i, x1)", {}, None),  # where a > x0, of any floats
+        ("select(0.0 > x0 - a, a, x0), select(x0 - a < 0.0, i, x1)", {}, None),
+        ("max(x0, a), select(x0 + -a < 0.0, i, x1)", {}, None),
+        ("select(a - x0 >= 0.0, a, x0), select(a - x0 >= 0.0, i, x1)", {}, "a - x0"),  # no number where both are inf
         ("max(x0, a*b + a*c), select(x0 < a*b + a*c, i, x1)", {}, None),
         ("x0 + a, max(x1, a), select(x1 < a, i, x2)", {"x1": "f32"}, None),
         ("x0 + a, x0 + a", {"x1": "f32"}, None),
@@ -173,3 +180,8 @@ def test_which_floats_decide_is_seen_in_the_update_and_its_operator(
         if found is None
         else [f"the integer x{found[0]} may depend on how floats are rounded ({rounded}), hence on the order"]
     )
+
+
+def test_a_sum_of_squares_is_0_with_its_parts_unless_a_literal_is_one() -> None:
+    natural = {text: _is_natural(parse_expr(text, {"x": F32}, F32)) for text in ("x*x + 2.0*2.0", "x*x + sqrt(x*x)")}
+    assert natural == {"x*x + 2.0*2.0": False, "x*x + sqrt(x*x)": True}

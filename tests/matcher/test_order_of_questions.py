@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from rfactor.cli.check import batch_line
+from rfactor.ir.expr import Expr
 from rfactor.kept import Kept
 from rfactor.matcher import recognize
+from rfactor.matcher.answer import Answer
+from rfactor.matcher.check import check as decide
 from rfactor.matcher.recall import Memory
 from rfactor.prover import equality
 
@@ -62,3 +65,18 @@ def test_questions_in_any_order_have_the_same_answers(monkeypatch: pytest.Monkey
     forth = answers(QUESTIONS, monkeypatch)
     assert {answer["verdict"] for answer in forth.values()} >= {"associative", "lifted", "not_associative"}
     assert answers(QUESTIONS[::-1], monkeypatch) == forth
+
+
+def test_what_time_left_open_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    update, types = "max(x0, a), select(x0 < a, i, x1)", {"x0": "f32", "x1": "i32", "a": "f32", "i": "i32"}
+
+    def late(answer: Answer, limits: Any) -> tuple[int, Expr]:
+        while not limits.expired:
+            pass  # not asleep: tests count what is worked
+        return 1, answer.update.components[0]
+
+    recognize.forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(recognize, "rounded_integer", late)
+        assert decide(update, types=types, timeout=1.0).rounded is not None
+    assert decide(update, types=types).rounded is None
