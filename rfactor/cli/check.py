@@ -78,7 +78,7 @@ def check(
     """
     if folder is not None and (batch is not None or operator):
         raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
-    if timeout <= 0:
+    if not timeout > 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
     if memory != MEMORY:
         from rfactor.prover.smt import limit_memory

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -23,6 +25,13 @@ COMMANDS = {
 
 class _Lazy(click.Group):
     """A group whose commands are imported when they are called for, so that each starts fast."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click exits with 1, which is an answer
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is dropped
+            sys.exit(141)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -54,7 +63,8 @@ def rfactor() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line. Errors are one line on stderr with exit code 2; Ctrl-C exits with 130."""
+    """Run the command line. Errors are one line on stderr with exit code 2; Ctrl-C exits with 130, what cannot be
+    written to a pipe that is closed with 141."""
     from rfactor.errors import Error
 
     try:
@@ -80,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MemoryError:
         click.echo("rfactor: out of memory", err=True)
         sys.exit(3)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:
+        click.echo(f"rfactor: {error}", err=True)
+        sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

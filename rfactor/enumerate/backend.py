@@ -165,14 +165,18 @@ _LOSSES = 3
 
 
 class Dask:
-    """The workers of a Dask cluster; a task of a worker that is lost runs again elsewhere."""
+    """The workers of a Dask cluster; a task of a worker that is lost runs again elsewhere. Raises `Error` where no
+    scheduler answers."""
 
     def __init__(self, scheduler: str) -> None:
         try:
             from distributed import Client
         except ImportError as error:
             raise Error("--backend dask needs the extra: pip install 'rfactor[distributed]'") from error
-        self._client = Client(scheduler)
+        try:
+            self._client = Client(scheduler)
+        except (OSError, ValueError) as error:
+            raise Error(f"no Dask scheduler is reached at {scheduler}, as in --scheduler HOST:8786: {error}") from error
 
     def run(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         from distributed import as_completed

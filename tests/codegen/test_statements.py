@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rfactor.compiler.codegen.module import compile_pipeline
+from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.errors import BufferError
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Const, Expr, apply, cast, intrinsic, select
@@ -27,6 +27,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64, Type
+from rfactor.native.engine import host
 from tests.codegen.reference import (
     add,
     check,
@@ -78,6 +79,15 @@ def test_masked_gathered_and_scattered_vectors_of_every_type(type: Type) -> None
     check(copy(type, at, far, 3, load=mask), data)
     check(copy(type, far, at, 3, load=mask, store=mask), {"a": data["b"], "b": data["a"]})
     check(copy(type, far, at, 3), {"a": data["b"], "b": data["a"]})
+
+
+@pytest.mark.parametrize("type", SCALARS, ids=str)
+def test_what_all_lanes_share_is_loaded_once_where_any_lane_asks(type: Type) -> None:
+    at, shared = ramp(times(wide("i"), 16)), Broadcast(wide("i"), 16)
+    some = apply("<", at, Broadcast(i64(41), 16))  # in the last iteration none, where there is no element
+    lowered = copy(type, shared, at, 4, load=some)
+    assert "gather" not in generate(lowered, host())[0]
+    check(lowered, {"a": values(type, 3), "b": values(type, 64, 1)})
 
 
 @pytest.mark.parametrize("stride", [-3, -1, 0, 1, 2, 3, 4, 5])

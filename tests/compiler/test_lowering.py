@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from textwrap import dedent
 from typing import Any
 
@@ -397,3 +398,41 @@ def test_a_loop_has_the_values_of_before_it_however_often_it_runs(count: int) ->
     f = channels(lambda c: image[x, 0] * image[hl.clamp(image[x, 1], 0, 7), 2] + image[x, c])
     expected = held[0] * held[2][np.clip(held[1], 0, 7)] + held[:count]
     np.testing.assert_array_equal(np.asarray(f.realize([8, count])), expected)
+
+
+def blocks(a: Any) -> Any:
+    """A product of matrices, in blocks of 16 by 4 that registers hold."""
+    product, f, yo, k = hl.Func("product"), hl.Func("f"), hl.Var("yo"), hl.RDom([(0, 9)], "k")
+    product[x, y] += a[k, y] * a[x, k]
+    f[x, y] = product[x, y]
+    f.tile(x, y, xo, yo, xi, i, 16, 4).vectorize(xi, 8).unroll(xi).unroll(i)
+    product.compute_at(f, xo).vectorize(x, 8).unroll(x).unroll(y)
+    product.update().reorder(x, y, k).vectorize(x, 8).unroll(x).unroll(y)
+    return f
+
+
+def test_what_loops_of_known_length_decide_is_not_asked() -> None:
+    nest = printed(blocks(hl.ImageParam(hl.Int(32), 2, "a")).bound(x, 0, 64).bound(y, 0, 12), "vectorize")
+    assert not re.findall(r"if |min\(", nest), "the tile is as large as its factors say"
+
+
+@pytest.mark.parametrize("sizes", [(64, 12), (37, 11), (5, 3)])
+def test_tiles_that_end_before_the_function_does_are_whole(sizes: tuple[int, int]) -> None:
+    a = hl.ImageParam(hl.Int(32), 2, "a")
+    f = blocks(a)
+    cut = [line for line in printed(f, "vectorize").splitlines() if "extent = min(" in line]
+    assert [line.split(".")[2] for line in cut] == ["x", "x", "y"], "the last tiles of a row, and the last rows"
+    image = np.arange(64 * 64, dtype=np.int32).reshape(64, 64) % 97
+    a.set(hl.Buffer(image))
+    assert (np.asarray(f.realize(sizes)) == image[: sizes[1], :9] @ image[:9, : sizes[0]]).all()
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_an_extreme_is_kept_where_one_iteration_needs_it(offset: int) -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x
+    f[x] = g[hl.min(x, 62 + offset)]
+    f.bound(x, 0, 64).split(x, xo, xi, 8)
+    g.compute_at(f, xo)
+    assert ("let g.s0.x.extent = min(" in printed(f, "tidy")) == (offset == 0)
+    assert (np.asarray(f.realize([64])) == np.minimum(np.arange(64), 62 + offset)).all()

@@ -9,6 +9,7 @@ import pytest
 
 from rfactor.enumerate.backend import Serial, backend
 from rfactor.enumerate.run import Parameters, generate
+from rfactor.errors import Error
 from rfactor.table.export import exported
 from rfactor.table.store import open_table
 from tests.enumerate.test_run import square_or_die
@@ -34,3 +35,8 @@ def test_the_work_of_a_lost_worker_is_run_again(tmp_path: Path):
         assert sorted(chosen.run(square_or_die, tasks)) == [(n, n * n) for n in range(8)]
         chosen.close()
     assert (tmp_path / "died").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_named():
+    with pytest.raises(Error, match="no Dask scheduler is reached at here, as in --scheduler HOST:8786"):
+        backend("dask", 1, "here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -73,7 +74,7 @@ def test_a_no_shows_values_and_says_where_overflow_is_to_blame() -> None:
     "arguments",
     [["x + "], ["x +; a"], ["x + a", "--type", "i33"], ["x0, x2"], ["x + gcd(a)"], ["x + 300", "--type", "u8"],
      ["x + a", "--types", "a"], [], ["x + a", "--timeout", "0"], ["--batch", "/nowhere.jsonl"], ["--claim", "/nowhere"],
-     ["__import__('os').getcwd()"]],
+     ["x + a", "--timeout", "nan"], ["__import__('os').getcwd()"]],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
@@ -244,3 +245,15 @@ def test_a_cold_check_imports_no_more_than_it_needs() -> None:
 def test_odd_updates_are_answered_or_refused_in_one_line(text: str, type_: str) -> None:
     answer, _ = batch_line(json.dumps({"update": text, "type": type_}), 2.0)
     assert "verdict" in answer or (answer["error"] and "\n" not in answer["error"])
+
+
+def test_an_answer_that_cannot_be_written_is_no_answer():
+    asked = [sys.executable, "-m", "rfactor", "check", "x + a"]
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (found.returncode, found.stderr.count("\n")) == (2, 1)
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = subprocess.run(asked, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (found.returncode, found.stderr) == (141, "")

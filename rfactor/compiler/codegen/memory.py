@@ -135,9 +135,8 @@ class Memory:
             stride = int(index.stride.value)
             if _whole(stride, lanes, mask is not None):
                 return self._ramp_load(type, stride, partial(self._at, array, index.base, emitter), mask)
-        if isinstance(index, Broadcast) and mask is None:
-            one = self._dense_load(type.element, self._at(array, index.value, emitter), None)
-            return splat(self.builder, one, lanes)
+        if isinstance(index, Broadcast):
+            return self._shared_load(type, self._at(array, index.value, emitter), mask)
         found = turns(index) if index.type.element == I64 else None
         if found is not None and _whole(found.step, lanes // len(found.starts), mask is not None):
             return self._load_in_turns(array, type, found, emitter, mask)
@@ -158,6 +157,18 @@ class Memory:
         word = _word(type)
         name = f"llvm.masked.load.{mangled(llvm_type(word))}.p0"
         return self._masked_load(name, address, word, type, mask)
+
+    def _shared_load(self, type: Type, address: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
+        """One element in all lanes that load; where none does, nothing is read that may not be there."""
+        builder, one = self.builder, type.element
+        if mask is None:
+            return splat(builder, self._dense_load(one, address, None), type.lanes)
+        some = builder.icmp_unsigned("!=", builder.bitcast(mask, ir.IntType(type.lanes)), ir.IntType(type.lanes)(0))
+        with builder.goto_entry_block():
+            zero = builder.alloca(memory_type(one))
+            builder.store(memory_type(one)(None), zero)
+        value = self._dense_load(one, builder.select(some, address, zero), None)
+        return builder.select(mask, splat(builder, value, type.lanes), Literal(type, 0))
 
     def _gather(self, type: Type, addresses: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         word = _word(type)

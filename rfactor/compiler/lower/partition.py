@@ -21,7 +21,10 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT, borders, unclamped
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
 from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, span, sum_in_i64, surely_in_i32
+from rfactor.compiler.lower.storage import is_value
+from rfactor.compiler.lower.tidy import tidy
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
+from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
 
@@ -82,6 +85,8 @@ class _Safe:
     ends: tuple[_Limit, ...]
     exact: bool
     """Whether it holds for no other iteration."""
+    below: tuple[Expr, ...]
+    """Sums of coordinates that are <= 0 in these iterations."""
 
 
 def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
@@ -93,7 +98,7 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
     first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
     last = _end(loop, end, [limit for s in safe for limit in s.ends], near)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
-    body = _assuming(inner, held)
+    body = _decided(_assuming(inner, held), [one for s in safe for one in s.below])
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
         return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans)
     ends = borders(loop)
@@ -263,7 +268,7 @@ def _has_vectors(stmt: Stmt) -> bool:
 
 def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False) -> _Safe | None:
     """Where `condition` holds whatever the loops `inner` do; with `best`, outside of where it never does."""
-    mins, ends = list[_Limit](), list[_Limit]()
+    mins, ends, below = list[_Limit](), list[_Limit](), list[Expr]()
     comparisons = nonpositive(condition)
     if not comparisons:
         return None
@@ -280,11 +285,12 @@ def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False
             rest = affine.add(rest, affine.scale(worst, own))
         if not factor or not sum_in_i64(rest):
             return None
+        below.append(affine.add(affine.scale(Var(I32, name), factor), rest))
         if factor > 0:  # factor*x + rest <= 0
             ends.append(_Limit(affine.plus(affine.scale(rest, -1), factor), factor))
         else:  # rest <= -factor*x
             mins.append(_Limit(affine.plus(rest, -factor - 1), -factor))
-    return _Safe(condition, tuple(mins), tuple(ends), not inner)
+    return _Safe(condition, tuple(mins), tuple(ends), not inner, tuple(below))
 
 
 def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:
@@ -314,6 +320,40 @@ def _assuming(stmt: Stmt, held: set[Expr]) -> Stmt:
     if isinstance(stmt, For | Let | Produce | Allocate):
         return replace(stmt, body=_assuming(stmt.body, held))
     return stmt
+
+
+def _decided(stmt: Stmt, below: list[Expr]) -> Stmt:
+    """`stmt`, whose boxes are no longer cut where sums of coordinates that are <= 0 say that nothing is cut off."""
+    whole = _whole(stmt, below) if below else stmt
+    return stmt if whole == stmt else tidy(whole)
+
+
+def _whole(stmt: Stmt, below: list[Expr]) -> Stmt:
+    if isinstance(stmt, Block):
+        return block(*(_whole(part, below) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else _whole(stmt.otherwise, below)
+        return If(stmt.condition, _whole(stmt.then, below), otherwise)
+    if isinstance(stmt, Let) and stmt.value.type == I32 and not is_value(stmt.name):
+        arms = {node: arm for node in walk(stmt.value) if (arm := _arm(node, below)) is not None}
+        value = affine.tidy(replaced(stmt.value, arms)) if arms else stmt.value
+        return Let(stmt.name, value, _whole(stmt.body, below))
+    if isinstance(stmt, For | Let | Produce | Allocate):
+        return replace(stmt, body=_whole(stmt.body, below))
+    return stmt
+
+
+def _arm(expr: Expr, below: list[Expr]) -> Expr | None:
+    """The operand that an extreme of coordinates is where the sums `below` are <= 0."""
+    if not (isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32):
+        return None
+    first, second = expr.args if expr.op == "min" else expr.args[::-1]
+    for one in below:
+        for low, high in ((first, second), (second, first)):
+            over = affine.constant_value(affine.subtract(affine.subtract(low, high), one))
+            if over is not None and over <= 0:  # low - high <= one <= 0
+                return low if expr.op == "min" else high
+    return None
 
 
 def _all(conditions: list[Expr]) -> Expr:

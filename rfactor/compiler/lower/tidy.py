@@ -3,17 +3,23 @@
 let a = 16; for x in (0, a): …       ->   for x in (0, 16): …
 for x in (m, 1): f[x] = …            ->   f[m] = …
 if True: s                           ->   s
+if x < n + 8: s  (x from n to n + 7) ->   s
+let a = min(x*16 + 15, 63)  (x < 4)  ->   let a = x*16 + 15
 let a = b; …  (unused, or a name)    ->   …
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.conditions import conjuncts, nonpositive
+from rfactor.compiler.lower.overflow import span
 from rfactor.compiler.lower.storage import is_value
 from rfactor.ir.effects import Print
-from rfactor.ir.expr import Const, Expr, Var, names, rebuild, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, rebuild, walk
+from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, Write, block
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32
@@ -23,20 +29,28 @@ Environment = dict[str, Expr]
 
 def tidy(stmt: Stmt) -> Stmt:
     """The statement, simplified. Values keep their bits; coordinates are taken not to overflow."""
-    return _pruned(_Tidying({}).visit(stmt))[0]
+    return _pruned(_Tidying({}, {}).visit(stmt))[0]
 
 
 class _Tidying:
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, loops: dict[Expr, tuple[int, int]]) -> None:
         self._environment = environment
         """Variables that stand for something simpler."""
+        self._loops = loops
+        """The first and the last iteration of loops around, where they are numbers."""
         self._memo: tuple[dict[Expr, Expr], dict[Expr, Expr]] = {}, {}
 
     def _with(self, name: str, value: Expr) -> _Tidying:
-        return _Tidying({**self._environment, name: value})
+        return _Tidying({**self._environment, name: value}, self._loops)
 
     def coordinate(self, expr: Expr) -> Expr:
         return affine.tidy(self._substituted(expr, True))
+
+    def bound(self, expr: Expr) -> Expr:
+        """A coordinate in which extremes that the loops around decide are the arm that they are."""
+        bound = self.coordinate(expr)
+        decided = {node: arm for node in walk(bound) if (arm := _decided(node, self._loops)) is not None}
+        return affine.tidy(replaced(bound, decided)) if decided else bound
 
     def value(self, expr: Expr) -> Expr:
         return simplify(self._substituted(expr, False))
@@ -46,6 +60,13 @@ class _Tidying:
             return expr
         plain = self._substituted(expr, False)
         return simplify(plain, coordinates=not any(isinstance(node, Load) for node in walk(plain)))
+
+    def guard(self, expr: Expr) -> Expr:
+        """A condition without the comparisons of coordinates that hold in all iterations of the loops around."""
+        condition = self.condition(expr)
+        asked = list(conjuncts(condition))
+        left = [one for one in asked if not _always(one, self._loops)]
+        return condition if len(left) == len(asked) else conjunction(*left)
 
     def _substituted(self, expr: Expr, coordinate: bool) -> Expr:
         """`expr` with known variables replaced; the indices of loads are coordinates wherever they stand.
@@ -110,17 +131,21 @@ class _Tidying:
         return line.with_children(tuple(map(self.coordinate, line.children)))
 
     def _loop(self, loop: For) -> Stmt:
-        low, extent = self.coordinate(loop.min), self.coordinate(loop.extent)
+        low, extent = self.bound(loop.min), self.bound(loop.extent)
         count = affine.constant_value(extent)
         if count is not None and count <= 0:
             return NOTHING
         if count == 1:
             return self._with(loop.name, low).visit(loop.body)
+        around, first = self._loops, affine.constant_value(low)
+        if count is not None and first is not None:
+            self._loops = {**around, Var(I32, loop.name): (first, first + count - 1)}
         body = self.visit(loop.body)
+        self._loops = around
         return body if body == NOTHING else For(loop.name, low, extent, loop.kind, body)
 
     def _branch(self, branch: If) -> Stmt:
-        condition = self.condition(branch.condition)
+        condition = self.guard(branch.condition)
         then = self.visit(branch.then)
         otherwise = NOTHING if branch.otherwise is None else self.visit(branch.otherwise)
         if isinstance(condition, Const):
@@ -131,10 +156,42 @@ class _Tidying:
 
     def _definition(self, let: Let) -> Stmt:
         exact = is_value(let.name) or let.value.type != I32
-        value = self.value(let.value) if exact else self.coordinate(let.value)
+        value = self.value(let.value) if exact else self.bound(let.value)
         if isinstance(value, Const | Var):
             return self._with(let.name, value).visit(let.body)
         return Let(let.name, value, self.visit(let.body))
+
+
+def _decided(expr: Expr, loops: dict[Expr, tuple[int, int]]) -> Expr | None:
+    """The operand that a minimum or maximum of i32 is in all iterations of `loops`, where nothing in it wraps."""
+    if not (isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32):
+        return None
+    if any(span(arm, dict(loops)) != _in_i32(span(arm, dict(loops))) for arm in expr.args):
+        return None
+    least, greatest = span(affine.subtract(*expr.args), dict(loops))
+    if least < 0 < greatest:
+        return None
+    return expr.args[0 if (greatest <= 0) == (expr.op == "min") else 1]
+
+
+def _in_i32(ends: tuple[int, int]) -> tuple[int, int]:
+    return max(ends[0], int(I32.min)), min(ends[1], int(I32.max))
+
+
+def _always(condition: Expr, loops: dict[Expr, tuple[int, int]]) -> bool:
+    """Whether a comparison of coordinates, which do not overflow, holds in all iterations of `loops`."""
+    if not (isinstance(condition, Op) and condition.op in ("<", "<=", ">", ">=")):
+        return False
+    below = nonpositive(condition)
+    return bool(below) and all(_greatest(one, loops) <= 0 for one in below)
+
+
+def _greatest(expr: Expr, loops: dict[Expr, tuple[int, int]]) -> float:
+    """What a sum of coordinates of `loops` is at most; infinite where it has other terms."""
+    terms, constant = affine.affine(expr)
+    if any(term not in loops for term, _ in terms):
+        return inf
+    return constant + sum(max(factor * end for end in loops[term]) for term, factor in terms)
 
 
 NOTHING = Block(())
