@@ -14,6 +14,7 @@ from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.answers import answers
+from rfactor.compiler.lower.one_point import of_one_point
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
 from rfactor.compiler.lower.stage_loops import hole, stage_nest
@@ -78,12 +79,10 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             shared = len({stage.split(".")[0] for stage in level}) > 1
             if shared and own.store != own.compute and len(set(places)) > 1:
                 interleaved.add(function.name)
-        elif (
-            own.compute.kind == "inlined"
-            and own.store.kind == "inlined"
-            and _bound_to_a_loop(function.name, algorithm, schedule)
-        ):
+        elif own.compute.kind == own.store.kind == "inlined" and _bound_to_a_loop(function.name, algorithm, schedule):
             nest = _innermost(nest, function, own, produce, told)
+        elif own.compute.kind == own.store.kind == "inlined" and of_one_point(function, algorithm, schedule):
+            nest = _innermost(nest, function, own, produce, told, lanes=True)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
@@ -129,8 +128,11 @@ def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> boo
     return any(level.kind == "at" and level.function not in needed for level in levels)
 
 
-def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool) -> Stmt:
-    """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop."""
+def _innermost(
+    nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool, lanes: bool = False
+) -> Stmt:
+    """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop; with
+    `lanes` inside that too."""
     name, places = function.name, count()
 
     def visit(stmt: Stmt) -> Stmt:
@@ -140,7 +142,7 @@ def _innermost(nest: Stmt, function: Function, schedule: FunctionSchedule, produ
             return stmt
         if (
             isinstance(stmt, For)
-            and stmt.kind != "vectorized"
+            and (lanes or stmt.kind != "vectorized")
             and not (called(stmt.min, name) or called(stmt.extent, name))
         ):
             return replace(stmt, body=visit(stmt.body))

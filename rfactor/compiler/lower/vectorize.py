@@ -6,8 +6,9 @@
 The loop variable becomes a ramp; what does not depend on it stays scalar until it meets a vector. A guard that differs
 between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded; it
 has a name where they change what it reads.
-Lanes of such a loop write points of their own (its variable is pure), hence may run together. Where lanes would share
-a store, an allocation or an inner loop whose bounds differ, the loop stays serial.
+Lanes of such a loop write points of their own (its variable is pure), hence may run together. What is allocated in the
+loop has a place for each (`private`). Where lanes would share a store, or an inner loop whose extents differ, the loop
+stays serial.
 
     vectorized for r in (0, 8): atomic: s[0] = s[0] + a[r]   ->   s[0] = s[0] + lanes[+](a[ramp(0, 1, 8)])
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
+from rfactor.compiler.lower.private import private
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.uses import parts
 from rfactor.errors import ScheduleError
@@ -75,14 +77,15 @@ def _vectors(loop: For) -> Stmt:
             f"{loop.name} is vectorized over {lanes} lanes: {_MOST_LANES} is the most; split it and vectorize the "
             "inner loop, as in vectorize(x, 16)"
         )
-    if lanes < 2 or not _separate(loop.body, {loop.name}):
+    apart = private(loop, lanes) if lanes > 1 else None
+    if apart is None or not _separate(apart.body, {loop.name}):
         return replace(loop, kind="serial")
     ramp = Ramp(loop.min, affine.integer(1), lanes)
-    return Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(loop.body)
+    return Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(apart.body)
 
 
 def _separate(stmt: Stmt, varying: set[str]) -> bool:
-    """Whether lanes share no store, no allocation and all loop bounds; `varying` are the names that differ."""
+    """Whether lanes share no store and all loop bounds; `varying` are the names that differ."""
     if isinstance(stmt, Block):
         return all(_separate(part, varying) for part in stmt.statements)
     if isinstance(stmt, For):
@@ -92,7 +95,7 @@ def _separate(stmt: Stmt, varying: set[str]) -> bool:
     if isinstance(stmt, Let):
         more = {stmt.name} if names(stmt.value) & varying else set()
         return _separate(stmt.body, varying | more)
-    if isinstance(stmt, Produce):
+    if isinstance(stmt, Produce | Allocate):
         return _separate(stmt.body, varying)
     if isinstance(stmt, Atomic):
         store = stmt.body
@@ -122,9 +125,7 @@ class Lanes:
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Block):
             return block(*map(self.visit, stmt.statements))
-        if isinstance(stmt, For):
-            return replace(stmt, body=self.visit(stmt.body))
-        if isinstance(stmt, Produce):
+        if isinstance(stmt, For | Produce | Allocate):
             return replace(stmt, body=self.visit(stmt.body))
         if isinstance(stmt, If):
             return self._branch(stmt)
@@ -249,7 +250,7 @@ def _is_changed(condition: Expr, branch: If) -> bool:
         part = pending.pop()
         repeated |= isinstance(part, For)
         stored += [part.buffer] if isinstance(part, Store) else ()
-        pending += parts(part)
+        pending += (part.body,) if isinstance(part, Allocate) else parts(part)
     read = {node.buffer for node in walk(condition) if isinstance(node, Load)}
     return (repeated or len(stored) > 1) and not read.isdisjoint(stored)
 

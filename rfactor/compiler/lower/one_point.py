@@ -1,0 +1,68 @@
+"""Functions with updates that are needed at one point by each point of what uses them, as inline reductions are.
+
+    f[x, y] = hl.minimum(a[x + r.x, y + r.y])
+    f.parallel(y).vectorize(x, 16)
+
+Where nothing is said of such a function it is computed in the loops that use it, as in Halide, if those are to run in
+threads or lanes: the same points as at the root, and each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rfactor.compiler.schedule.directives import PLAIN, FunctionSchedule, Schedule, StageSchedule
+from rfactor.compiler.schedule.purity import pure_variables
+from rfactor.ir.algorithm import Algorithm, Definition, Function
+from rfactor.ir.expr import Call, Var, walk
+
+
+def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -> bool:
+    """Whether nothing is said of `function`, which one stage, whose loops run in threads or lanes, reads at its point."""
+    if any(stage.companion for own in schedule.functions.values() for stage in own.stages):
+        return False
+    readers = [
+        (reader, stage, schedule.functions[reader.name].stages[k])
+        for reader in algorithm.functions
+        if reader.name != function.name
+        for k, stage in zip(range(len(reader.stages)), reader.stages, strict=True)
+        if any(True for _ in _calls(stage, function.name))
+    ]
+    if len(readers) != 1 or not _plain(schedule.functions[function.name]):
+        return False
+    ((reader, stage, loops),) = readers
+    return stage.domain is None and _at_once(loops) and _at_its_point(reader, stage, function.name)
+
+
+def _calls(stage: Definition, name: str) -> Iterator[Call]:
+    for expr in stage.expressions:
+        for node in walk(expr):
+            if isinstance(node, Call) and node.kind == "func" and node.name == name:
+                yield node
+
+
+def _plain(own: FunctionSchedule) -> bool:
+    """Whether loops and storage are as they are without directives."""
+    loops = all(
+        not (stage.relations or stage.specializations or stage.failure or stage.atomic or stage.scan)
+        and all(dimension.kind == "serial" for dimension in stage.dimensions)
+        for stage in own.stages
+    )
+    return loops and not own.bounds and own.storage == PLAIN and not own.memoized
+
+
+def _at_once(loops: StageSchedule) -> bool:
+    """Whether some iterations are asked to run at once."""
+    return any(dimension.kind in ("parallel", "vectorized") for dimension in loops.dimensions) or any(
+        _at_once(one.schedule) for one in loops.specializations
+    )
+
+
+def _at_its_point(reader: Function, stage: Definition, name: str) -> bool:
+    """Whether the function `name` is read at the variables of all loops of `stage`, each once."""
+    variables = sorted(pure_variables(reader, stage))
+    return all(
+        all(isinstance(argument, Var) for argument in call.args)
+        and sorted(argument.name for argument in call.args if isinstance(argument, Var)) == variables
+        for call in _calls(stage, name)
+    )
