@@ -18,7 +18,7 @@ from rfactor.ir.expr import Call, Var, walk
 
 
 def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -> bool:
-    """Whether nothing is said of `function`, which one stage, whose loops run in threads or lanes, reads at its point."""
+    """Whether nothing is said of `function`, and one stage, its loops in threads or lanes, reads it at its point."""
     if any(stage.companion for own in schedule.functions.values() for stage in own.stages):
         return False
     readers = [

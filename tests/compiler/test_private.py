@@ -1,0 +1,171 @@
+"""Functions that are computed in the iterations of a loop in threads or lanes, as inline reductions are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from tests.compiler.test_lowering import printed
+
+x, y, xo, xi = (hl.Var(name) for name in ("x", "y", "xo", "xi"))
+a = hl.Buffer(np.random.default_rng(0).integers(0, 99, (40, 60)).astype(np.uint8), "counts")
+
+
+def loops(f: Any) -> str:
+    """The nest of `f`."""
+    return printed(f, "nest")
+
+
+def window() -> Any:
+    """The smallest of three values."""
+    f = hl.Func("f")
+    f[x, y] = hl.minimum(a[x + hl.RDom([(0, 3)], "r").x, y], hl.Func("needed"))
+    return f
+
+
+def test_what_is_needed_at_one_point_is_computed_in_lanes() -> None:
+    f = window()
+    f.bound(x, 0, 32).vectorize(x, 16)
+    assert printed(f, "vectorize") == dedent("""\
+        produce f:
+          for f.s0.y in (f.min.1, f.extent.1):
+            for f.s0.x in (0, 2):
+              allocate needed.0[u8 * 16]
+              produce needed:
+                needed.0[ramp(0, 1, 16)] = x16(255)
+                for needed.s1.r.x in (0, 3):
+                  needed.0[ramp(0, 1, 16)] = min(needed.0[ramp(0, 1, 16)], \
+counts[ramp(i64(f.s0.x * 16) + i64(needed.s1.r.x) \
++ i64(f.s0.y) * counts.stride.1 - i64(counts.min.0) - i64(counts.min.1) * counts.stride.1, 1, 16)])
+              f.0[ramp(i64(f.s0.x) * 16 + i64(f.s0.y) * f.0.stride.1 - i64(f.0.min.0) - i64(f.0.min.1) \
+* f.0.stride.1, 1, 16)] = needed.0[ramp(0, 1, 16)]
+        """)
+
+
+def scheduled(make: Callable[[Any], None]) -> Any:
+    f = window()
+    make(f)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("make", "inside"),
+    [
+        (lambda f: f.parallel(y), True),
+        (lambda f: f.split(x, xo, xi, 8).vectorize(xi), True),
+        (lambda f: f.specialize(f.output_buffer().width() > 8).parallel(y), True),
+        (lambda f: f.unroll(x, 2), False),
+        (lambda f: None, False),
+    ],
+)
+def test_it_follows_into_loops_that_run_at_once(make: Callable[[Any], None], inside: bool) -> None:
+    text = loops(scheduled(make))
+    assert ("realize needed(" not in text.splitlines()[0]) == inside
+
+
+def of_a_row() -> Any:
+    """Needed at a point by a whole column: computed there it would be computed again and again."""
+    f = hl.Func("f")
+    f[x, y] = a[x, y] - hl.minimum(a[x, hl.RDom([(0, 9)], "r").x], hl.Func("needed"))
+    return f
+
+
+def of_neighbours() -> Any:
+    f, m = hl.Func("f"), hl.Func("needed")
+    m[x, y] = a[x, y]
+    m[x, y] += a[x, y + 1]
+    f[x, y] = m[x, y] + m[x + 1, y]
+    return f
+
+
+def of_two() -> Any:
+    f, g, m = hl.Func("f"), hl.Func("g"), hl.Func("needed")
+    m[x, y] = a[x, y]
+    m[x, y] += a[x, y + 1]
+    g[x, y] = m[x, y] * 2
+    g.compute_root()
+    f[x, y] = m[x, y] + g[x, y]
+    return f
+
+
+def with_loops_of_its_own() -> Any:
+    f, m = hl.Func("f"), hl.Func("needed")
+    m[x, y] = a[x, y]
+    m[x, y] += a[x, y + 1]
+    m.vectorize(x, 4)
+    f[x, y] = m[x, y]
+    return f
+
+
+@pytest.mark.parametrize("make", [of_a_row, of_neighbours, of_two, with_loops_of_its_own])
+def test_what_would_be_computed_again_stays_at_the_root(make: Callable[[], Any]) -> None:
+    f = make()
+    f.vectorize(x, 8).parallel(y)
+    assert loops(f).startswith("realize needed(")
+
+
+def squares() -> Any:
+    """Two components, of which one is the place of the other."""
+    f, best = hl.Func("f"), hl.argmin((a[x + hl.RDom([(0, 5)], "r").x, y] - 50) ** 2)
+    f[x, y] = best[0] + best[1]
+    return f
+
+
+def ragged() -> Any:
+    """Not all lanes run at all."""
+    f, r = hl.Func("f"), hl.RDom([(0, 4)], "r")
+    r.where(r.x <= (x + y) % 4)
+    f[x, y] = hl.sum(hl.i32(a[x + r.x, y]))
+    return f
+
+
+def sums_of_sums() -> Any:
+    f, g, r, s = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 3)], "r"), hl.RDom([(0, 2)], "s")
+    g[x, y] = hl.sum(hl.i32(a[x + r.x, y]))
+    f[x, y] = hl.maximum(g[x, y + s.x]) * hl.minimum(a[x, y + s.x])
+    return f
+
+
+def added() -> Any:
+    """An update uses it."""
+    f = hl.Func("f")
+    f[x, y] = hl.f32(1)
+    f[x, y] += hl.sum(hl.f32(a[x, y + hl.RDom([(0, 3)], "r").x]) * hl.f32(0.1))
+    return f
+
+
+def wider() -> Any:
+    """Each lane has a box of its own, of several points."""
+    f, m, r = hl.Func("f"), hl.Func("needed"), hl.RDom([(0, 3)], "r")
+    m[x, y] = hl.i32(a[x, y])
+    m[x, y] += a[x + r.x, y]
+    f[x, y] = m[x, y] + m[x + 2, y] * 3
+    m.compute_at(f, xi)
+    return f
+
+
+def of_data() -> Any:
+    """Data say how many iterations there are."""
+    f, r = hl.Func("f"), hl.RDom([(0, hl.i32(a[0, 0]) % 7)], "r")
+    f[x, y] = hl.sum(hl.i32(a[x + r.x, y]))
+    return f
+
+
+@pytest.mark.parametrize("make", [window, squares, ragged, sums_of_sums, added, wider, of_data])
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize("size", [(1, 1), (16, 2), (37, 3)])
+def test_lanes_give_the_same_bits(make: Callable[[], Any], lanes: int, size: tuple[int, int]) -> None:
+    plain, f = make(), make()
+    for g in (plain, f):
+        for stage in (g, g.update(0)) if g.num_update_definitions() else (g,):
+            stage.split(x, xo, xi, lanes)
+            if g is f:
+                stage.vectorize(xi).parallel(y)
+    assert "for f.s0.xi in" not in printed(f, "vectorize")
+    result, serial = np.asarray(f.realize(size)), np.asarray(plain.realize(size))
+    assert result.tobytes() == serial.tobytes()
