@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rfactor.compiler.language.buffer import Buffer
+from rfactor.compiler.language.buffer import Buffer, blank
 from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.lower import affine
@@ -59,9 +59,10 @@ def outputs_for(prepared: Prepared, given: tuple[Any, ...]) -> tuple[list[Buffer
 
 
 def _new(output: Output, sizes: Sequence[int]) -> Buffer:
-    """A new array. Raises `MemoryError`, saying what for."""
+    """A new array, of zeros where points may be left as they are. Raises `MemoryError`, saying what for."""
+    make = Buffer if output.function.pure.may_keep(output.component) else blank
     try:
-        return Buffer(Type(output.function.types[output.component]), sizes)
+        return make(Type(output.function.types[output.component]), sizes)
     except MemoryError as error:
         raise MemoryError(f"{_called(output)} of sizes {[*sizes]}: {error}") from error
 

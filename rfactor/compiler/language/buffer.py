@@ -314,6 +314,11 @@ def _no_memory(type: Type, sizes: Sequence[int]) -> NDArray[Any]:
     return array
 
 
+def blank(type: Type, sizes: Sequence[int]) -> Buffer:
+    """A Buffer of what happens to be in memory, all of which is about to be computed. Raises as `Buffer` does."""
+    return Buffer(np.empty(_extents(type, sizes)[::-1], dtype_of(type.ir)))
+
+
 def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
     extents = _extents(type, sizes)
     if isinstance(order, range):
