@@ -156,7 +156,22 @@ def of_data() -> Any:
     return f
 
 
-@pytest.mark.parametrize("make", [window, squares, ragged, sums_of_sums, added, wider, of_data])
+def clamped() -> Any:
+    """Some vectors are within the clamp, some are not, and some partly."""
+    f, r = hl.Func("f"), hl.RDom([(-2, 5), (0, 2)], "r")
+    f[x, y] = hl.sum(hl.i32(a[hl.clamp(x + r.x, 0, 20), y + r.y]))
+    return f
+
+
+def test_clamps_are_seen_through_where_a_coordinate_has_a_name() -> None:
+    f = clamped()
+    f.vectorize(x, 8)
+    first, inside, *ends = [line for line in printed(f, "final").splitlines() if "counts[" in line]
+    assert "max(" not in inside
+    assert all("counts[i64x8(max(" in end for end in (first, *ends))
+
+
+@pytest.mark.parametrize("make", [window, squares, ragged, sums_of_sums, added, wider, of_data, clamped])
 @pytest.mark.parametrize("lanes", [4, 16])
 @pytest.mark.parametrize("size", [(1, 1), (16, 2), (37, 3)])
 def test_lanes_give_the_same_bits(make: Callable[[], Any], lanes: int, size: tuple[int, int]) -> None:

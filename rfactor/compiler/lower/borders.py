@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.overflow import in_i32, sum_in_i64
-from rfactor.ir.expr import Const, Expr, Op, Var, names, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
 from rfactor.ir.types import I32, I64
@@ -38,17 +38,17 @@ def borders(loop: For) -> Borders | None:
     """Where `loop` reads vectors between the ends of what they are clamped to; None where it clamps none."""
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
         return None
-    found = list(_clamped(loop.body, {}, frozenset()))
-    vectors = {clamped for clamped, inner, _ in found if _lanes(inner) & names(clamped)}
+    found = list(_clamped(loop.body, _Place({}, frozenset(), {})))
+    vectors = {clamped for clamped, place in found if _lanes(place.inner) & names(place.told(clamped))}
     plain: dict[Expr, Expr] = {}
     left: set[Expr] = set()
     first: Expr | None = None
     end: Expr | None = None
-    for clamped, inner, bound in found:
+    for clamped, place in found:
         if clamped not in vectors or clamped in left:
             continue
-        coordinate, differences = _without_clamp(clamped.children[0], inner)
-        solved = [_solved(difference, loop.name, inner, bound) for difference in differences]
+        coordinate, differences = _without_clamp(place.told(clamped.children[0]), place.inner)
+        solved = [_solved(difference, loop.name, place.inner, place.bound) for difference in differences]
         if not differences or None in solved:
             left.add(clamped)
             continue
@@ -78,27 +78,52 @@ def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
     return stmt
 
 
-def _clamped(
-    stmt: Stmt, inner: dict[str, For], bound: frozenset[str]
-) -> Iterator[tuple[Expr, dict[str, For], frozenset[str]]]:
-    """The coordinates in `stmt` that are clamped, each with the loops inside that are around it and the names that are
-    bound inside by something else."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is around a place inside the loop."""
+
+    inner: Mapping[str, For]
+    """The loops."""
+    bound: frozenset[str]
+    """Names that are bound by something else, of which nothing is known."""
+    values: Mapping[str, Expr]
+    """Names of coordinates, and these, in terms of loops and of what is outside."""
+
+    def told(self, expr: Expr) -> Expr:
+        """`expr` without such names."""
+        return substitute(expr, self.values) if self.values else expr
+
+    def within(self, loop: For) -> _Place:
+        """Inside a loop."""
+        around = {name: value for name, value in self.values.items() if name != loop.name}
+        return replace(self, inner={**self.inner, loop.name: replace(loop, min=self.told(loop.min))}, values=around)
+
+    def inside(self, definition: Let) -> _Place:
+        """Where something has a name."""
+        name, value = definition.name, self.told(definition.value)
+        if value.type == I32 and not affine.reads(value) and not names(value) & self.bound:
+            return replace(self, values={**self.values, name: value})
+        return replace(self, bound=self.bound | {name})
+
+
+def _clamped(stmt: Stmt, place: _Place) -> Iterator[tuple[Expr, _Place]]:
+    """The coordinates in `stmt` that are clamped, each with where it is."""
     if isinstance(stmt, Block):
         for part in stmt.statements:
-            yield from _clamped(part, inner, bound)
+            yield from _clamped(part, place)
     elif isinstance(stmt, For):
-        yield from _clamped(stmt.body, {**inner, stmt.name: stmt}, bound)
+        yield from _clamped(stmt.body, place.within(stmt))
     elif isinstance(stmt, If):
         for branch in (stmt.then, stmt.otherwise):
             if branch is not None:
-                yield from _clamped(branch, inner, bound)
+                yield from _clamped(branch, place)
     elif isinstance(stmt, Let):
-        yield from ((one, inner, bound) for one in _in(stmt.value))
-        yield from _clamped(stmt.body, inner, bound | {stmt.name})
+        yield from ((one, place) for one in _in(stmt.value))
+        yield from _clamped(stmt.body, place.inside(stmt))
     elif isinstance(stmt, Produce | Allocate):
-        yield from _clamped(stmt.body, inner, bound)
+        yield from _clamped(stmt.body, place)
     elif isinstance(stmt, Store):
-        yield from ((one, inner, bound) for one in _in(stmt.value))
+        yield from ((one, place) for one in _in(stmt.value))
 
 
 def _in(value: Expr) -> Iterator[Expr]:
