@@ -4,7 +4,8 @@
     f.parallel(y).vectorize(x, 16)
 
 Where nothing is said of such a function it is computed in the loops that use it, as in Halide, if those are to run in
-threads or lanes: the same points as at the root, and each once.
+threads or lanes: the same points as at the root. Functions whose points need others of their own, as those of
+histograms and prefix sums do, are left at the root: they would be computed whole at every point.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from rfactor.compiler.schedule.directives import PLAIN, FunctionSchedule, Schedu
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.ir.algorithm import Algorithm, Definition, Function
 from rfactor.ir.expr import Call, Var, walk
+from rfactor.semantics.validity import pure_dimensions
 
 
 def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -> bool:
     """Whether nothing is said of `function`, and one stage, its loops in threads or lanes, reads it at its point."""
-    if any(stage.companion for own in schedule.functions.values() for stage in own.stages):
+    if any(_said_elsewhere(function.name, own) for own in schedule.functions.values()) or not _point_by_point(function):
         return False
     readers = [
         (reader, stage, schedule.functions[reader.name].stages[k])
@@ -32,6 +34,16 @@ def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -
         return False
     ((reader, stage, loops),) = readers
     return stage.domain is None and _at_once(loops) and _at_its_point(reader, stage, function.name)
+
+
+def _said_elsewhere(name: str, own: FunctionSchedule) -> bool:
+    """Whether loops are shared, or what `own` schedules is in the loops of the function `name`."""
+    return name in (own.compute.function, own.store.function) or any(stage.companion for stage in own.stages)
+
+
+def _point_by_point(function: Function) -> bool:
+    """Whether each point of `function` is computed without its other points: every stage writes its own variables'."""
+    return all(len(pure_dimensions(function, stage)) == len(function.variables) for stage in function.stages)
 
 
 def _calls(stage: Definition, name: str) -> Iterator[Call]:
