@@ -13,7 +13,7 @@ import rfactor as hl
 from tests.compiler.test_lowering import printed
 
 x, y, xo, xi = (hl.Var(name) for name in ("x", "y", "xo", "xi"))
-a = hl.Buffer(np.random.default_rng(0).integers(0, 99, (40, 60)).astype(np.uint8), "counts")
+a = hl.Buffer(np.random.default_rng(0).integers(0, 99, (40, 60)).astype(np.uint8), "strewn")
 
 
 def loops(f: Any) -> str:
@@ -40,8 +40,8 @@ def test_what_is_needed_at_one_point_is_computed_in_lanes() -> None:
                 needed.0[ramp(0, 1, 16)] = x16(255)
                 for needed.s1.r.x in (0, 3):
                   needed.0[ramp(0, 1, 16)] = min(needed.0[ramp(0, 1, 16)], \
-counts[ramp(i64(f.s0.x * 16) + i64(needed.s1.r.x) \
-+ i64(f.s0.y) * counts.stride.1 - i64(counts.min.0) - i64(counts.min.1) * counts.stride.1, 1, 16)])
+strewn[ramp(i64(f.s0.x * 16) + i64(needed.s1.r.x) \
++ i64(f.s0.y) * strewn.stride.1 - i64(strewn.min.0) - i64(strewn.min.1) * strewn.stride.1, 1, 16)])
               f.0[ramp(i64(f.s0.x) * 16 + i64(f.s0.y) * f.0.stride.1 - i64(f.0.min.0) - i64(f.0.min.1) \
 * f.0.stride.1, 1, 16)] = needed.0[ramp(0, 1, 16)]
         """)
@@ -197,9 +197,9 @@ def clamped() -> Any:
 def test_clamps_are_seen_through_where_a_coordinate_has_a_name() -> None:
     f = clamped()
     f.vectorize(x, 8)
-    first, inside, *ends = [line for line in printed(f, "final").splitlines() if "counts[" in line]
+    first, inside, *ends = [line for line in printed(f, "final").splitlines() if "strewn[" in line]
     assert "max(" not in inside
-    assert all("counts[i64x8(max(" in end for end in (first, *ends))
+    assert all("strewn[i64x8(max(" in end for end in (first, *ends))
 
 
 @pytest.mark.parametrize("make", [window, squares, ragged, sums_of_sums, added, wider, of_data, clamped])
