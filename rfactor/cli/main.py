@@ -23,14 +23,24 @@ COMMANDS = {
 """Subcommands with the line that `rfactor --help` shows; each is `rfactor.cli.NAME:NAME`."""
 
 
+def _drop_output() -> None:
+    """Forget what could not be written, or Python tries once more when it exits."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class _Lazy(click.Group):
     """A group whose commands are imported when they are called for, so that each starts fast."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
         except BrokenPipeError:  # click exits with 1, which is an answer
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is dropped
+            _drop_output()
             sys.exit(141)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -91,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("rfactor: out of memory", err=True)
         sys.exit(3)
     except OSError as error:
+        _drop_output()
         click.echo(f"rfactor: {error}", err=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
