@@ -29,7 +29,7 @@ from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
-from rfactor.ir.algorithm import Algorithm, Function, ReductionDomain
+from rfactor.ir.algorithm import Algorithm, Function, ReductionDomain, ReductionVariable
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, walk
 from rfactor.ir.loopnest import (
     Assert,
@@ -162,23 +162,25 @@ class _Inference:
 
     def domains(self, algorithm: Algorithm, scope: Scope) -> None:
         """What the ends of reduction domains are computed of."""
-        for function in algorithm.functions:
-            for stage in function.stages:
-                for variable in () if stage.domain is None else stage.domain.variables:
-                    self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
-                    for end in (variable.min, variable.extent):
-                        self._computed(end, scope)
+        for variable in self._reduction_variables(algorithm):
+            for end in (variable.min, variable.extent):
+                self._computed(end, scope)
 
     def last_points(self, algorithm: Algorithm, scope: Scope) -> None:
         """The last coordinates of reduction domains: where a loop is split or fused none counts up to them."""
         one = affine.integer(1)
+        for variable in self._reduction_variables(algorithm):
+            more = affine.subtract(affine.maximum(variable.extent, one), one)
+            self._noted((affine.add(variable.min, more),), scope)
+
+    def _reduction_variables(self, algorithm: Algorithm) -> Iterator[ReductionVariable]:
+        """Those of all updates, and those that splits and fuses made them of; what is noted is told to be of each."""
         for function in algorithm.functions:
             for stage in function.stages:
                 domain = stage.domain or ReductionDomain(())
                 for variable in (*domain.variables, *domain.origins):
                     self.sums.here = Computed(f"the domain of {variable.name} in an update of {function.name}")
-                    more = affine.subtract(affine.maximum(variable.extent, one), one)
-                    self._noted((affine.add(variable.min, more),), scope)
+                    yield variable
 
     def visit(self, stmt: Stmt, scope: Scope) -> tuple[Lets, Stmt]:
         """The statement with its holes filled, and the definitions that belong before it, outermost first."""

@@ -2,9 +2,10 @@
 
 vectorized for x in (0, 8):             vectorized for x in (0, 8):
   allocate m[u8 * 3]                      allocate m[u8 * 24]
-    for i in (x, 3):               ->       for i.from in (0, 3):
-      m[i - x] = a[i]                         let i = x + i.from
-                                                m[(i - x)*8 + x] = a[i]
+    for i in (x, 3):               ->       let i.begin = x
+      m[i - x] = a[i]                         for i.from in (0, 3):
+                                                let i = i.begin + i.from
+                                                  m[(i - x)*8 + x] = a[i]
 
 What is computed in the iterations of a vectorised loop, as an inline reduction is, is so computed in lanes. Lanes begin
 an inner loop where they like, but all take as many iterations.
@@ -71,15 +72,16 @@ class _Lanes:
             return Store(stmt.buffer, self._place(index) if stmt.buffer in own else index, value, predicate)
         raise _Shared
 
-    def _loop(self, loop: For, varying: frozenset[str], own: frozenset[str]) -> For:
+    def _loop(self, loop: For, varying: frozenset[str], own: frozenset[str]) -> Stmt:
         if loop.kind == "parallel" or names(loop.extent) & varying:
             raise _Shared
         if not names(loop.min) & varying:
             return replace(loop, body=self.visit(loop.body, varying - {loop.name}, own))
-        counter = f"{loop.name}.from"
+        begin, counter = f"{loop.name}.begin", f"{loop.name}.from"
         body = self.visit(loop.body, varying | {loop.name}, own)
-        here = affine.add(loop.min, Var(I32, counter))
-        return replace(loop, name=counter, min=affine.integer(0), body=Let(loop.name, here, body))
+        here = affine.add(Var(I32, begin), Var(I32, counter))
+        counted = replace(loop, name=counter, min=affine.integer(0), body=Let(loop.name, here, body))
+        return Let(begin, loop.min, counted)
 
     def _reading(self, own: frozenset[str]) -> Callable[[Expr], Expr]:
         def load(node: Expr) -> Expr | None:
