@@ -215,3 +215,11 @@ def test_lanes_give_the_same_bits(make: Callable[[], Any], lanes: int, size: tup
     assert "for f.s0.xi in" not in printed(f, "vectorize")
     result, serial = np.asarray(f.realize(size)), np.asarray(plain.realize(size))
     assert result.tobytes() == serial.tobytes()
+
+
+def test_a_loop_in_threads_inside_runs_in_lanes_too() -> None:
+    f = hl.Func("f")
+    f[x, y] = hl.i32(a[x, y]) * 2
+    f.bound(x, 0, 8).reorder(y, x).vectorize(x).parallel(y)
+    assert "ramp(" in printed(f, "vectorize")
+    np.testing.assert_array_equal(np.asarray(f.realize([8, 20])), np.asarray(a)[:20, :8] * np.int32(2))

@@ -73,7 +73,7 @@ class _Lanes:
         raise _Shared
 
     def _loop(self, loop: For, varying: frozenset[str], own: frozenset[str]) -> Stmt:
-        if loop.kind == "parallel" or names(loop.extent) & varying:
+        if (loop.kind == "parallel" and own) or names(loop.extent) & varying:
             raise _Shared
         if not names(loop.min) & varying:
             return replace(loop, body=self.visit(loop.body, varying - {loop.name}, own))
@@ -84,6 +84,9 @@ class _Lanes:
         return Let(begin, loop.min, counted)
 
     def _reading(self, own: frozenset[str]) -> Callable[[Expr], Expr]:
+        if not own:
+            return lambda expr: expr
+
         def load(node: Expr) -> Expr | None:
             if not isinstance(node, Load) or node.buffer not in own:
                 return None
