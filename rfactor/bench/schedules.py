@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rfactor.compiler.auto.machine import this_machine
+
 Schedule = Callable[[Any, Any], None]
 """Factors update 0 of a Func over its reduction domain."""
+
+
+def lanes_that_fit(octets: int, state: int | None = None) -> int:
+    """Four vectors of elements of so many bytes, or fewer: what registers hold of a state of `state` bytes a lane.
+
+    A power of two. With more, the state of some lanes would be stored and loaded again in each iteration.
+    """
+    machine = this_machine()
+    most = min(4 * machine.vector_bits // (8 * octets), machine.state_lanes(state or octets))
+    return 1 << (most.bit_length() - 1)
 
 
 def chunks_and_lanes(hl: Any, chunk: int, lanes: int) -> Schedule:
