@@ -30,7 +30,7 @@ class Program:
     published: Callable[[Any, Any], object] | None = None
     """Factors update 0 as Halide's own benchmark of `rfactor` does (its test/performance/rfactor.cpp)."""
     lanes: int = 1
-    """Neighbours that `schedule` takes at once."""
+    """Neighbours that a core alone takes at once: as many as its registers hold."""
 
 
 def agree(a: Array, b: Array, terms: int) -> bool:
