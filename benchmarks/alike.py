@@ -25,7 +25,6 @@ from rfactor.compiler.runtime.threads import thread_count
 BITS = (14, 16, 17, 20, 24)
 TRIALS = 25
 BATCH_MS = 0.5
-LANES = {"maximum": 64, "dot": 64, "complex": 64, "sink": 32}
 
 
 def main() -> None:
@@ -77,7 +76,7 @@ def schedule(timed: Case, hl: Any) -> Schedule:
         return strips_and_copies(hl, max(1, shape[0] // 16), 4, 8)
     if timed.key == "argmin":
         return slabs_and_lanes(hl, max(1, shape[0] // 16), min(64, 1 << (shape[0].bit_length() - 1)))
-    return chunks_and_lanes(hl, min(CHUNK, shape[0] // 2), LANES[timed.key])
+    return chunks_and_lanes(hl, min(CHUNK, shape[0] // 2), timed.program().lanes)
 
 
 if __name__ == "__main__":
