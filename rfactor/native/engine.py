@@ -43,6 +43,14 @@ class Target:
     bits: int = 64
     """Width of an address."""
 
+    @property
+    def masked_bits(self) -> int:
+        """Lanes of so many bits or more are loaded and stored under a mask by one instruction; 128 where none are."""
+        flags = self.features.split(",")
+        if "+avx512bw" in flags:
+            return 8
+        return 32 if "+avx" in flags or "+avx2" in flags else 128
+
     def lanes(self, bits: int) -> int:
         """How many values of `bits` bits one vector register holds."""
         return max(1, self.vector_bits // bits)

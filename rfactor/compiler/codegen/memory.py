@@ -12,6 +12,7 @@ from functools import partial
 from llvmlite import ir
 
 from rfactor.compiler.codegen.lanes import Turns, shared, turns
+from rfactor.compiler.codegen.masked import masked_load, masked_store, written_out
 from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.ir.expr import Const, Expr, Op, walk
@@ -25,6 +26,8 @@ from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memor
 
 _WIDEST_STRIDE = 4
 """Ramps of strides up to this are loaded whole and picked apart; others are gathered."""
+_GATHERED_BITS = 32
+"""Lanes of fewer bits no machine gathers by one instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,9 @@ class Array:
 class Memory:
     """Emits the loads and stores of one function."""
 
-    def __init__(self, builder: Builder, arrays: Mapping[str, Array], places: Places) -> None:
-        self.builder, self.arrays, self.places = builder, arrays, places
+    def __init__(self, builder: Builder, arrays: Mapping[str, Array], places: Places, masked_bits: int) -> None:
+        """`masked_bits` is how wide lanes are at least that the machine has masks for: see `Target`."""
+        self.builder, self.arrays, self.places, self._masked_bits = builder, arrays, places, masked_bits
 
     def load(self, load: Load, emitter: Emitter) -> LLVMValue:
         """The elements of a load; lanes whose predicate is false are zero."""
@@ -155,6 +159,8 @@ class Memory:
             raw = self.builder.load(address, align=_bytes(type), typ=memory_type(type))
             return self._from_memory(type, raw)
         word = _word(type)
+        if written_out(mask, llvm_type(word).element, self._masked_bits):
+            return self._as_type(type, word, masked_load(self.builder, llvm_type(word), address, mask))
         name = f"llvm.masked.load.{mangled(llvm_type(word))}.p0"
         return self._masked_load(name, address, word, type, mask)
 
@@ -164,14 +170,22 @@ class Memory:
         if mask is None:
             return splat(builder, self._dense_load(one, address, None), type.lanes)
         some = builder.icmp_unsigned("!=", builder.bitcast(mask, ir.IntType(type.lanes)), ir.IntType(type.lanes)(0))
-        with builder.goto_entry_block():
-            zero = builder.alloca(memory_type(one))
-            builder.store(memory_type(one)(None), zero)
-        value = self._dense_load(one, builder.select(some, address, zero), None)
+        value = self._dense_load(one, builder.select(some, address, self._zero(one)), None)
         return builder.select(mask, splat(builder, value, type.lanes), Literal(type, 0))
+
+    def _zero(self, type: Type) -> LLVMValue:
+        """Where a zero of `type` lies."""
+        with self.builder.goto_entry_block():
+            zero = self.builder.alloca(memory_type(type))
+            self.builder.store(memory_type(type)(None), zero)
+        return zero
 
     def _gather(self, type: Type, addresses: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         word = _word(type)
+        if mask is not None and written_out(mask, llvm_type(word).element, max(self._masked_bits, _GATHERED_BITS)):
+            # Lanes that are not set read a zero elsewhere: a load each, and no branch.
+            zeros = splat(self.builder, self._zero(type.element), type.lanes)
+            addresses, mask = self.builder.select(mask, addresses, zeros), None
         name = f"llvm.masked.gather.{mangled(llvm_type(word))}.{mangled(addresses.type)}"
         return self._masked_load(name, addresses, word, type, _all(type) if mask is None else mask)
 
@@ -180,9 +194,12 @@ class Memory:
         function = declare(self.builder, name, result, [address.type, mask.type, result])
         call = self.builder.call(function, [address, mask, Literal(word, 0)], arg_attrs={0: ()})
         call.arg_attributes[0].align = _bytes(type)
+        return self._as_type(type, word, call)
+
+    def _as_type(self, type: Type, word: Type, raw: LLVMValue) -> LLVMValue:
         if type.is_bool:
-            return convert(self.builder, word, type, call)
-        return self.builder.bitcast(call, llvm_type(type))
+            return convert(self.builder, word, type, raw)
+        return self.builder.bitcast(raw, llvm_type(type))
 
     def _strided_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue]) -> LLVMValue:
         """`stride` dense loads that end with the last element, nothing beyond; then the wanted lanes are picked."""
@@ -245,6 +262,10 @@ class Memory:
             raw = self.builder.zext(value, memory_type(type)) if type.is_bool else value
             self.builder.store(raw, address, align=_bytes(type))
             return
+        word = llvm_type(_word(type))
+        if written_out(mask, word.element, self._masked_bits):
+            masked_store(self.builder, self._as_word(type, value), address, mask)
+            return
         self._masked_store("llvm.masked.store", address, type, value, mask)
 
     def _scatter(self, type: Type, addresses: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
@@ -252,12 +273,16 @@ class Memory:
 
     def _masked_store(self, name: str, address: LLVMValue, type: Type, value: LLVMValue, mask: LLVMValue) -> None:
         word = llvm_type(_word(type))
-        raw = self.builder.zext(value, word) if type.is_bool else self.builder.bitcast(value, word)
+        raw = self._as_word(type, value)
         arguments = [word, address.type, mask.type]
         symbol = f"{name}.{mangled(word)}.{mangled(address.type)}"
         function = declare(self.builder, symbol, ir.VoidType(), arguments)
         call = self.builder.call(function, [raw, address, mask], arg_attrs={1: ()})
         call.arg_attributes[1].align = _bytes(type)
+
+    def _as_word(self, type: Type, value: LLVMValue) -> LLVMValue:
+        word = llvm_type(_word(type))
+        return self.builder.zext(value, word) if type.is_bool else self.builder.bitcast(value, word)
 
     # -- addresses and lanes -----------------------------------------------------------------------------------------
 

@@ -227,7 +227,7 @@ def build(
 
     # What runs once, checks and all, is emitted where LLVM takes no pains over it.
     checks: list[Assert] = []
-    outside = Context(runtime, failure, report)
+    outside = Context(runtime, failure, report, target)
     if uses_threads(lowered.body):
         Statements(builder, variables, arrays, outside, emit_parallel, checks, entry=True, rough=True).emit(
             lowered.body
@@ -237,7 +237,9 @@ def build(
     asserted, body = _divided(lowered.body)
     Statements(builder, variables, arrays, outside, emit_parallel, checks, entry=True).emit(asserted)
 
-    inner, _, context, inner_variables, inner_arrays = new_function(module, f"{name}.body", I32, [], variables, arrays)
+    inner, _, context, inner_variables, inner_arrays = new_function(
+        module, target, f"{name}.body", I32, [], variables, arrays
+    )
     Statements(inner, inner_variables, inner_arrays, context, emit_parallel, checks, entry=True, root=True).emit(body)
     inner.ret(inner.load(context.failure, typ=I32))
 

@@ -65,7 +65,13 @@ def _start(
         return
     module = outside.builder.module
     builder, (inner, count), context, values, pointers = new_function(
-        module, module.get_unique_name(f"{loop.name}.launch"), ir.VoidType(), [I32, I32], variables, arrays
+        module,
+        outside.context.target,
+        module.get_unique_name(f"{loop.name}.launch"),
+        ir.VoidType(),
+        [I32, I32],
+        variables,
+        arrays,
     )
     builder.function.attributes.add("optnone")
     _launch(builder, context, body, count, [inner, *arguments(context, values, pointers)])
@@ -120,7 +126,7 @@ def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], array
     module = outside.builder.module
     name = module.get_unique_name(f"{loop.name}.body")
     builder, (first, end), context, values, pointers = new_function(
-        module, name, ir.VoidType(), [I32, I32], variables, arrays
+        module, outside.context.target, name, ir.VoidType(), [I32, I32], variables, arrays
     )
     inside = Statements(builder, values, pointers, context, outside.parallel, outside.told)
     inside.count(loop.name, first, end, loop.body)

@@ -37,6 +37,7 @@ from rfactor.ir.types import F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
 from rfactor.native.conversions import convert
 from rfactor.native.emit import Emitter, Known
+from rfactor.native.engine import Target
 from rfactor.native.instructions import declare
 from rfactor.native.literal import LLVMValue, memory_type
 from rfactor.native.output import lane_of
@@ -61,7 +62,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What every generated function is handed on: three pointers."""
+    """What every generated function is handed on: three pointers. And what machine it is for."""
 
     runtime: LLVMValue
     """How to run a parallel loop: see `runtime.threads.Cell`."""
@@ -69,6 +70,7 @@ class Context:
     """An i32 that is set where an allocation fails, or a value is refused."""
     report: LLVMValue
     """Where an Assert that fails leaves the values of its arguments."""
+    target: Target
 
     @property
     def values(self) -> tuple[LLVMValue, LLVMValue, LLVMValue]:
@@ -98,7 +100,7 @@ class Statements:
         self._root, self.rough = root, rough
         self.variables, self.arrays = dict(variables), dict(arrays)
         self.places = Places(self.variables)
-        self.memory = Memory(builder, self.arrays, self.places)
+        self.memory = Memory(builder, self.arrays, self.places, context.target.masked_bits)
         self._known: Known = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
         self._read: Known = {}
@@ -182,7 +184,7 @@ class Statements:
         module = self.builder.module
         variables, arrays = captured(stmt, self)
         builder, _, context, values, pointers = new_function(
-            module, module.get_unique_name(name), ir.VoidType(), [], variables, arrays
+            module, self.context.target, module.get_unique_name(name), ir.VoidType(), [], variables, arrays
         )
         Statements(builder, values, pointers, context, self.parallel, self.told, root=root).emit(stmt)
         builder.ret_void()
@@ -451,6 +453,7 @@ def label(name: str) -> str:
 
 def new_function(
     module: ir.Module,
+    target: Target,
     name: str,
     result: ir.Type,
     leading: list[ir.Type],
@@ -475,7 +478,8 @@ def new_function(
     for key, argument in zip((*arrays, *variables), (*pointers, *values), strict=True):
         argument.name = label(key)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    context = Context(*rest[:3])
+    runtime, failure, report = rest[:3]
+    context = Context(runtime, failure, report, target)
     return builder, list(function.args[: len(leading)]), context, dict(zip(variables, values, strict=True)), inside
 
 
