@@ -160,7 +160,9 @@ class Memory:
             return self._from_memory(type, raw)
         word = _word(type)
         if written_out(mask, llvm_type(word).element, self._masked_bits):
-            return self._as_type(type, word, masked_load(self.builder, llvm_type(word), address, mask))
+            return self._as_type(
+                type, word, masked_load(self.builder, llvm_type(word), address, mask, self._masked_bits)
+            )
         name = f"llvm.masked.load.{mangled(llvm_type(word))}.p0"
         return self._masked_load(name, address, word, type, mask)
 
@@ -264,7 +266,7 @@ class Memory:
             return
         word = llvm_type(_word(type))
         if written_out(mask, word.element, self._masked_bits):
-            masked_store(self.builder, self._as_word(type, value), address, mask)
+            masked_store(self.builder, self._as_word(type, value), address, mask, self._masked_bits)
             return
         self._masked_store("llvm.masked.store", address, type, value, mask)
 
