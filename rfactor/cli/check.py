@@ -50,9 +50,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
 @click.option("--emit-smt2", "folder", metavar="DIR", help="Write what a yes rests on as SMT-LIB files.")
 @click.option("--svg", metavar="FILE", help="Draw the graph and the decomposition to a file.")
-@click.pass_context
 def check(
-    ctx: click.Context,
     update: str | None,
     type_: str,
     types: str,

@@ -61,7 +61,7 @@ def check_claim(
         raise Error(str(error)) from None
     if folder is not None and isinstance(result, Discharged):
         write_smtlib(result.obligations, folder, [f"update: {', '.join(map(show, claim.update.components))}"])
-    answer = _answer(claim, result)
+    answer = _answer(result)
     click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
     return EXIT_CODES[answer["verdict"]]
 
@@ -179,7 +179,7 @@ def _lift(
     )
 
 
-def _answer(claim: Claim, result: Any) -> dict[str, Any]:
+def _answer(result: Discharged | Failed) -> dict[str, Any]:
     if isinstance(result, Discharged):
         proved = result.claim
         return {
