@@ -94,3 +94,20 @@ def test_strided_loads_end_with_their_last_element(guarded: Guarded, type: Type,
         lowered = pipeline(store("b", ramp(i64(0), 1, 32), load(type, "a", at)), source("a", type), sink("b", type))
         compile_pipeline(lowered)({"a": a, "b": b})
         np.testing.assert_array_equal(b, a[::stride])
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+@pytest.mark.parametrize("type", [BOOL, U8, F32], ids=str)
+def test_an_element_that_lanes_share_is_read_where_one_of_them_loads(
+    guarded: Guarded, type: Type, at_end: bool
+) -> None:
+    lane = ramp(i64(0), 1, 16)
+    inside = apply("<", lane, Broadcast(var("count", I64), 16))
+    shared = load(type, "a", Broadcast(var("at", I64), 16), inside)
+    scalars = [ScalarArgument(name, I64) for name in ("count", "at")]
+    run = compile_pipeline(pipeline(store("b", lane, shared, inside), source("a", type), *scalars, sink("b", type)))
+    a = guarded.array(type, 2, at_end)
+    for count, at in ((0, 2 if at_end else -1), (1, 1), (16, 1)):
+        b = np.zeros(16, dtype_of(type))
+        run({"a": a, "count": count, "at": at, "b": b})
+        np.testing.assert_array_equal(b, a[1] * (np.arange(16) < count))
