@@ -29,11 +29,14 @@ BATCH_MS = 0.5
 
 def main() -> None:
     """Print a line for each reduction and size."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--bits", type=int, nargs="+", default=BITS)
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
+    unknown = [name for name in given.names if name not in KEYS]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: not one of {', '.join(KEYS)}")
     print(f"threads: {thread_count()}")
     print(
         f"{'reduction':12}{'elements':>9}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}"

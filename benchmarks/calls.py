@@ -5,6 +5,7 @@ python -m benchmarks.calls
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 
@@ -19,6 +20,7 @@ CALLS, TRIALS = 2000, 5
 
 def main() -> None:
     """Print the least time of each call, in microseconds of the processor."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     for title, call in calls():
         print(f"{title:42} {microseconds(call):6.1f} us")
     print()

@@ -22,10 +22,13 @@ MATRIX = 512, 512
 
 def main() -> None:
     """Print one line a program; times are milliseconds, the least of all trials, in turn."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=15)
     parser.add_argument("names", nargs="*", default=PROGRAMS)
     given = parser.parse_args()
+    unknown = [name for name in given.names if name not in PROGRAMS]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: not one of {', '.join(PROGRAMS)}")
     warnings.simplefilter("ignore")
     print(f"{'':16}{'compile':>9}{'Halide':>8}{'plain':>9}{'Halide':>9}{'scheduled':>11}{'Halide':>9}{'ratio':>7}")
     ratios = []

@@ -27,7 +27,7 @@ Call = Callable[[], object]
 
 def main() -> None:
     """Print milliseconds, the least of all trials, in turn."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=15)
     parser.add_argument("bits", nargs="*", type=int, default=SIZES)
     given = parser.parse_args()

@@ -129,12 +129,15 @@ UPDATES = {
 
 def main() -> None:
     """Print a line for each update; milliseconds."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--bits", type=int, default=22)
     parser.add_argument("--all", action="store_true", help="every schedule's time too")
-    parser.add_argument("names", nargs="*", help=f"some of {', '.join(UPDATES)}")
+    parser.add_argument("names", nargs="*", help=f"some of {'; '.join(UPDATES)}")
     given = parser.parse_args()
+    unknown = [name for name in given.names if name not in UPDATES]
+    if unknown:
+        parser.error(f"{'; '.join(unknown)}: not one of {'; '.join(UPDATES)}")
     print(f"{'update':20}{'serial':>9}{'auto':>9}{'best':>9}{'ratio':>7}  of medians  best schedule")
     for name in given.names or UPDATES:
         compared(name, UPDATES[name], 1 << given.bits, given.trials, given.all)

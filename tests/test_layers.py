@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,7 @@ LIBRARIES = {
 }
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Every module that a file imports, anywhere in it."""
     found: set[str] = set()
@@ -95,3 +98,13 @@ def test_stages_are_linked_at_the_root_and_nothing_imports_through_the_links(nam
     assert link.resolve() == PACKAGE / name
     for path in FILES:
         assert not any(module.split(".")[0] == name for module in imports(path)), path
+
+
+@pytest.mark.parametrize("package", ["compiler", "compiler/lower"])
+def test_a_package_of_many_files_says_what_each_is_for(package):
+    folder = PACKAGE / package
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    folders = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    directives = {"parallel_scan", "compute_with"}
+    assert set(re.findall(r"`([a-z_0-9]+/?)`", said)) - directives == (files | folders) - directives

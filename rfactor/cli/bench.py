@@ -237,7 +237,7 @@ def _print(shown: Table) -> None:
 def _show(comparison: Comparison) -> None:
     """Table 1 for people."""
     of = f"{comparison.size} elements, {comparison.threads} threads on {comparison.runtime}, {comparison.cpu}"
-    click.echo(f"{of}; {', '.join(comparison.versions.values())}")
+    click.echo("; ".join(filter(None, (of, ", ".join(comparison.versions.values())))))
     for reason in comparison.absent.values():
         click.echo(f"absent: {reason}")
     click.echo(f"Milliseconds, least and median of {comparison.trials} rounds in turn:")
@@ -261,7 +261,7 @@ def _show(comparison: Comparison) -> None:
     if tied:
         click.echo(f"Halide names another of equal elements in: {'; '.join(tied)}")
     if not comparison.wrong:
-        click.echo("All other answers are the serial ones (floats within rounding).")
+        click.echo(f"All {'other ' if tied else ''}answers are the serial ones (floats within rounding).")
     click.echo()
 
 

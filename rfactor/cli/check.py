@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,14 +40,17 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @MEMORY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--operator", is_flag=True, help="UPDATE is a binary operator over x and y: ask of it as it stands.")
-@click.option("--batch", metavar="FILE", help="Read one JSON object a line (- is standard input), write one a line.")
+@click.option(
+    "--batch",
+    metavar="FILE",
+    help="Read one JSON object a line (- is standard input), write one a line. Types and the like that are given "
+    "beside it are for lines that have none.",
+)
 @click.option("--claim", metavar="FILE", help="Prove the claim in a JSON file (- is standard input).")
 @click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
 @click.option("--emit-smt2", "folder", metavar="DIR", help="Write what a yes rests on as SMT-LIB files.")
 @click.option("--svg", metavar="FILE", help="Draw the graph and the decomposition to a file.")
-@click.pass_context
 def check(
-    ctx: click.Context,
     update: str | None,
     type_: str,
     types: str,
@@ -78,8 +82,14 @@ def check(
     """
     if folder is not None and (batch is not None or operator):
         raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
+    if (explain or svg is not None) and (batch is not None or operator or claim is not None):
+        raise click.UsageError("--explain and --svg take one update, not --batch, --operator or --claim")
     if not timeout > 0:
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
+    settings = {
+        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
+        "functions": _functions(function),
+    }  # fmt: skip
     if memory != MEMORY:
         from rfactor.prover.smt import limit_memory
 
@@ -87,19 +97,15 @@ def check(
     if batch is not None:
         if update is not None or operator or claim is not None:
             raise click.UsageError("--batch takes no update, --operator or --claim beside it")
-        return run_batch(batch, timeout)
+        return run_batch(batch, timeout, settings)
     if claim is not None:
         if update is not None or operator:
             raise click.UsageError("--claim takes no update or --operator beside it")
         from rfactor.cli.claims import check_claim
 
-        return check_claim(_read(claim), timeout, as_json, None if folder is None else Path(folder))
+        return check_claim(_read(claim), timeout, as_json, None if folder is None else Path(folder), settings)
     if update is None:
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
-    settings = {
-        "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
-        "functions": _functions(function),
-    }  # fmt: skip
     if operator:
         from rfactor.cli.operators import check_operator
 
@@ -201,8 +207,8 @@ TIDIED = 1_000_000
 """Objects made since memory was last tidied after which it is again."""
 
 
-def run_batch(path: str, timeout: float) -> int:
-    """Answer every line in order; 0 if each could be read, else 2."""
+def run_batch(path: str, timeout: float, settings: Mapping[str, Any]) -> int:
+    """Answer every line in order; 0 if each could be read, else 2. The settings are for keys that a line has not."""
     bad = False
     gc.disable()  # memory is tidied between answers, not within one
     keep_freed()
@@ -210,7 +216,7 @@ def run_batch(path: str, timeout: float) -> int:
         for line in _lines(path):
             if not line.strip():
                 continue
-            result, read = batch_line(line, timeout)
+            result, read = batch_line(line, timeout, settings)
             bad = bad or not read
             click.echo(json.dumps(result))
             if gc.get_count()[0] > TIDIED:
@@ -232,9 +238,11 @@ def _lines(path: str) -> Iterator[bytes]:
         yield from source
 
 
-def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]:
-    """The answer to one line, and whether the line was readable."""
-    from rfactor.cli.objects import read_object
+def batch_line(
+    line: str | bytes, timeout: float, settings: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[dict[str, Any], bool]:
+    """The answer to one line, and whether the line was readable. The settings are for keys that it has not."""
+    from rfactor.cli.objects import read_object, with_settings
     from rfactor.matcher import report
 
     case: dict[str, Any] = {}
@@ -243,7 +251,8 @@ def batch_line(line: str | bytes, timeout: float) -> tuple[dict[str, Any], bool]
         update = case.get("update")
         if not isinstance(update, str):
             raise Error('the key update is needed, a text such as "x + a"')
-        return {"id": case.get("id")} | report.to_json(answer_to(update, case, timeout), update), True
+        answer = answer_to(update, with_settings(case, settings), timeout)
+        return {"id": case.get("id")} | report.to_json(answer, update), True
     except Error as error:
         return {"id": case.get("id"), "error": str(error)}, False
     except RecursionError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from rfactor.cli.objects import (
     texts_of,
     type_of,
     types_of,
+    with_settings,
 )
 from rfactor.errors import Error, ParseError
 from rfactor.ir.expr import Const, Expr
@@ -30,25 +32,36 @@ from rfactor.matcher.decisions import Rounded, claim_without_decisions
 from rfactor.matcher.report import names_of, values_json
 from rfactor.prover.claim import Claim, Discharged, Failed, Lift
 from rfactor.prover.discharge import discharge
-from rfactor.prover.infinity import INFINITY, MINUS_INFINITY
+from rfactor.prover.equality import prove_equal
+from rfactor.prover.infinity import INFINITY, MINUS_INFINITY, has_infinity
 from rfactor.prover.limits import Limits
 from rfactor.prover.obligation import write_smtlib
+from rfactor.prover.operator import Operator
 from rfactor.prover.verdict import Refuted, Unknown
 
 _GIVEN = {"invariant": "where", "assumes": "assuming"}
 EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3}
 
 
-def check_claim(text: str, timeout: float, as_json: bool, folder: Path | None = None) -> int:
-    """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code."""
-    claim = read_claim(read_object(text, _NEEDS))
+def check_claim(
+    text: str,
+    timeout: float,
+    as_json: bool,
+    folder: Path | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
+    """Prove the claim in a JSON object with the keys of `check --json`; print the result, return the exit code.
+
+    The settings are for keys that the object has not. Raises `rfactor.Error` for what is no claim.
+    """
+    claim = read_claim(with_settings(read_object(text, _NEEDS), settings))
     try:
         result = _proved(claim, Limits(seconds=timeout).starting_now())
     except ValueError as error:
         raise Error(str(error)) from None
     if folder is not None and isinstance(result, Discharged):
         write_smtlib(result.obligations, folder, [f"update: {', '.join(map(show, claim.update.components))}"])
-    answer = _answer(claim, result)
+    answer = _answer(result)
     click.echo(json.dumps(answer, ensure_ascii=False) if as_json else _text(answer))
     return EXIT_CODES[answer["verdict"]]
 
@@ -58,6 +71,8 @@ def _proved(claim: Claim, limits: Limits) -> Discharged | Failed:
     result = discharge(claim, limits)
     if isinstance(result, Failed):
         return result
+    if claim.identity is not None and result.claim.identity is None:
+        return Failed("left_identity", _no_start(claim, claim.identity, limits))
     try:
         other = claim_without_decisions(claim)
     except Rounded as rounded:
@@ -66,6 +81,20 @@ def _proved(claim: Claim, limits: Limits) -> Discharged | Failed:
     if isinstance(found, Discharged):
         return result
     return Failed(found.name, Unknown("it holds of real numbers, but what is compared may be NaN, infinite or rounded"))
+
+
+def _no_start(claim: Claim, identity: tuple[Expr, ...], limits: Limits) -> Refuted | Unknown:
+    """Why a claim that is proved without its identity is not with it: a slice of one step, from there, is merged."""
+    assert claim.operator is not None
+    assert claim.data is not None
+    if not any(map(has_infinity, identity)):
+        update = claim.update
+        op = Operator(claim.operator, update.types, update.meaning)
+        merged = op(op.operands("x"), op(identity, claim.data))
+        found = prove_equal(update.components, merged, meaning=update.meaning, assumptions=claim.assumes, limits=limits)
+        if isinstance(found, Refuted):
+            return found
+    return Unknown("the rest of the claim is proved, that this is an identity is not")
 
 
 _NEEDS = "a claim is a JSON object with update, operator, identity and data (or lift) as in check --json"
@@ -150,7 +179,7 @@ def _lift(
     )
 
 
-def _answer(claim: Claim, result: Any) -> dict[str, Any]:
+def _answer(result: Discharged | Failed) -> dict[str, Any]:
     if isinstance(result, Discharged):
         proved = result.claim
         return {

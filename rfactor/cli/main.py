@@ -25,8 +25,7 @@ COMMANDS = {
 
 def _drop_output() -> None:
     """Forget what could not be written, or Python tries once more when it exits."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Lazy(click.Group):
@@ -37,8 +36,7 @@ class _Lazy(click.Group):
             try:
                 return super().invoke(ctx)
             finally:
-                if sys.stdout is not None:
-                    sys.stdout.flush()
+                sys.stdout.flush()
         except BrokenPipeError:  # click exits with 1, which is an answer
             _drop_output()
             sys.exit(141)
@@ -77,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     written to a pipe that is closed with 141."""
     from rfactor.errors import Error
 
+    if sys.stdout is None:  # closed by who calls: what is written fails, as on a disk that is full
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     try:
         code = rfactor.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

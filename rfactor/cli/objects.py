@@ -23,6 +23,11 @@ def read_object(text: str | bytes, needs: str) -> dict[str, Any]:
     return record
 
 
+def with_settings(record: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The object, with the settings for keys that it has not, or has as null."""
+    return {**settings, **{key: value for key, value in record.items() if value is not None}}
+
+
 def known_type(name: object) -> Type:
     """The type called `name`. Raises `rfactor.Error` naming the accepted ones."""
     if not isinstance(name, str):

@@ -125,13 +125,15 @@ def _known(verdict: Verdict) -> bool | None:
 
 def _text(answer: dict[str, Any]) -> str:
     words = {True: "yes", False: "no", None: "unknown"}
-    lines = [f"operator     {', '.join(answer['operator'])}", f"verdict      {answer['verdict'].replace('_', ' ')}"]
+    lines = [f"operator       {', '.join(answer['operator'])}", f"verdict        {answer['verdict'].replace('_', ' ')}"]
     if "counterexample" in answer:
         example = answer["counterexample"]
         at = ", ".join(f"{name} = {value}" for name, value in example.items() if name not in ("left", "right"))
-        lines.append(f"because      at {at}: op(op(x, y), z) = {example['left']}, op(x, op(y, z)) = {example['right']}")
+        lines.append(
+            f"because        at {at}: op(op(x, y), z) = {example['left']}, op(x, op(y, z)) = {example['right']}"
+        )
     if "reason" in answer:
-        lines.append(f"because      {answer['reason']}")
+        lines.append(f"because        {answer['reason']}")
     for side in ("left", "right"):
         if f"{side}_identity" in answer:
             value = answer[f"{side}_identity"]
@@ -139,5 +141,5 @@ def _text(answer: dict[str, Any]) -> str:
             lines.append(f"{side + ' identity':<15}{missing if value is None else ', '.join(value)}")
     for law in ("commutative", "idempotent"):
         if law in answer:
-            lines.append(f"{law:<13}{words[answer[law]]}")
+            lines.append(f"{law:<15}{words[answer[law]]}")
     return "\n".join(lines)

@@ -131,9 +131,7 @@ def mixed(domain: Domain, shape: tuple[int, int], rng: np.random.Generator) -> n
     return values[:, order].astype(np.uint64 if domain.bits == 64 and not domain.signed else np.int64)
 
 
-def exact(
-    domain: Domain, shape: tuple[int, int], rng: np.random.Generator, *, natural: bool, dyadic: bool
-) -> np.ndarray:
+def exact(shape: tuple[int, int], rng: np.random.Generator, *, natural: bool, dyadic: bool) -> np.ndarray:
     """Doubles for the integers or the reals: small enough that small trees of them stay exact.
 
     `natural` leaves out negative values; `dyadic` mixes in halves and quarters.
@@ -156,7 +154,7 @@ def samples(type: Type, domain: Domain, shape: tuple[int, int], seed: tuple[int,
     if type.is_bool:
         found = rng.integers(0, 2, shape).astype(domain.dtype)
     elif domain.floating:
-        found = exact(domain, shape, rng, natural=type.code == "uint", dyadic=type.is_float)
+        found = exact(shape, rng, natural=type.code == "uint", dyadic=type.is_float)
     else:
         found = mixed(domain, shape, rng).astype(domain.dtype)
     found.flags.writeable = False

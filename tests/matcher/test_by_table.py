@@ -47,6 +47,20 @@ def test_wildcards_bind_whatever_is_free_of_accumulators(pattern, update, found)
 @pytest.mark.parametrize(
     ("pattern", "update"),
     [
+        ("x0 + y0", "x + x*a"),
+        ("x0 * y0", "x*(x + a)"),
+        ("min(x0, y0)", "min(x, max(x, a))"),
+        ("x0 + x0*y0*k + y0", "x + a + b*x*a"),  # k is a constant of the loop, b is none
+        ("min(x0, y0), select(x0 < y0, x1, y1)", "min(x0, a), select(a > x0, x1, x1 + i)"),
+    ],
+)
+def test_wildcards_bind_no_accumulator_and_constants_no_data(pattern, update):
+    assert bindings(pattern, update) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "update"),
+    [
         ("x0 + y0", "x + x*a"),  # y0 would hold x
         ("min(max(x0, k), y0)", "min(max(x, b), a)"),  # b changes from one iteration to the next
         ("x0 + y0", "2*x + a"),

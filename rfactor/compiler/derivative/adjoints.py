@@ -60,7 +60,7 @@ class Backward:
                 state = self._update(func, k, state)
             self.states[func.name(), -1] = state
             pure = func.function.pure
-            self._give(func, pure, pure.arguments, state, lambda node: node, {})
+            self._give(func, pure, state, lambda node: node, {})
 
     def __contains__(self, name: str) -> bool:
         """Whether the result is computed from a function, an image or a parameter of that name."""
@@ -91,9 +91,9 @@ class Backward:
         if any(isinstance(node, Several) for one in values for node in ir.walk(one)):
             raise AlgorithmError(f"{where} writes several points at once, which has no derivative here")
         if self._adds(func, stage, after):
-            self._give(func, stage, point, after, lambda node: node, {})
+            self._give(func, stage, after, lambda node: node, {})
             return after
-        if not _once(func, stage):
+        if not _once(stage):
             raise AlgorithmError(
                 f"{where} depends on intermediate values, which it overwrites: only sums may write a point twice"
             )
@@ -123,7 +123,7 @@ class Backward:
             stage = replace(stage, domain=replace(domain, predicate=primal(domain.predicate)))
         swept = any(node.type.is_float for node in behind)
         seen = self._swept(func, stage, after, primal, references) if swept else after
-        self._give(func, stage, point, seen, primal, references)
+        self._give(func, stage, seen, primal, references)
         earlier = Func(f"{name}_d{k}")
         earlier[tuple(func.args())] = tuple(seen[tuple(func.args())][i] for i in range(len(func.types())))
         loops = _Loops(self, func, stage, (), references)
@@ -183,7 +183,7 @@ class Backward:
             return isinstance(used, Param) and used.variable == node
         return isinstance(node, ir.Call) and node.kind in ("func", "image")
 
-    def _give(self, func: Func, stage: Definition, point: Point, state: Func, primal: Any, references: Uses) -> None:
+    def _give(self, func: Func, stage: Definition, state: Func, primal: Any, references: Uses) -> None:
         """Add to the adjoints of all that a stage reads but the function itself."""
         for node, part in self._parts(stage, state, primal).items():
             assert isinstance(node, ir.Call | ir.Var)
@@ -307,7 +307,7 @@ def _offsets(stage: Definition) -> Iterator[tuple[str, int]]:
                 yield name, j
 
 
-def _once(func: Func, stage: Definition) -> bool:
+def _once(stage: Definition) -> bool:
     """Whether no two iterations of a stage write the same point."""
     domain = () if stage.domain is None else stage.domain.variables
     return {v.name for v in domain} <= {name for name, _ in _offsets(stage)}

@@ -1,8 +1,42 @@
 """Lowering: an algorithm and its schedule become a loop nest, one pass a file, in this order.
 
-`scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
-`checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
-`vectorize` → `tidy` → `zeros` → `masked` → `records` → `no_record` → `latest` → `keep` → `hoist`.
+The algorithm is rewritten:
+    `scans` (in tiles: `scan_tiles`)    what `parallel_scan` was given becomes a reduction of blocks and their scan
+    `inline`                            calls of functions without loops become their values
+    `data_ends`                         coordinates that are stored values are clamped to what parameters say of them
+    `skip`                              runs that need one arm of a choice alone get loops of their own
+Its loops are made, with holes for bounds:
+    `nest` (a stage's: `stage_loops`; what shares loops: `sharing`; reductions needed at one point: `one_point`; what
+    is known of conditions: `answers`; strides: `rows`; lines of a trace: `trace`)
+    `refused`                           directives that mean nothing there
+The holes are filled, consumers before producers:
+    `bounds` (where windows slide: `sliding`)
+    `together` (in turns: `turns`)      stages that `compute_with` puts into the same loops (how long: `shared`)
+    `checks` (of sizes: `overflow`)     what is asked on entry; `tags` begins and ends a trace
+    `skip`                              what no iteration reads is not computed in it
+Functions become memory:
+    `storage`                           flat buffers, and points as indices
+    `tidy`                              constants folded, loops and branches that do nothing taken away
+    `partition` (clamps: `borders`)     iterations that no guard stops run without it
+    `unroll` (of many values one: `choices`)
+    `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
+    `tidy`
+Vectors are made cheaper:
+    `zeros`                             neighbouring rows of zeros are filled by one loop
+    `masked`                            lanes that a mask leaves out are stored as they were
+    `records`, `no_record`              what improves a least or greatest value is stored where one does
+    `latest`                            an innermost loop notes which iteration chose last (stores: `groups`)
+    `keep`, `hoist`                     points stay in registers, and vectors are loaded before the loop
+    `prefixes`                          running values of integers take some points at a time
+
+What is known of coordinates, for all of them:
+    `scope`, `places`                   at a place in a nest
+    `affine`, `sums`, `casts`           sums of coordinates in one form, and what i32 must hold
+    `conditions`                        what a guard says
+    `interval` (`quotients`, `paired_terms`; floats: `float_interval`) over `ends`, and `boxes` of them
+    `values`, `data_range`              what data can be
+    `uses`                              which functions statements call
+`loops` prints the nest.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Decider:
                     else self._doubt(spec, step, outcome)
                 )
                 if not doubt:
-                    return "refuted", "", self._told(spec, step, outcome.model)
+                    return "refuted", "", self._told(outcome.model)
                 reason = reason or doubt
         return "unknown", reason or "no way to prove it holds", {}
 
@@ -183,7 +183,7 @@ class Decider:
                 return "another iteration may do it"
         return ""
 
-    def _told(self, spec: Spec, step: Step, model: Mapping[str, Value]) -> dict[str, Value]:
+    def _told(self, model: Mapping[str, Value]) -> dict[str, Value]:
         shown = self.query.meanings.shown
         return {
             name: value

@@ -59,7 +59,7 @@ class Shape:
             return None
         if any(isinstance(node, Call) and node.kind not in ("intrinsic", "unknown") for node in nodes):
             return None
-        names = _Names(update, meaning, nodes)
+        names = _Names(update, meaning)
         forms = tuple([canonical(names.general(component)) for component in components])
         if meaning is Meaning.MATH and any(is_below_zero(n) for form in forms for n in walk(form) if n.type.is_int):
             return None
@@ -130,7 +130,7 @@ def _is_cast(expr: Expr) -> bool:
 class _Names:
     """General names for those of an update: d0, … and k0, … in an order that is not that of the names."""
 
-    def __init__(self, update: Update, meaning: Meaning, nodes: Mapping[Expr, None]) -> None:
+    def __init__(self, update: Update, meaning: Meaning) -> None:
         self.meaning = meaning
         self.values: dict[str, Expr | str] = {}
         self._own = {x.name for x in update.accumulators}

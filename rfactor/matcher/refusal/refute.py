@@ -92,7 +92,7 @@ def _refute(update: Update, held: Mapping[str, Value], limits: Limits, same_leng
                 return None
             search = Search(update, held, own, e, runs, datum, same_length)
             found = search.search(limits, proof)
-            if found is not None and _one_is_met(search, found, limits):
+            if found is not None and _one_is_met(search, limits):
                 return found
             proof = _LATER_PROOF if search.gave_up else proof
     return None
@@ -129,8 +129,8 @@ def _any_runs(update: Update, e: tuple[Var, ...]) -> Iterator[list[Run]]:
         yield longer
 
 
-def _one_is_met(search: Search, found: Refutation, limits: Limits) -> bool:
-    """Whether a refutation also holds with infinite starts that it leaves open, such as (inf, -inf) for two sums.
+def _one_is_met(search: Search, limits: Limits) -> bool:
+    """Whether what a search found also holds with infinite starts that it leaves open, as (inf, -inf) for two sums.
 
     Data that act in as many ways and one more cannot all have these for right operands: where there is a proof after
     each of them, one of the proofs applies. Not of a part: what else right operands hold may tell these data apart.

@@ -19,7 +19,7 @@ Run = tuple[Mapping[str, Expr], ...]
 """The data of one or two steps as expressions in e."""
 
 
-def _at(expr: Expr, update: Update, state: State) -> Expr:
+def _at(expr: Expr, state: State) -> Expr:
     return substitute(expr, {f"x{i}": part for i, part in zip(range(len(state)), state, strict=True)})
 
 
@@ -67,7 +67,7 @@ def runs_of(update: Update, e: State, steps: int, most: int) -> list[Run]:
     at_fixed = []
     for value in (0, 1):
         fixed = {v.name: const(v.type, bool(value) if v.type.is_bool else value) for v in data}
-        at_fixed += [tidy(substitute(_at(c, update, e), fixed)) for c in update.components]
+        at_fixed += [tidy(substitute(_at(c, e), fixed)) for c in update.components]
     results = tuple(dict.fromkeys(at_fixed))[:3]
     options = [(step, v, _terms(v.type, e, update, results)) for step in range(steps) for v in data]
     if not options:
