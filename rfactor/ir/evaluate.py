@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.routines import PARAMETER, ROUTINES
 from rfactor.ir.types import Type
 from rfactor.ir.unknown import sampled
 
@@ -418,7 +419,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
-    """A function of floats, exact for sqrt and the roundings, else as NumPy rounds it; or of bits.
+    """A function of floats, exact for sqrt and the roundings, as `routines` rounds it where it has it, else as NumPy
+    does; or of bits.
 
     Where integers are unbounded their bits are counted as a value of their type holds them; an infinity has none, so
     NaN is its count. Raises `KeyError` for other functions of bits of unbounded numbers.
@@ -437,6 +439,9 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
             return np.asarray(args[0].view(dtype_of(type)))
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
+    if not boxed and type.bits < 64 and row.name in ROUTINES:
+        single = evaluate(ROUTINES[row.name], {PARAMETER.name: args[0].astype(np.float32)})
+        return single.astype(dtype_of(type))
     native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

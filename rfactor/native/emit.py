@@ -1,7 +1,8 @@
 """Expressions to LLVM values, at one place of the code after the other.
 
 What operations mean to the machine is in `rules` and `conversions`; functions that the machine has no instruction for
-(`exp`, `pow`, …) call one scalar routine of libm for every lane, `f16` by way of `f32`.
+are arithmetic in all lanes at once where `ir.routines` has them (`exp` and `log` of `f32`), else (`pow`, …) one scalar
+routine of libm is called for every lane; `f16` by way of `f32`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
+from rfactor.ir.routines import PARAMETER, ROUTINES
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.conversions import convert, saturate
 from rfactor.native.instructions import I32, call_intrinsic, declare, shuffle, splat
@@ -86,7 +88,15 @@ def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]
     if row.llvm is not None:
         name = f"llvm.{row.llvm}"
         return widened(lambda b, t, a: call_intrinsic(b, name, a))(builder, operand, *args)
-    return widened(lambda b, t, *a: _each_lane(b, t, row, a))(builder, operand, *args)
+    return widened(lambda b, t, *a: _routine(b, t, row, a))(builder, operand, *args)
+
+
+def _routine(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMValue, ...]) -> LLVMValue:
+    """A function of libm, or what stands for it."""
+    arithmetic = ROUTINES.get(row.name) if type.element == F32 else None
+    if arithmetic is None:
+        return _each_lane(builder, type, row, args)
+    return Emitter(builder, {PARAMETER.name: args[0]}, lanes=type.lanes).emit(arithmetic)
 
 
 def _count(builder: Builder, row: Intrinsic, value: LLVMValue) -> LLVMValue:

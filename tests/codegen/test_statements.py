@@ -82,6 +82,23 @@ def test_masked_gathered_and_scattered_vectors_of_every_type(type: Type) -> None
 
 
 @pytest.mark.parametrize("type", SCALARS, ids=str)
+@pytest.mark.parametrize(("lanes", "masked", "gathered"), [(16, False, False), (128, False, True), (16, True, True)])
+@pytest.mark.parametrize("stride", [5, -3, 0])
+def test_vectors_of_any_stride_are_loaded_lane_by_lane(
+    type: Type, lanes: int, masked: bool, gathered: bool, stride: int
+) -> None:
+    first = i64(max(0, -stride) * (lanes - 1))
+    here = Ramp(add(wide("i"), first), wide("stride"), lanes)
+    at = Ramp(times(wide("i"), lanes), i64(1), lanes)
+    mask = apply("<", at, Broadcast(i64(2 * lanes - 3), lanes)) if masked else Const(BOOL, True)
+    body = store("b", at, load(type, "a", here, mask if masked else None))
+    whole = pipeline(serial("i", i32(2), body), source("a", type), ScalarArgument("stride", I32), sink("b", type))
+    assert ("gather" in generate(whole, host())[0]) == gathered
+    length = abs(stride) * (lanes - 1) + 2
+    check(whole, {"a": values(type, length), "b": values(type, 2 * lanes, 1), "stride": stride})
+
+
+@pytest.mark.parametrize("type", SCALARS, ids=str)
 def test_what_all_lanes_share_is_loaded_once_where_any_lane_asks(type: Type) -> None:
     at, shared = ramp(times(wide("i"), 16)), Broadcast(wide("i"), 16)
     some = apply("<", at, Broadcast(i64(41), 16))  # in the last iteration none, where there is no element

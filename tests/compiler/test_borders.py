@@ -57,6 +57,55 @@ def test_what_is_not_seen_through_stays_as_it_was(index: Callable[[Any], Any]) -
     assert len(loads(blurred(index, a))) <= 2
 
 
+REPEATED = [
+    hl.BoundaryConditions.repeat_image,
+    hl.BoundaryConditions.mirror_image,
+    hl.BoundaryConditions.mirror_interior,
+]
+
+
+@pytest.mark.parametrize("condition", REPEATED)
+@pytest.mark.parametrize("bounds", [None, [(0, 99)], [(-7, 99)]])
+def test_vectors_inside_repeated_and_mirrored_images_are_dense(condition: Any, bounds: Any) -> None:
+    a, repeated = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("repeated")
+    source = condition(a) if bounds is None else condition(a, bounds)
+    repeated[x] = source[x - 1] + source[x + 1]
+    repeated.vectorize(x, 8)
+    first, main, *others = [text for text in loads(repeated) if "+ a[" in text]
+    assert "%" not in main
+    assert "a[ramp(" in main
+    assert all("% x8(" in text for text in (first, *others))
+
+
+@pytest.mark.parametrize("condition", REPEATED)
+@pytest.mark.parametrize("least", [0, 5, -11])
+@pytest.mark.parametrize("width", [1, 2, 17, WIDTH])
+@pytest.mark.parametrize(("low", "size"), [(-100, 200), (3, 9), (7, 40)])
+def test_values_of_repeated_and_mirrored_images_are_those_without_vectors(
+    condition: Any, least: int, width: int, low: int, size: int
+) -> None:
+    results = []
+    for lanes in (1, 8):
+        a = hl.ImageParam(hl.Int(32), 1, "a")
+        held = hl.Buffer(DATA[:width])
+        held.set_min([least])
+        a.set(held)
+        source = condition(a)
+        out = hl.Buffer(hl.Int(32), [size])
+        out.set_min([low])
+        f = hl.Func("f")
+        f[x] = source[x - 1] * 3 + source[x + 2]
+        f.vectorize(x, lanes)
+        f.realize(out)
+        results.append(np.array(out))
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_remainders_of_a_few_are_not_seen_through() -> None:
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    assert len(loads(blurred(lambda at: hl.clamp(at % 8, 0, 36), a))) == 2  # the main loop and its tail
+
+
 def test_rows_are_not_split_for_clamps_that_all_lanes_share() -> None:
     a, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
     f[x, y] = a[x, hl.clamp(y, 0, 9)]

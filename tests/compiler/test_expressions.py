@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rfactor as hl
+from rfactor.compiler.pipeline import executable
 from rfactor.errors import TypeMismatch
 from tests.compiler.against_halide import names_of, values
 from tests.compiler.pipelines import expected
@@ -207,6 +208,15 @@ def test_the_interpreter_and_vectors_have_the_same_values(start: int) -> None:
             assert np.array_equal(a, wanted), text
         else:
             np.testing.assert_allclose(a, wanted, rtol=4 * float(np.finfo(wanted.dtype).eps), err_msg=text)
+
+
+@pytest.mark.parametrize("name", ["exp", "log"])
+@pytest.mark.parametrize(("bits", "called"), [(16, False), (32, False), (64, True)])
+def test_functions_that_are_arithmetic_call_nothing(name: str, bits: int, called: bool) -> None:
+    f, x = hl.Func("f"), hl.Var("x")
+    f[x] = getattr(hl, name)(hl.cast(hl.Float(bits), x))
+    f.vectorize(x, 8)
+    assert ('@"rfactor.' in executable(f).initial_ir) == called
 
 
 @pytest.mark.parametrize(

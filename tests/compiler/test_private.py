@@ -223,3 +223,64 @@ def test_a_loop_in_threads_inside_runs_in_lanes_too() -> None:
     f.bound(x, 0, 8).reorder(y, x).vectorize(x).parallel(y)
     assert "ramp(" in printed(f, "vectorize")
     np.testing.assert_array_equal(np.asarray(f.realize([8, 20])), np.asarray(a)[:20, :8] * np.int32(2))
+
+
+def beside(needs: Callable[[Any, Any], Any], summed: bool = True) -> Any:
+    """What `needs` reads of `needed`, which sums three points of what is computed in the rows of `f`."""
+    f, m, g, r = hl.Func("f"), hl.Func("needed"), hl.Func("g"), hl.RDom([(-1, 3)], "r")
+    g[x, y] = hl.i32(a[x, y]) * 3
+    m[x, y] = hl.i32(0)
+    if summed:
+        m[x, y] += g[x + r.x, y]
+    else:
+        m[g[r.x + 1, y] % 8, y] += 1
+    f[x, y] = needs(m, g)
+    g.compute_at(f, y)
+    return f
+
+
+def of_a_window() -> Any:
+    return beside(lambda m, g: m[x, y] * 2 - g[x, y])
+
+
+def in_two_stages() -> Any:
+    """Each at a point of its own."""
+    f = beside(lambda m, g: m[x, y])
+    f[x, y] += f[x, y] // 2
+    return f
+
+
+def of_its_neighbours() -> Any:
+    return beside(lambda m, g: m[x - 1, y] + m[x + 1, y])
+
+
+def of_a_line() -> Any:
+    """All lanes need the same point."""
+    return beside(lambda m, g: m[1, y] + g[x, y])
+
+
+def counts() -> Any:
+    return beside(lambda m, g: m[x % 8, y] + g[x, y], summed=False)
+
+
+@pytest.mark.parametrize("size", [(16, 1), (37, 3)])
+@pytest.mark.parametrize(
+    ("make", "in_lanes"),
+    [(of_a_window, True), (in_two_stages, True), (of_its_neighbours, False), (of_a_line, False), (counts, False)],
+)
+def test_what_must_be_computed_in_loops_is_in_lanes_where_each_lane_needs_one_point(
+    make: Callable[[], Any], in_lanes: bool, size: tuple[int, int]
+) -> None:
+    f, plain = make(), make()
+    f.vectorize(x, 8)
+    loop, _, inside = loops(f).partition("vectorized for ")
+    assert ("realize needed(" in inside) == in_lanes
+    assert ("realize needed(" in loop) != in_lanes
+    results = []
+    for one in (f, plain):
+        moved = hl.Func("moved")
+        moved[x, y] = one[x + 2, y]  # reads begin left of the point
+        one.compute_root()
+        results.append(np.asarray(moved.realize(size)))
+    result, expected = results
+    assert result.tobytes() == expected.tobytes()

@@ -14,6 +14,7 @@ from llvmlite import ir
 from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.masked import masked_load, masked_store, written_out
 from rfactor.compiler.codegen.places import Places
+from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.ir.expr import Const, Expr, Op, walk
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
@@ -22,10 +23,13 @@ from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.conversions import convert
 from rfactor.native.emit import Emitter, Place
 from rfactor.native.instructions import declare, freeze, mangled, shuffle, splat
-from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type, memory_type
+from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, memory_type
 
 _WIDEST_STRIDE = 4
-"""Ramps of strides up to this are loaded whole and picked apart; others are gathered."""
+"""Ramps of strides up to this are loaded whole and picked apart."""
+_MOST_APART = 64
+"""Lanes of other ramps that are loaded one by one, which is faster than gathering them; with more, or under a mask,
+they are gathered."""
 _GATHERED_BITS = 32
 """Lanes of fewer bits no machine gathers by one instruction."""
 
@@ -144,7 +148,18 @@ class Memory:
         found = turns(index) if index.type.element == I64 else None
         if found is not None and _whole(found.step, lanes // len(found.starts), mask is not None):
             return self._load_in_turns(array, type, found, emitter, mask)
+        if isinstance(index, Ramp) and index.type.element == I64 and mask is None and lanes <= _MOST_APART:
+            return self._each_load(type, array, index, emitter)
         return self._gather(type, self._addresses(array, index, emitter), mask)
+
+    def _each_load(self, type: Type, array: Array, index: Ramp, emitter: Emitter) -> LLVMValue:
+        """Elements of one stride, each loaded by itself."""
+        result: LLVMValue = Text(llvm_type(type), "poison")
+        for lane in range(type.lanes):
+            own = affine.add(index.base, affine.scale(index.stride, lane))
+            element = self._dense_load(type.element, self._at(array, own, emitter), None)
+            result = self.builder.insert_element(result, element, ir.IntType(32)(lane))
+        return result
 
     def _ramp_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue], mask: LLVMValue | None) -> LLVMValue:
         """Elements `stride` apart that are loaded whole (see `_whole`), the first of which is `at(0)`."""

@@ -1,5 +1,7 @@
 """Iterations in which a clamp changes no index of a vector: there the vector is loaded as if there were none.
 
+Remainders, as those of repeated and mirrored images, are clamps in this sense.
+
     for x in (0, e):                                         for x in (0, b): as it was
       vectorized for xi in (0, 8):                           for x in (b, m - b): f[…] = a[ramp(x*8 - 1, 1, 8)]
         f[x*8 + xi] = a[max(min(x*8 + xi - 1, n), 0)]   ->   for x in (m, e - m): as it was
@@ -145,16 +147,46 @@ def _is_clamp(expr: Expr) -> bool:
 
 
 def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Expr]]:
-    """The coordinate that is clamped, and differences (i64) that are <= 0 where the clamp does not change it."""
-    if not (isinstance(expr, Op) and _is_clamp(expr)):
+    """The coordinate that is clamped, and differences (i64) that are <= 0 where the clamp does not change it.
+
+    So it is with remainders, of what is between 0 and the modulus, and with the lesser of two arms, of which the first
+    is taken, where one is the other mirrored.
+    """
+    if not (isinstance(expr, Op) and expr.type == I32 and expr.op in ("min", "max", "%", "+", "-")):
         return expr, []
     moving = [bool(names(arg) & inner.keys()) for arg in expr.args]
-    if moving not in ([True, False], [False, True]):
+    if expr.op in ("+", "-"):
+        parts = [_without_clamp(arg, inner) for arg in expr.args]
+        ends = [end for _, found in parts for end in found]
+        return (Op(I32, expr.op, tuple(part for part, _ in parts)), ends) if ends else (expr, [])
+    if expr.op == "%":
+        over, modulus = expr.args
+        short = isinstance(modulus, Const) and int(modulus.value) <= SHORT  # no vector is inside, or few are
+        if moving != [True, False] or short:
+            return expr, []
+        coordinate, ends = _without_clamp(over, inner)
+        here = _wide(coordinate)
+        beyond = affine.add(affine.subtract(here, _wide(modulus)), Const(I64, 1))
+        return coordinate, [*ends, affine.scale(here, -1), beyond]
+    if moving == [True, True] and not _mirrored(*expr.args):
+        return expr, []
+    if not any(moving):
         return expr, []
     arm, end = expr.args if moving[0] else expr.args[::-1]
     coordinate, ends = _without_clamp(arm, inner)
-    over = _wide(coordinate), _wide(end)
-    return coordinate, [*ends, affine.subtract(*(over if expr.op == "min" else over[::-1]))]
+    other, others = _without_clamp(end, inner) if all(moving) else (end, [])
+    pair = _wide(coordinate), _wide(other)
+    return coordinate, [*ends, *others, affine.subtract(*(pair if expr.op == "min" else pair[::-1]))]
+
+
+def _mirrored(arm: Expr, other: Expr) -> bool:
+    """Whether both are sums of one remainder and of what is else the same in all iterations."""
+    of_arm, of_other = ([term for term, _ in affine.affine(one)[0] if _is_remainder(term)] for one in (arm, other))
+    return len(of_arm) == 1 and of_arm == of_other
+
+
+def _is_remainder(term: Expr) -> bool:
+    return isinstance(term, Op) and term.op == "%"
 
 
 def _solved(

@@ -14,7 +14,7 @@ from itertools import count
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.answers import answers
-from rfactor.compiler.lower.one_point import of_one_point
+from rfactor.compiler.lower.one_point import lanes_apart, of_one_point
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
 from rfactor.compiler.lower.stage_loops import hole, stage_nest
@@ -80,9 +80,9 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             if shared and own.store != own.compute and len(set(places)) > 1:
                 interleaved.add(function.name)
         elif own.compute.kind == own.store.kind == "inlined" and _bound_to_a_loop(function.name, algorithm, schedule):
-            nest = _innermost(nest, function, own, produce, told)
+            nest = _innermost(nest, function, own, produce, told, lanes_apart(function, own))
         elif own.compute.kind == own.store.kind == "inlined" and of_one_point(function, algorithm, schedule):
-            nest = _innermost(nest, function, own, produce, told, lanes=True)
+            nest = _innermost(nest, function, own, produce, told, lambda loop: True)
         else:
             if own.store.kind == "at":
                 raise ScheduleError(
@@ -129,10 +129,15 @@ def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> boo
 
 
 def _innermost(
-    nest: Stmt, function: Function, schedule: FunctionSchedule, produce: Produce, told: bool, lanes: bool = False
+    nest: Stmt,
+    function: Function,
+    schedule: FunctionSchedule,
+    produce: Produce,
+    told: bool,
+    lanes: Callable[[For], bool],
 ) -> Stmt:
-    """The nest with the function computed at each innermost statement that calls it, or around a vectorized loop; with
-    `lanes` inside that too."""
+    """The nest with the function computed at each innermost statement that calls it, inside those vectorized loops
+    alone of which `lanes` says so."""
     name, places = function.name, count()
 
     def visit(stmt: Stmt) -> Stmt:
@@ -142,7 +147,7 @@ def _innermost(
             return stmt
         if (
             isinstance(stmt, For)
-            and (lanes or stmt.kind != "vectorized")
+            and (stmt.kind != "vectorized" or lanes(stmt))
             and not (called(stmt.min, name) or called(stmt.extent, name))
         ):
             return replace(stmt, body=visit(stmt.body))

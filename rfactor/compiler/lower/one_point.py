@@ -6,16 +6,22 @@
 Where nothing is said of such a function it is computed in the loops that use it, as in Halide, if those are to run in
 threads or lanes: the same points as at the root. Functions whose points need others of their own, as those of
 histograms and prefix sums do, are left at the root: they would be computed whole at every point.
+
+Where such a function must be computed in the loops that use it, as what it reads is, it is computed in lanes where
+each lane needs one point, and around the vectorized loop where lanes share what they need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.uses import expressions, parts
 from rfactor.compiler.schedule.directives import PLAIN, FunctionSchedule, Schedule, StageSchedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.ir.algorithm import Algorithm, Definition, Function
-from rfactor.ir.expr import Call, Var, walk
+from rfactor.ir.expr import Call, Expr, Var, names, walk
+from rfactor.ir.loopnest import For, Stmt
 from rfactor.semantics.validity import pure_dimensions
 
 
@@ -36,6 +42,23 @@ def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -
     return stage.domain is None and _at_once(loops) and _at_its_point(reader, stage, function.name)
 
 
+def lanes_apart(function: Function, own: FunctionSchedule) -> Callable[[For], bool]:
+    """Whether each lane of a vectorized loop needs one point of `function`, its own, and can compute it by itself."""
+    if not (_point_by_point(function) and _plain(own)):
+        return lambda loop: False
+    return lambda loop: _one_point_a_lane(loop.body, function.name, loop.name)
+
+
+def _one_point_a_lane(stmt: Stmt, name: str, lane: str) -> bool:
+    """Whether each statement in `stmt` that calls the function `name` calls it at one point, told by `lane`."""
+    if parts(stmt):
+        return all(_one_point_a_lane(part, name, lane) for part in parts(stmt))
+    points = {call.args for expr in expressions(stmt) for call in _calls_in(expr, name)}
+    return len(points) < 2 and all(
+        any(lane in names(argument) for argument in point) and not any(map(affine.reads, point)) for point in points
+    )
+
+
 def _said_elsewhere(name: str, own: FunctionSchedule) -> bool:
     """Whether loops are shared, or what `own` schedules is in the loops of the function `name`."""
     return name in (own.compute.function, own.store.function) or any(stage.companion for stage in own.stages)
@@ -48,9 +71,13 @@ def _point_by_point(function: Function) -> bool:
 
 def _calls(stage: Definition, name: str) -> Iterator[Call]:
     for expr in stage.expressions:
-        for node in walk(expr):
-            if isinstance(node, Call) and node.kind == "func" and node.name == name:
-                yield node
+        yield from _calls_in(expr, name)
+
+
+def _calls_in(expr: Expr, name: str) -> Iterator[Call]:
+    for node in walk(expr):
+        if isinstance(node, Call) and node.kind == "func" and node.name == name:
+            yield node
 
 
 def _plain(own: FunctionSchedule) -> bool:

@@ -12,7 +12,8 @@ from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Load
 from rfactor.ir.nest_printer import show_told
-from rfactor.ir.types import Type
+from rfactor.ir.routines import PARAMETER, ROUTINES
+from rfactor.ir.types import F16, F32, Type
 from rfactor.native.output import form
 
 _LONG = 160
@@ -91,7 +92,7 @@ class Expressions:
         if isinstance(node, Load):
             return self._load(node, *parts)
         if isinstance(node, Call) and node.kind == "intrinsic":
-            return f"{self._unit.need(helpers.function(node.name, node.args[0].type))}({', '.join(parts)})"
+            return f"{self._function(node.name, node.args[0].type)}({', '.join(parts)})"
         if isinstance(node, Refuse):
             value, condition, *_ = parts
             self._unit.helpers["rf_refuse"] = helpers.REFUSE
@@ -101,6 +102,15 @@ class Expressions:
             self.lines.append(self._line(node, condition, shown))
             return value
         raise TypeMismatch(f"{node} cannot stand in C")
+
+    def _function(self, called: str, type: Type) -> str:
+        """The name of the function for the intrinsic `called` of arguments of `type`."""
+        arithmetic = ROUTINES.get(called) if type in (F16, F32) else None
+        if arithmetic is None:
+            return self._unit.need(helpers.function(called, type))
+        inner = Expressions(self._unit, {PARAMETER.name: "x"}, (arithmetic,))
+        value = inner.text(arithmetic)
+        return self._unit.need(helpers.of_lines(f"rf_{called}_{type}", type, "x", inner.lines, value))
 
     def _line(self, line: Print, condition: str, shown: list[str]) -> str:
         """What prints a line of the nest; see `native.output`."""
