@@ -30,10 +30,10 @@ from rfactor.ir.expr import (
 )
 from rfactor.ir.graph import restrict
 from rfactor.ir.operations import MIRRORED
+from rfactor.ir.rounded import rounds
 from rfactor.ir.types import Type
 from rfactor.matcher.action import nought
 from rfactor.matcher.answer import Answer
-from rfactor.matcher.decisions import rounds
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recombine import WEAKER
 from rfactor.matcher.starts import after_one_datum
