@@ -19,6 +19,7 @@ from dataclasses import replace
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, rebuild, substitute, walk
 from rfactor.ir.graph import closures
 from rfactor.ir.operations import MIRRORED
+from rfactor.ir.rounded import is_number, whole_range
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
@@ -145,80 +146,7 @@ def _is_exact(expr: Expr) -> bool:
     """Whether a float that depends on integers is the number that it would be without rounding."""
     if isinstance(expr, Call) and expr.kind == "unknown":
         return all(isinstance(arg, Var) or not arg.type.is_float or _is_exact(arg) for arg in expr.args)
-    return _is_literal(expr) or whole_range(expr) is not None
-
-
-def _is_literal(expr: Expr) -> bool:
-    return isinstance(expr, Const) and math.isfinite(expr.value)
-
-
-def whole_range(expr: Expr) -> tuple[int, int] | None:
-    """Between which ends a float is a whole number, none of which is rounded; None where that is not known."""
-    found = _unrounded(expr)
-    if found is None or max(map(abs, found)) > 1 << expr.type.digits:
-        return None
-    return found
-
-
-def _unrounded(expr: Expr) -> tuple[int, int] | None:
-    if _is_literal(expr):
-        assert isinstance(expr, Const)
-        return (int(expr.value), int(expr.value)) if expr.value == int(expr.value) else None
-    if not isinstance(expr, Op):
-        return None
-    args = expr.args[1:] if expr.op == "select" else expr.args
-    if expr.op == "cast" and not args[0].type.is_float:
-        return _of_type(args[0].type)
-    ranges = [found for found in map(whole_range, args) if found is not None]
-    if len(ranges) < len(args):
-        return None
-    (low, high), (other_low, other_high) = ranges[0], ranges[-1]
-    products = [a * b for a in (low, high) for b in (other_low, other_high)]
-    return {
-        "cast": (low, high),
-        "neg": (-high, -low),
-        "abs": (0, max(-low, high)),
-        "+": (low + other_low, high + other_high),
-        "-": (low - other_high, high - other_low),
-        "*": (min(products), max(products)),
-        "min": (min(low, other_low), min(high, other_high)),
-        "max": (max(low, other_low), max(high, other_high)),
-        "select": (min(low, other_low), max(high, other_high)),
-    }.get(expr.op)
-
-
-def _of_type(type_: Type) -> tuple[int, int]:
-    return (0, 1) if type_.is_bool else (int(type_.min), int(type_.max))
-
-
-_EXACT = ("select", "min", "max", "neg", "abs")
-"""Operations on floats that give one of the numbers they take, but for its sign."""
-
-
-def rounds(expr: Expr) -> bool:
-    """Whether an operation gives a float that is not the number it would be without rounding."""
-    if not expr.type.is_float or not names(expr) or whole_range(expr) is not None:
-        return False
-    if isinstance(expr, Call):
-        return expr.kind == "intrinsic"
-    if not isinstance(expr, Op) or expr.op in _EXACT:
-        return False
-    if expr.op == "cast":
-        (value,) = expr.args
-        return not (value.type.is_float and value.type.digits <= expr.type.digits)
-    return True
-
-
-def rounds_values(exprs: Iterable[Expr]) -> bool:
-    """Whether floats that expressions give are rounded, not only those that they compare."""
-    pending = [expr for expr in exprs if expr.type.is_float]
-    while pending:
-        node = pending.pop()
-        if rounds(node):
-            return True
-        chosen = node.children[1:] if isinstance(node, Op) and node.op == "select" else node.children
-        pending += [child for child in chosen if child.type.is_float]
-    return False
+    return is_number(expr) or whole_range(expr) is not None
 
 
 def with_decisions(answer: Answer, update: Update, meanings: Mapping[str, Expr]) -> Answer:

@@ -30,17 +30,18 @@ from rfactor.ir.expr import (
 )
 from rfactor.ir.graph import restrict
 from rfactor.ir.operations import MIRRORED
+from rfactor.ir.rounded import rounds
 from rfactor.ir.types import Type
 from rfactor.matcher.action import nought
 from rfactor.matcher.answer import Answer
-from rfactor.matcher.decisions import rounds
 from rfactor.matcher.obligations import claim_of
 from rfactor.matcher.recombine import WEAKER
 from rfactor.matcher.starts import after_one_datum
-from rfactor.prover.claim import Claim, Discharged
+from rfactor.prover.claim import Claim, Discharged, Record
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
-from rfactor.prover.operator import Tuple
+from rfactor.prover.operator import Operator, Tuple, associative
+from rfactor.prover.verdict import Proven
 
 
 def rounded_integer(answer: Answer, limits: Limits) -> tuple[int, Expr] | None:
@@ -64,7 +65,7 @@ def rounded_integer(answer: Answer, limits: Limits) -> tuple[int, Expr] | None:
 def _holds_of_any(claim: Claim, answer: Answer, limits: Limits) -> bool:
     """Whether the claim is proved with any functions in place of what rounds, as far as the answer has it: with an
     identity of its kind, and commutative."""
-    claim = _with_functions(claim)
+    claim = replace(_with_functions(claim), known=_laws_of_any(claim, limits))
     found = _discharged(claim, limits)
     if found is None or (answer.commutative and not found.commutative):
         return False
@@ -73,6 +74,20 @@ def _holds_of_any(claim: Claim, answer: Answer, limits: Limits) -> bool:
     data = after_one_datum(claim.update, claim.identity)  # which may be as infinite as the identity
     found = None if data is None else _discharged(replace(claim, data=data), limits)
     return found is not None and _as_strong(found, answer)
+
+
+def _laws_of_any(claim: Claim, limits: Limits) -> tuple[Record, ...]:
+    """That an operator is associative, if it is with any functions in place of sums of squares, negative ones too.
+
+    That these are not negative is what an identity rests on. Associativity seldom does, and is proved much sooner of
+    functions of which nothing is known.
+    """
+    operator = claim.operator or ()
+    if not any(_is_natural(node) for expr in operator for node in _rounded(expr)):
+        return ()
+    operator = _with_functions(claim, _opaque).operator or ()
+    verdict = associative(Operator(operator, claim.update.types, claim.update.meaning), limits)
+    return (("associative", verdict),) if isinstance(verdict, Proven) else ()
 
 
 def _discharged(claim: Claim, limits: Limits) -> Discharged | None:
@@ -227,8 +242,10 @@ def _subtracted(expr: Expr) -> tuple[Expr, Expr] | None:
 # What rounds, as functions.
 
 
-def _with_functions(claim: Claim) -> Claim:
-    """The claim with functions of no known name in place of what rounds."""
+def _with_functions(claim: Claim, squares: Callable[[Expr, Expr], Expr] | None = None) -> Claim:
+    """The claim with functions of no known name in place of what rounds; `squares` makes those of sums of squares, from
+    the sum and the functions of its operations: by default such that they are not negative."""
+    squares = _natural if squares is None else squares
 
     def function(expr: Expr) -> Expr:
         return _function(expr, claim.update.constants) if rounds(expr) else expr
@@ -239,7 +256,7 @@ def _with_functions(claim: Claim) -> Claim:
         for node in (node for expr in exprs for node in _rounded(expr)):
             if node not in calls:
                 called = rewrite(node, inside, function)
-                calls[node] = _natural(called, _parts(node)) if _is_natural(node) else called
+                calls[node] = squares(node, called) if _is_natural(node) else called
         return tuple(rewrite(expr, calls, lambda node: node) for expr in exprs)
 
     return _mapped(claim, functions)
@@ -264,10 +281,18 @@ def _function(expr: Expr, constants: Set[str]) -> Expr:
     return function
 
 
-def _natural(function: Expr, parts: Iterable[Expr]) -> Expr:
-    """The function where it is not negative, and 0 where all parts are."""
+def _natural(expr: Expr, function: Expr) -> Expr:
+    """The function where it is not negative, and 0 where all parts of the expression are."""
     zero = nought(function.type)
-    return select(conjunction(*(apply("==", part, zero) for part in parts)), zero, apply("max", function, zero))
+    return select(conjunction(*(apply("==", part, zero) for part in _parts(expr))), zero, apply("max", function, zero))
+
+
+def _opaque(expr: Expr, function: Expr) -> Expr:
+    """A function of all parts of the expression, the same for all expressions that are made alike."""
+    parts = tuple(_parts(expr))
+    places: dict[Expr, Expr] = {part: Var(part.type, f"part {i}") for i, part in enumerate(parts)}
+    shape, types = rewrite(expr, places, lambda node: node), ", ".join(str(part.type) for part in parts)
+    return Call(function.type, f"rounded {shape} of {types}", parts, "unknown")
 
 
 def _is_natural(expr: Expr) -> bool:

@@ -13,8 +13,8 @@ from itertools import chain
 
 from rfactor.ir.expr import Expr, Var, substitute
 from rfactor.ir.graph import Subgraph, closures, restrict
+from rfactor.ir.rounded import rounds_values
 from rfactor.ir.update import Update
-from rfactor.matcher.decisions import rounds_values
 from rfactor.matcher.groups import cycles
 from rfactor.matcher.operators import (
     carry,
@@ -116,7 +116,7 @@ class Solver:
     def unrounded(self, found: Solution | None) -> Solution | None:
         """What was found; where it computes floats and the update only chooses one of them, an operator that chooses
         one too, has as strong an identity and commutes if that one does, if there is one."""
-        if found is None or not _computes(found.proved.claim) or rounds_values(found.proved.claim.update.components):
+        if found is None or not _computes(found.proved.claim) or not _chooses(found.proved.claim.update):
             return found
         update, identity = found.proved.claim.update, found.proved.claim.identity
         claims = chain(selection.claims(update), verbatim.claims(update))
@@ -158,7 +158,9 @@ class Solver:
             return best
         parts = cycles(update)
         for name, tier in self.late_tiers:
-            best = self.better(best, self.first_proved(name, tier(update)))
+            found = self.first_proved(name, tier(update))
+            # Of floats that are only chosen it is the choice as it is spelled that is wanted, so with an identity.
+            best = self.better(best, self.started(found) if name == "selection" and _chooses(update) else found)
             if best is None and name == self.before_parts and len(parts) > 1:
                 best = self.stepwise(update, parts)
             if best is not None and best.proved.identity_kind in ("two-sided", "left"):
@@ -242,6 +244,11 @@ class Solver:
                 identity[old] = found.proved.claim.identity[at]
             last = found if len(group) == len(update.types) else None
         return last
+
+
+def _chooses(update: Update) -> bool:
+    """Whether an update has floats, and only chooses them."""
+    return any(type_.is_float for type_ in update.types) and not rounds_values(update.components)
 
 
 def _computes(claim: Claim) -> bool:

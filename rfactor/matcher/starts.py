@@ -15,9 +15,9 @@ from dataclasses import replace
 from rfactor.ir.evaluate import evaluate, to_value
 from rfactor.ir.expr import Const, Expr, Op, names, walk
 from rfactor.ir.operations import OPPOSITE
+from rfactor.ir.rounded import whole_range
 from rfactor.ir.update import Update, apply_update
 from rfactor.matcher.answer import Answer, ProofRecord
-from rfactor.matcher.decisions import whole_range
 from rfactor.matcher.obligations import claim_of
 from rfactor.prover.claim import Discharged
 from rfactor.prover.discharge import discharge

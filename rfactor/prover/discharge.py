@@ -19,6 +19,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
 from rfactor.ir.update import apply_update
 from rfactor.prover import defined, sampling
+from rfactor.prover.chosen import lost
 from rfactor.prover.claim import Claim, Discharged, Failed, Lift, Name
 from rfactor.prover.commuting import commutes
 from rfactor.prover.equality import prove_equal
@@ -45,6 +46,9 @@ def discharge(claim: Claim, limits: Limits = DEFAULT) -> Discharged | Failed:
     if any(map(_never, claim.assumes)):
         return Failed("step", Unknown("what is assumed never holds"))
     named, back = separated(claim)
+    failed = lost(named)
+    if failed is not None:
+        return failed
     ledger = Ledger(named, limits)
     try:
         result = _plain(ledger) if named.lift is None else _lifted(ledger, named.lift)
@@ -220,7 +224,7 @@ def _laws(ledger: Ledger, op: Operator) -> Failed | None:
         if kept is not None:
             return kept
     grouped = op(op(x, y), z), op(x, op(y, z))
-    if claim.invariant or not ledger.settled("associative", *grouped):
+    if not ledger.settled("associative", *grouped):
         failure = _needs(ledger.equal("associative", *grouped, on_y + on_z), "associative")
         if failure is not None:
             return failure

@@ -25,7 +25,7 @@ APPLICATION = 0x7266_7265
 """SQLite `application_id` of tables of known reductions ("rfre")."""
 VERSION = 3
 """SQLite `user_version`: the layout below."""
-RULES = 1
+RULES = 2
 """Raised with every change of the prover or the matcher after which an answer might not be given again."""
 FIRST = 10_000_000
 """The number of the first row: no operator of the table of operators has it."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.ir.evaluate import evaluate_scalar
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.parser import parse_update
+from rfactor.ir.types import BOOL, F32
 from rfactor.matcher.check import check
+from rfactor.matcher.recognize import recognize
 
 _TYPES = {"x0": "f32", "x1": "i32", "a": "f32", "i": "i32"}
 
@@ -49,3 +56,71 @@ def test_the_nearest_number_is_one_of_the_data() -> None:
         found.append(float(f.realize()[()]))
     assert found[0] == found[1]
     assert np.float32(found[1]) in data
+
+
+@pytest.mark.parametrize("start", [math.inf, -math.inf, 3.0])
+def test_an_infinite_start_is_dropped_where_the_loop_drops_it(start: float) -> None:
+    keeps = np.ones(64, dtype=bool)
+    keeps[37] = False
+    found = []
+    for factored in (False, True):
+        k, f, r = hl.Buffer(keeps), hl.Func("dropped"), hl.RDom([(0, 64)])
+        f[()] = hl.f32(start)
+        f[()] = hl.select(k[r], f[()], hl.f32(0.0))
+        if factored:
+            outer, inner = hl.RVar("outer"), hl.RVar("inner")
+            f.update(0).split(r.x, outer, inner, 8)
+            f.update(0).rfactor([(outer, hl.Var("u"))])
+        found.append(float(f.realize()[()]))
+    assert found == [0.0, 0.0]
+
+
+_STATES = ("x0", "x1", "x2", "x3")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "select(c, x0, 0.0)",
+        "select(c, -x0, 0.0)",
+        "select(a > 0.0, x0, 0.0)",
+        "a, select(a < x0, x1, 0.0)",
+        "a, x0, x1, x2",
+        "a, x0, x1, x3 + x2*a",
+    ],
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_infinities_are_handed_on_as_the_loop_does(update: str, known: bool) -> None:
+    """Every state and datum in turn is infinite; runs of three and two steps are put together."""
+    types = dict.fromkeys((*_STATES, "a"), F32) | {"c": BOOL}
+    parsed = parse_update(update, F32, {n: t for n, t in types.items() if n in update}, (), Meaning.WRAP)
+    answer = recognize(parsed, known=known)
+    lift = answer.lift
+    operator, data, apply = (answer.operator, answer.data, answer.operator) if lift is None else (
+        lift.operator, lift.data, lift.apply)  # fmt: skip
+    assert operator is not None
+    assert data is not None
+    assert apply is not None
+
+    def run(exprs: tuple, env: dict) -> list:
+        return [np.float32(e) if not isinstance(e, bool) else e for e in (evaluate_scalar(e, env) for e in exprs)]
+
+    def named(letter: str, state: list) -> dict:
+        return {f"{letter}{i}": value for i, value in enumerate(state)}
+
+    count = len(parsed.types)
+    for place in range(count + 5):
+        values = [math.inf if i == place else float(i + 1) for i in range(count + 5)]
+        start, given = values[:count], values[count:]
+        steps = [{"a": value, "c": i != 3} for i, value in enumerate(given)]
+        serial, runs = start, [run(data, step) for step in steps]
+        for step in steps:
+            serial = run(parsed.components, named("x", serial) | step)
+
+        def joined(run_of: list, next_run: list) -> list:
+            return run(operator, named("x", run_of) | named("y", next_run))
+
+        whole = joined(joined(joined(runs[0], runs[1]), runs[2]), joined(runs[3], runs[4]))
+        found = run(apply, named("x", start) | named("y", whole))
+        chosen = slice(None) if "*" not in update else slice(3)
+        assert found[chosen] == serial[chosen], place

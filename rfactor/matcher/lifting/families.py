@@ -51,6 +51,7 @@ from rfactor.matcher.lifting import (
     table,
     threshold,
     tropical,
+    window,
 )
 from rfactor.matcher.operators import guard
 from rfactor.prover.claim import Claim
@@ -60,6 +61,7 @@ Inner = Callable[[Update], Action | None]
 
 _PLAIN, _OF_PARTS = False, True
 _FAMILIES: tuple[tuple[Callable[..., Iterable[Claim]], bool], ...] = (
+    (window.claims, _PLAIN),
     (neighbour.claims, _OF_PARTS),
     (mapped.claims, _OF_PARTS),
     (derived.claims, _OF_PARTS),

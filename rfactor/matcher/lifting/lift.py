@@ -14,7 +14,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.action import Action, of, operands
 from rfactor.matcher.recall import Likeness
 from rfactor.matcher.solve import Solver, renumbered
-from rfactor.matcher.terms import tidy
+from rfactor.matcher.terms import accumulator_names, tidy
 from rfactor.prover import sampling
 from rfactor.prover.claim import Claim, Discharged, Lift
 from rfactor.prover.discharge import discharge
@@ -78,9 +78,12 @@ class Lifter:
 
     def whole(self, update: Update, depth: int) -> Discharged | None:
         """Each family in turn on the update as one group."""
+        hands_on = _hands_on(update)
 
         def inner(part: Update) -> Action | None:
-            return self.action(part, depth + 1)
+            # What is handed on is taken off place by place: as many liftings inside one another as there are places.
+            shorter = hands_on and len(part.types) < len(update.types)
+            return self.action(part, depth if shorter else depth + 1)
 
         from rfactor.matcher.lifting import families  # most updates need none of these many
 
@@ -131,6 +134,13 @@ def _plainly(update: Update) -> Update:
     """
     forms = [(e, canonical(e)) for e in update.components]
     return replace(update, components=tuple(form if names(form) < names(e) else e for e, form in forms))
+
+
+def _hands_on(update: Update) -> bool:
+    """Whether a component takes over data that another one took from the step before."""
+    own = accumulator_names(update)
+    taken = {x for x, e in zip(update.accumulators, update.components, strict=True) if not names(e) & own}
+    return any(e in taken for e in update.components)
 
 
 def _tidied(claim: Claim) -> Claim:
