@@ -12,7 +12,7 @@ from rfactor.compiler.auto.work import state_octets
 TURNS = 2
 """Tasks for each thread from which on they are enough."""
 HANDED = 2.5
-"""How much more work it takes to pay for threads where they take over points to which another gave their first value."""
+"""How much more work pays for threads where they take over points that another gave their first value."""
 
 
 @dataclass(frozen=True, slots=True)

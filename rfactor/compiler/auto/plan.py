@@ -36,7 +36,7 @@ from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Pa
 
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
-ROW = 512
+ROW = 64
 """Iterations that a point is taken to have where that is not known."""
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
@@ -49,6 +49,9 @@ SMALL = 64
 FILLED = 10
 """How much longer a chunk of a histogram takes than to make and to merge its points."""
 LEAST_LANES = 8
+FEW_LANES = 4
+"""Of rows of unknown length that are merged one by one: half of the time of eight where rows turn out that short, two
+thirds of their speed where they are long."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 TAPS = 16
@@ -79,6 +82,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
+    if _rows(facts) and wide is None and not facts.joins:
+        cut, alone = None, "rows may be short, and to merge one takes more than an operation"
     if facts.decays:
         cut, alone = (
             None,
@@ -256,6 +261,8 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return None, "LLVM makes vectors of the innermost loop"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
+    if _rows(facts) and not facts.joins and len({type_.bits for type_ in facts.types}) > 1:
+        return None, "rows may be short, and lanes of components of several widths take long to merge"
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
     if gain_ns < 0:
         return None, "no loop that is as long as a vector runs along memory"
@@ -275,13 +282,18 @@ def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
 
     Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
     """
-    if facts.count is None and not facts.pure:
+    if facts.count is None and not _rows(facts):
         return most
     if facts.count is None and not facts.joins:
-        return LEAST_LANES
+        return FEW_LANES
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
     taken = {number: _lanes_ns(facts, number) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
+
+
+def _rows(facts: Facts) -> bool:
+    """Whether many points are reduced to, each of unknown length: it may be short."""
+    return bool(facts.pure) and facts.count is None
 
 
 def _lanes_ns(facts: Facts, number: int) -> float:

@@ -62,8 +62,8 @@ _LOOKS = 2000
 _NEAR_NS = 50_000
 """Loops follow each other where one is offered so soon after another has ended: a thread still looks then."""
 _LITTLE_NS = 100_000
-"""Work for which no thread is woken where loops come apart: one begins 30 to 90 µs after it is woken, by when half of the
-work is done."""
+"""Work for which no thread is woken where loops come apart: one begins 30 to 90 µs after it is woken, by when half of
+it is done."""
 _SLOT_BITS = 8
 """2^8 loops and pipelines are known at a time. Two may share a place: a thread is woken in vain then, or is not."""
 _PAUSES = {
@@ -596,7 +596,9 @@ def _made() -> Pool | None:
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
     wake_for = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.addresses["wake_for"])
-    return Pool(code.addresses["launch"], wake, wake_for, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"]))
+    return Pool(
+        code.addresses["launch"], wake, wake_for, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"])
+    )
 
 
 def _are_there(names: list[str]) -> bool:

@@ -30,8 +30,8 @@ def cell() -> int:
 
 
 def waker(address: int) -> Callable[[], None] | None:
-    """What wakes a thread for a parallel loop that comes soon in the pipeline that begins at `address`; None where loops
-    run on the caller alone."""
+    """What wakes a thread for a parallel loop that comes soon in the pipeline at `address`; None where loops run on the
+    caller alone."""
     cell()
     made = pool.pool() if _CELL.threads > 1 else None
     return None if made is None else partial(made.wake_for, address)
