@@ -212,31 +212,27 @@ def scheduled(chunk: int, what: str, many: int, f: Any, r: Any) -> None:
     """Chunks in parallel, if any, and what is done within them."""
     u, v = hl.Var("u"), hl.Var("v")
     xo, xi, outer, inner = (hl.RVar(name) for name in ("xo", "xi", "outer", "inner"))
-    left, tasks, around = r.x, [], f
+    left, around = r.x, f
     if chunk:
         f.update(0).split(r.x, xo, xi, chunk)
-        left, tasks = xi, [(xo, u)]
-    if what == "parts":
-        f.update(0).split(left, outer, inner, (chunk or r.x.extent()) // many)
-        made = f.update(0).rfactor([*tasks, (outer, v)])
-        made.compute_root().update(0).reorder(v, inner, *(one for _, one in tasks)).unroll(v)
-        around = made
-    else:
+        left = xi
+        around = f.update(0).rfactor([(xo, u)])
+        around.compute_root()
+    if many:
+        factor = (chunk or r.x.extent()) // many if what == "parts" else many
+        around.update(0).split(left, outer, inner, factor)
+        made = around.update(0).rfactor([(outer if what == "parts" else inner, v)])
         if chunk:
-            around = f.update(0).rfactor(tasks)
-            around.compute_root()
-        if many:
-            around.update(0).split(left, outer, inner, many)
-            made = around.update(0).rfactor([(inner, v)])
-            if chunk:
-                made.compute_at(around, u)
-            else:
-                made.compute_root()
-            if what == "lanes":
-                made.vectorize(v).update(0).vectorize(v)
-            else:
-                made.update(0).unroll(v)
-                around.update(0).reorder(hl.Var("i"), inner, *(one for _, one in tasks))
+            made.compute_at(around, u)
+        else:
+            made.compute_root()
+        if what == "parts":
+            made.update(0).reorder(v, inner).unroll(v)
+        elif what == "lanes":
+            made.vectorize(v).update(0).vectorize(v)
+        else:
+            made.update(0).unroll(v)
+            around.update(0).reorder(hl.Var("i"), inner, *([u] if chunk else []))
     if chunk:
         if f.dimensions():
             f.update(0).reorder(hl.Var("i"), xo)

@@ -168,8 +168,8 @@ def test_one_thread_needs_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("RFACTOR_NUM_THREADS", "1")
         assert count_threads() == 1
-        assert (runtime_name(), waker()) == (ALONE, None)
-    assert (count_threads() == 1) == (waker() is None)
+        assert (runtime_name(), waker(0)) == (ALONE, None)
+    assert (count_threads() == 1) == (waker(0) is None)
 
 
 @pytest.mark.parametrize(("threads", "first"), [("1", (0,)), ("2", (60, 62))])

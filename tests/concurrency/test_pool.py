@@ -42,6 +42,25 @@ def launch(own: pool.Pool, work: Callable[[], object], threads: int) -> None:
     LAUNCH(own.launch)(Worker(lambda _: work()), None, threads, 0)
 
 
+def sleeper(own: pool.Pool) -> Callable[[], int]:
+    """How often the one thread of a pool of two has slept."""
+    both, threads = threading.Barrier(2), set[int]()
+
+    def meet() -> None:
+        both.wait(30)
+        threads.add(threading.get_native_id())
+
+    launch(own, meet, 2)
+    (other,) = threads - {threading.get_native_id()}
+
+    def slept() -> int:
+        time.sleep(0.05)
+        status = Path(f"/proc/self/task/{other}/status").read_text()
+        return int(status.split("nonvoluntary_ctxt_switches")[0].split("voluntary_ctxt_switches:")[1])
+
+    return slept
+
+
 def beginning(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
@@ -202,29 +221,71 @@ def test_idle_threads_take_no_time() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="nobody tells how often a thread sleeps")
 def test_a_thread_is_woken_once_for_a_loop_that_does_not_come() -> None:
-    own, both, threads = fresh(), threading.Barrier(2), set[int]()
-
-    def meet() -> None:
-        both.wait(30)
-        threads.add(threading.get_native_id())
-
-    def slept() -> int:
-        status = Path(f"/proc/self/task/{other}/status").read_text()
-        return int(status.split("nonvoluntary_ctxt_switches")[0].split("voluntary_ctxt_switches:")[1])
-
+    own = fresh()
+    slept = sleeper(own)
     for _ in range(2):
-        launch(own, meet, 2)
-        (other,) = threads - {threading.get_native_id()}
-        time.sleep(0.05)
         before = slept()
         own.wake()
-        time.sleep(0.05)
         once = slept()
         assert once > before
         for _ in range(5):
             own.wake()
-        time.sleep(0.05)
         assert slept() == once
+        launch(own, lambda: busy(0.001), 2)
+
+
+TOLD = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="nobody tells how often a thread sleeps")
+
+
+def timed(own: pool.Pool, seconds: float) -> Callable[[], None]:
+    """A loop that takes so long, as generated code has them run."""
+    worker = Worker(lambda _: busy(seconds))
+    return lambda: LAUNCH(own.launch)(worker, None, 2, 1)
+
+
+@TOLD
+def test_a_thread_is_not_woken_for_little_work_now_and_then() -> None:
+    own = fresh()
+    slept = sleeper(own)
+    little, much = timed(own, 0.0), timed(own, 0.0005)
+    for loop in (little, much):
+        loop()  # nothing is known of it yet
+    before = slept()
+    for _ in range(5):
+        time.sleep(0.002)
+        little()
+    assert slept() == before
+    for _ in range(5):
+        time.sleep(0.002)
+        much()
+    assert slept() > before
+
+
+@TOLD
+def test_a_thread_is_woken_for_little_work_where_loops_follow_each_other() -> None:
+    own = fresh()
+    slept = sleeper(own)
+    little = timed(own, 0.0)
+    little()
+    before = slept()
+    for _ in range(200):
+        little()
+    assert slept() > before
+
+
+@TOLD
+def test_a_thread_is_not_woken_ahead_for_a_pipeline_that_had_little_work() -> None:
+    own = fresh()
+    slept = sleeper(own)
+    pipelines = {1 << 12: timed(own, 0.0), 1 << 13: timed(own, 0.0005)}
+    for address, loop in pipelines.items():
+        own.wake_for(address)
+        loop()
+    for address, woken in ((1 << 12, False), (1 << 13, True), (1 << 14, True)):
+        before = slept()
+        own.wake_for(address)
+        assert (slept() > before) == woken
+        timed(own, 0.0005)()
 
 
 def test_a_loop_is_run_by_the_caller_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:

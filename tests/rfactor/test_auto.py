@@ -228,8 +228,8 @@ def test_iterations_that_wait_for_each_other_come_in_parts(update, shape):
 
 
 @pytest.mark.parametrize("guard", [False, True])
-def test_parts_of_unknown_sizes_come_in_turns_where_threads_pay(guard):
-    """A smaller run is one part: half of the iterations would do nothing."""
+def test_parts_of_unknown_sizes_come_in_turns_from_a_chunk_on(guard):
+    """A smaller run is one part: three of four iterations would do nothing."""
 
     def rows_of_three() -> Made:
         image, f = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f")
@@ -241,10 +241,11 @@ def test_parts_of_unknown_sizes_come_in_turns_where_threads_pay(guard):
 
     serial, found = rows_of_three(), rows_of_three()
     text = str(auto_rfactor(found[0], 0, PARTED))
-    stage = "parts" if guard else "chunks"
-    assert f'{stage}.update(0).specialize(ry.extent() > 5461).unroll("v")' in text
+    assert "# chunks of about 32768 iterations" in text
+    assert 'parts.update(0).specialize(ry.extent() > 10922).unroll("v")' in text
+    assert 'specialize(ry.extent() > 21845).parallel("u")' in text
     assert ".update(0).unroll" not in text
-    for height in (1, 2000, 20011):
+    for height in (1, 2000, 20011, 40009):
         data = random_data(hl.Int(32), (height, 3), 1)
         np.testing.assert_array_equal(answer(found, data), answer(serial, data))
 
@@ -257,7 +258,7 @@ def test_steps_that_take_little_beside_what_they_wait_come_in_more_parts() -> No
             f[()] = hl.i32(1)
             f[()] = f[()] * factor(a) + a
 
-        return chosen(update, (1 << 10, 1 << 12), THREADS, hl.Int(32))
+        return chosen(update, (1 << 6, 1 << 8), THREADS, hl.Int(32))
 
     assert "# 4 parts" in stepped(lambda a: 31)
     assert "# 4 parts" in stepped(lambda a: -5)
@@ -313,11 +314,26 @@ def test_bins_are_merged_as_they_lie_in_memory(shape):
     assert 'chunks.update(0).reorder("i", "xi", "u")' in text
 
 
-def test_parts_are_factored_at_once_where_no_iteration_is_left_out():
+def test_parts_of_a_chunk_begin_where_they_are_computed():
+    """LLVM then knows what they begin with: there are as many as pay anywhere."""
     f, _ = made(horner, hl.Int(32), (300, 400))
     text = str(auto_rfactor(f, 0, PARTED))
-    assert 'chunks.update(0).unroll("v")' in text  # a state that is factored twice may grow twice
-    assert "compute_at" not in text
+    assert 'chunks = f.update(0).rfactor([("yo", "u")])' in text
+    assert "# 4 parts" in text
+    assert 'parts.compute_at(chunks, "u")' in text
+
+
+@pytest.mark.parametrize("size", [1 << 15, 1 << 17])
+def test_threads_pay_beside_what_one_core_takes_for_parts_in_turns(size):
+    """2^15 steps take 35 µs one after the other and 12 in four parts."""
+
+    def horner31(f: Any, r: Any, a: Any, t: Any) -> None:
+        f[()] = hl.i32(1)
+        f[()] = f[()] * 31 + a
+
+    text = chosen(horner31, (size >> 8, 1 << 8), THREADS, hl.Int(32))
+    assert "# 4 parts" in text
+    assert ("parallel" in text) == (size > 1 << 15)
 
 
 def test_iterations_that_hardly_wait_come_one_by_one():

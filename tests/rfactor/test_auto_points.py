@@ -320,8 +320,33 @@ def test_short_rows_have_fewer_lanes_as_each_merges_its_own() -> None:
     assert '"xi", 128)' in lanes_of_rows(16384, saturating=True)
     assert '"xi", 32)' in lanes_of_rows(16384)
     unknown = hl.Param(hl.Int(32), "columns")
-    assert '"xi", 16)' in lanes_of_rows(unknown)  # as if of some hundreds
-    assert '"xi", 8)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
+    assert '"xi", 8)' in lanes_of_rows(unknown)  # as if of 64
+    assert '"xi", 4)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
+
+
+def reduced_rows(first: Any, step: Any, type_: Any, columns: Any) -> str:
+    """What is chosen for a reduction of rows."""
+    f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
+    f[y] = first
+    f[y] = step(f[y], r.x, source(type_)[r.x, y])
+    return str(auto_rfactor(f, 0, THREADS))
+
+
+def test_rows_of_unknown_length_that_take_long_to_merge_stay_serial() -> None:
+    """They may be short: rows of 3 bytes took seven times as long as serial, a recurrence over 8 words 1.5 times."""
+
+    def least(x: Any, i: Any, a: Any) -> Any:
+        return hl.select(a < x[0], a, x[0]), hl.select(a < x[0], i, x[1])
+
+    unknown = hl.Param(hl.Int(32), "length")
+    bytes_ = ((hl.u8(255), hl.i32(-1)), least, hl.UInt(8))
+    words = ((hl.i32(99), hl.i32(-1)), least, hl.Int(32))
+    recurrence = (hl.i32(1), lambda x, i, a: x * 31 + a, hl.Int(32))
+    assert "\n" not in reduced_rows(*bytes_, unknown)
+    assert "\n" not in reduced_rows(*recurrence, unknown)
+    assert '"xi1", 4)' in reduced_rows(*words, unknown)
+    assert "vectorize" in reduced_rows(*bytes_, 1 << 12)
+    assert "parallel" in reduced_rows(*recurrence, 1 << 20)
 
 
 def test_lanes_are_merged_pairwise_where_that_takes_one_operation() -> None:

@@ -57,9 +57,9 @@ class Machine:
     threads: int
     """That run a parallel loop."""
     vector_bits: int
-    threads_ns: float = 50_000.0
-    """Work on one core from which on threads pay: to wake one that sleeps and to wait for it takes 20 to 40 µs, which
-    two threads gain back at twice that."""
+    threads_ns: float = 20_000.0
+    """Work on one core from which on threads pay: where calls follow each other two take three quarters of the time.
+    Where calls come apart nobody is woken for so little, see `runtime.pool`."""
     chunk_ns: float = 10_000.0
     """Work that a thread takes at a time, so that another is held up but little by one that comes late."""
     function_ns: float = 250.0

@@ -11,6 +11,8 @@ from rfactor.compiler.auto.work import state_octets
 
 TURNS = 2
 """Tasks for each thread from which on they are enough."""
+HANDED = 2.5
+"""How much more work pays for threads where they take over points that another gave their first value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def own(facts: Facts, machine: Machine, pace: float, along: str | None, lanes: i
         return None
     octets = points * (facts.bins or 1) * state_octets(facts.types)
     moved = MOVE_LANES_NS * octets if along is not None else MOVE_NS * min(octets, MOVED_BYTES)
-    least = -(-int((machine.threads_ns + moved) / pace) // points)
+    least = -(-int((HANDED * machine.threads_ns + moved) / pace) // points)
     if facts.count is not None and facts.count < least:
         return None
     shared: list[Loop] = []

@@ -36,7 +36,7 @@ from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Pa
 
 COPIES = 4
 """Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
-ROW = 512
+ROW = 64
 """Iterations that a point is taken to have where that is not known."""
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
@@ -49,6 +49,9 @@ SMALL = 64
 FILLED = 10
 """How much longer a chunk of a histogram takes than to make and to merge its points."""
 LEAST_LANES = 8
+FEW_LANES = 4
+"""Of rows of unknown length that are merged one by one: half of the time of eight where rows turn out that short, two
+thirds of their speed where they are long."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 TAPS = 16
@@ -79,21 +82,22 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, narrow = lanes(facts, machine, cut)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
+    if _rows(facts) and wide is None and not facts.joins:
+        cut, alone = None, "rows may be short, and to merge one takes more than an operation"
     if facts.decays:
         cut, alone = (
             None,
             "products of floats, which the state of a slice keeps, may become denormal and slow",
         )
     parts = _parts(facts, machine, cut) if wide is None and shared is None and not facts.decays else None
-    own_storage = facts.guarded and vectors
     writer = Writer(Word(function), number, facts)
     if cut is not None:
         merged = 1 if wide is None else machine.vector_bits // facts.widest
-        writer.threads(cut, None if own_storage else parts, merged)
+        writer.threads(cut, None if vectors else parts, merged)
         if wide is None:
             writer.apart()
-    if parts is not None and (cut is None or own_storage):
-        writer.in_turns(parts, 0 if cut is None else cut.where)
+    if parts is not None and (cut is None or vectors):
+        writer.in_turns(parts, cut.size or 0 if cut is not None and cut.where else 0)
     if isinstance(wide, Lanes):
         writer.lanes(wide)
     elif taps:
@@ -141,7 +145,8 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
         return facts.work.lane_ns
     if wide is None or wide.copies:
         misses = facts.scattered and (facts.bins or 0) * state_octets(facts.types) > FIRST_BYTES
-        return (facts.work.apart_ns if _overlapped(facts) else facts.slice_ns) + (MISS_NS if misses else 0.0)
+        step_ns = _turns(facts, facts.slice_ns)[1] if _waiting(facts) else facts.slice_ns
+        return (facts.work.apart_ns if _overlapped(facts) else step_ns) + (MISS_NS if misses else 0.0)
     length = wide.loop.extent or wide.lanes
     rounded = -(-length // wide.lanes) * wide.lanes
     lane_ns = max(facts.work.lane_ns, facts.work.waits_ns / wide.lanes) * rounded / length
@@ -205,26 +210,37 @@ def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
     """How a chunk, or the domain, is cut into parts whose iterations come in turns, where those of one would wait for
     each other.
 
-    One part where iterations are left out. Parts then have storage of their own: what a chunk has come to is stored in
+    As many of a chunk as pay anywhere: their state begins where they do, so that LLVM knows it, has vectors of it and
+    computes once what is the same in all. One part where iterations are left out: what a chunk has come to is stored in
     each iteration that is not, and beside what other threads store each would wait.
     """
-    if facts.pure or facts.scattered:
-        return None
     if cut is None:
         loop, extent, total, alone_ns = facts.loops[-1], facts.loops[-1].extent, facts.count, facts.work.serial_ns
     elif cut.cut is None or cut.in_turn:
         return None
     else:
         (loop, extent), total, alone_ns = cut.cut, cut.size, facts.slice_ns
-    if extent is None:
+    if extent is None or not _waiting(facts):
         return None
-    few_ns, most_ns = (max(facts.apart_ns, facts.slice_ns / number) for number in (PARTS, MOST_PARTS))
-    more = extent >= MOST_PARTS and few_ns >= WORTH * most_ns
-    number, turns_ns = (MOST_PARTS, most_ns) if more else (PARTS, few_ns)
-    enough = extent >= number and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns
-    if enough and alone_ns >= WORTH * turns_ns:
+    number, turns_ns = _turns(facts, alone_ns, extent)
+    if number > 1 and cut is not None and extent >= MOST_PARTS:
+        number = MOST_PARTS
+    if 1 < number <= extent and (total or 0) * (alone_ns - turns_ns) >= machine.function_ns:
         return Parts(loop, -(-extent // number), number)
     return Parts(loop, extent, 1) if cut is not None and facts.guarded else None
+
+
+def _waiting(facts: Facts) -> bool:
+    """Whether the iterations of one point may be cut into parts in turns."""
+    return not (facts.pure or facts.scattered or facts.decays)
+
+
+def _turns(facts: Facts, alone_ns: float, extent: int = MOST_PARTS) -> tuple[int, float]:
+    """How many parts of a loop, and what an iteration takes where those of several come in turns; one, and `alone_ns`,
+    where that is as good."""
+    few_ns, most_ns = (max(facts.apart_ns, facts.slice_ns / number) for number in (PARTS, MOST_PARTS))
+    number, turns_ns = (MOST_PARTS, most_ns) if extent >= MOST_PARTS and few_ns >= WORTH * most_ns else (PARTS, few_ns)
+    return (number, turns_ns) if alone_ns >= WORTH * turns_ns else (1, alone_ns)
 
 
 def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | str | None, str]:
@@ -245,6 +261,8 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return None, "LLVM makes vectors of the innermost loop"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
+    if _rows(facts) and not facts.joins and len({type_.bits for type_ in facts.types}) > 1:
+        return None, "rows may be short, and lanes of components of several widths take long to merge"
     gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
     if gain_ns < 0:
         return None, "no loop that is as long as a vector runs along memory"
@@ -264,13 +282,18 @@ def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
 
     Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
     """
-    if facts.count is None and not facts.pure:
+    if facts.count is None and not _rows(facts):
         return most
     if facts.count is None and not facts.joins:
-        return LEAST_LANES
+        return FEW_LANES
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
     taken = {number: _lanes_ns(facts, number) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
+
+
+def _rows(facts: Facts) -> bool:
+    """Whether many points are reduced to, each of unknown length: it may be short."""
+    return bool(facts.pure) and facts.count is None
 
 
 def _lanes_ns(facts: Facts, number: int) -> float:

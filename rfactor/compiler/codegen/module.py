@@ -142,7 +142,7 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     code = compile_module(text, [_ENTRY], target)
     report = ctypes.c_int64 * (1 + max((len(check.arguments) for check in checks), default=0))
     function = _SIGNATURE(code.addresses[_ENTRY])
-    threads = (cell(), waker()) if uses_threads(lowered.body) else (0, None)
+    threads = (cell(), waker(code.addresses[_ENTRY])) if uses_threads(lowered.body) else (0, None)
     bind = Binding(lowered.arguments)
     return Executable(code, target, lambda: lowered, function, report(), bind, PUTS in text, *threads)
 

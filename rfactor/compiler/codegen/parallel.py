@@ -105,7 +105,7 @@ def _launch(
             run = builder.load(_field(builder, _RUNTIME, context.runtime, 0), typ=POINTER)
             signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
             address = ir.FormattedConstant(POINTER, worker.get_reference())
-            builder.call(Indirect(run, signature), [address, shared, builder.trunc(threads, I32), I32(0)])
+            builder.call(Indirect(run, signature), [address, shared, builder.trunc(threads, I32), I32(1)])
 
 
 def _field(builder: ir.IRBuilder, struct: ir.Type, pointer: LLVMValue, index: int) -> LLVMValue:

@@ -16,18 +16,25 @@ takes them along, as nothing is left in a bad state between loops.
 
 `wake` has a thread look for a loop before it comes. It does so once: not again before a loop has come.
 
+To wake a thread takes who wakes it 10 to 30 µs. Of loops launched with `flags` other than 0, as those of generated code
+are, it is kept how much work all threads had in the last run. Nobody is woken for one that has little, but where such
+loops follow each other: a thread that was woken for one looks for the next. Where nobody comes who is woken, as others
+have the processors, it is tried less and less often, in one loop of 32 at last.
+
 Where other processes have all processors, a thread may be woken on the one that the caller has. It would only keep the
 caller from running, so it gives way once before it takes a loop, and never looks there: the system moves it to another
 processor as soon as one is free.
 
 Who may touch what. All that is shared (the variables from `@newest` on, the fields of a loop that is offered) is
-written with `@mutex` held, and read with it but in two places:
+written with `@mutex` held, and read with it but in three places:
 
 * Who looks for work reads `@newest` without it, atomically and in no order (`monotonic`). What it finds is a reason to
   take the mutex and read again, and no more.
 * A caller that waits reads `running` of its own loop without it (`acquire`). When that is 0 it returns, and the loop
   is gone with its stack. The 0 was written (`release`) by the last thread inside, which touches the loop no more: it
   has read before whether the caller sleeps, and a caller that sleeps needs the mutex to wake.
+* What is kept of times (`@took`, `@pipeline`, `@ended`, `@missed`) is read and written without it, atomically and in no
+  order. It decides whether a thread is woken, and no more.
 
 What any thread wrote in a loop happens before it takes the mutex to leave, so before the last one leaves, so before
 that 0. What was written before `launch` happens before the loop is offered, with the mutex held.
@@ -44,6 +51,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -51,6 +59,13 @@ from rfactor.native.engine import compile_module, host
 
 _LOOKS = 2000
 """How often a thread looks for work, or a caller for the end of its loop, before it sleeps: 20 to 90 µs."""
+_NEAR_NS = 50_000
+"""Loops follow each other where one is offered so soon after another has ended: a thread still looks then."""
+_LITTLE_NS = 100_000
+"""Work for which no thread is woken where loops come apart: one begins 30 to 90 µs after it is woken, by when half of
+it is done."""
+_SLOT_BITS = 8
+"""2^8 loops and pipelines are known at a time. Two may share a place: a thread is woken in vain then, or is not."""
 _PAUSES = {
     "x86_64": "llvm.x86.sse2.pause()",
     "aarch64": "llvm.aarch64.isb(i32 15)",
@@ -72,12 +87,13 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_destroy(ptr)
 declare i32 @sched_yield()
+declare i32 @clock_gettime(i32, ptr)
 {processor}
 {declared}
 
 ; worker, closure, the next older loop that is offered, how many more threads may take it, how many it may have,
-; how many are inside beside the caller, whether the caller sleeps, and what it sleeps on
-%loop = type {{ ptr, ptr, ptr, i32, i32, i32, i32, [16 x i64] }}
+; how many are inside beside the caller, whether the caller sleeps, what it sleeps on, and what those inside took in ns
+%loop = type {{ ptr, ptr, ptr, i32, i32, i32, i32, [16 x i64], i64 }}
 
 @mutex = internal global [16 x i64] zeroinitializer, align 64
 @work = internal global [16 x i64] zeroinitializer, align 64 ; what threads sleep on
@@ -88,6 +104,69 @@ declare i32 @sched_yield()
 @armed = internal global i32 0                               ; whether a loop has come since the last `wake`,
 @callers = internal global i32 -1                            ; which processor had who called last,
 @offered = internal global i64 0                             ; and how many loops were offered
+@took = internal global [{slots} x i64] zeroinitializer, align 64 ; what work of all threads there was in a loop, by its
+                                                             ; worker, and last in a pipeline, by its address,
+@pipeline = internal global i64 0                            ; which pipeline came last,
+@ended = internal global i64 0                               ; when a loop ended last,
+@missed = internal global i64 0                              ; and how often in a row nobody came who was woken for one
+
+define internal i64 @now() {{
+  %time = alloca [2 x i64]
+  %told = call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}}
+
+; Where it is kept how much work there is in what begins at an address.
+define internal ptr @slot(i64 %address) {{
+  %coarse = lshr i64 %address, 4
+  %mixed = mul i64 %coarse, -7046029254386353131
+  %place = lshr i64 %mixed, {unplaced}
+  %slot = getelementptr i64, ptr @took, i64 %place
+  ret ptr %slot
+}}
+
+; Whether so little work is known of that to wake a thread for it costs more than it gains: none does where loops
+; follow each other, as the thread looks for the next. Now and then there, where nobody comes who is woken.
+define internal i1 @idle(i64 %work, i64 %now) {{
+  %ended = load atomic i64, ptr @ended monotonic, align 8
+  %since = sub i64 %now, %ended
+  %apart = icmp sgt i64 %since, {near}
+  %missed = load atomic i64, ptr @missed monotonic, align 8
+  %many = icmp ugt i64 %missed, 5
+  %times = select i1 %many, i64 5, i64 %missed
+  %every = shl i64 1, %times
+  %mask = sub i64 %every, 1
+  %loops = load atomic i64, ptr @offered monotonic, align 8
+  %turn = and i64 %loops, %mask
+  %not = icmp ne i64 %turn, 0
+  %either = or i1 %apart, %not
+  %before = sub i64 %work, 1
+  %little = icmp ult i64 %before, {little}                   ; 0 where it is not known
+  %idle = and i1 %little, %either
+  ret i1 %idle
+}}
+
+; As `wake`, for a pipeline that begins at an address, unless it is known to have little work.
+define void @wake_for(i64 %address) {{
+  store atomic i64 %address, ptr @pipeline monotonic, align 8
+  %slot = call ptr @slot(i64 %address)
+  %work = load atomic i64, ptr %slot monotonic, align 8
+  %now = call i64 @now()
+  %idle = call i1 @idle(i64 %work, i64 %now)
+  br i1 %idle, label %done, label %wake
+
+wake:
+  call void @wake()
+  br label %done
+
+done:
+  ret void
+}}
 
 define void @begin() {{
   %1 = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
@@ -250,8 +329,15 @@ begin:
   %own = icmp ne i32 %wanted, 0
   %number = select i1 %own, i32 %wanted, i32 %one              ; for this loop, or for an older one
   call void @recruit(i32 %number, i32 %most)
+  %began = call i64 @now()
   call void %worker(ptr %closure)
+  %stopped = call i64 @now()
+  %own.work = sub i64 %stopped, %began
   %locked.again = call i32 @pthread_mutex_lock(ptr @mutex)
+  %spent.at = getelementptr %loop, ptr %loop, i32 0, i32 8
+  %spent.before = load i64, ptr %spent.at
+  %spent = add i64 %spent.before, %own.work
+  store i64 %spent, ptr %spent.at
   %asleep.at = getelementptr %loop, ptr %loop, i32 0, i32 6
   %asleep = load i32, ptr %asleep.at
   %running = load i32, ptr %running.at
@@ -335,6 +421,8 @@ entry:
   store i32 %wanted, ptr %most.at
   store i32 0, ptr %running.at
   store i32 0, ptr %asleep.at
+  %spent.at = getelementptr %loop, ptr %loop, i32 0, i32 8
+  store i64 0, ptr %spent.at
   %alone = icmp slt i32 %wanted, 1
   br i1 %alone, label %run, label %offer
 
@@ -354,8 +442,18 @@ offer:
   %again = add i64 %once, 1
   store atomic i64 %again, ptr @offered monotonic, align 8
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @recruit(i32 %wanted, i32 %wanted)
+  %address = ptrtoint ptr %worker to i64
+  %slot = call ptr @slot(i64 %address)
+  %work = load atomic i64, ptr %slot monotonic, align 8
+  %asked = call i64 @now()
+  %idle = call i1 @idle(i64 %work, i64 %asked)
+  %timed = icmp ne i32 %flags, 0
+  %nobody = and i1 %idle, %timed
+  %number = select i1 %nobody, i32 0, i32 %wanted
+  call void @recruit(i32 %number, i32 %wanted)
+  %began = call i64 @now()
   call void %worker(ptr %closure)
+  %stopped = call i64 @now()
   %locked.again = call i32 @pthread_mutex_lock(ptr @mutex)
   %unwanted = load i32, ptr %wanted.at
   %full = icmp eq i32 %unwanted, 0
@@ -422,6 +520,27 @@ awake:
   br label %return
 
 return:
+  br i1 %timed, label %remember, label %gone
+
+remember:
+  %own = sub i64 %stopped, %began
+  %others = load i64, ptr %spent.at
+  %all = add i64 %own, %others
+  store atomic i64 %all, ptr %slot monotonic, align 8
+  %pipeline = load atomic i64, ptr @pipeline monotonic, align 8
+  %slot.pipeline = call ptr @slot(i64 %pipeline)
+  store atomic i64 %all, ptr %slot.pipeline monotonic, align 8
+  store atomic i64 %stopped, ptr @ended monotonic, align 8
+  %came = icmp ne i64 %others, 0
+  %missed.before = load atomic i64, ptr @missed monotonic, align 8
+  %again.missed = add i64 %missed.before, 1
+  %woke = xor i1 %nobody, true
+  %counted = select i1 %woke, i64 %again.missed, i64 %missed.before
+  %missed = select i1 %came, i64 0, i64 %counted
+  store atomic i64 %missed, ptr @missed monotonic, align 8
+  ret void
+
+gone:
   ret void
 }}
 """
@@ -436,6 +555,8 @@ class Pool:
     wake: Callable[[], None]
     """Wakes a thread, where all sleep, so that it looks for a loop that comes soon. Not again before one has come: what
     is called for pipelines that run no loop after all wakes nobody."""
+    wake_for: Callable[[int], None]
+    """As `wake`, for the pipeline that begins at an address, unless it is known to have little work in its loops."""
     begin: Callable[[], None]
     """Called in the child of a fork."""
     loops: Callable[[], int]
@@ -458,18 +579,26 @@ def _made() -> Pool | None:
     pause = _PAUSES.get(machine.triple.split("-")[0])
     text = _TEXT.format(
         looks=_LOOKS,
+        near=_NEAR_NS,
+        little=_LITTLE_NS,
+        slots=1 << _SLOT_BITS,
+        unplaced=64 - _SLOT_BITS,
+        clock=time.CLOCK_MONOTONIC,
         processor="declare i32 @sched_getcpu()" if _are_there(["sched_getcpu"]) else _UNKNOWN,
         pause=f"call void @{pause}" if pause else "",
         declared=f"declare void @{pause.replace('i32 15', 'i32')}" if pause else "",
     )
-    if not _are_there(re.findall(r"declare i32 @(pthread_\w+|sched_yield)", text)):
+    if not _are_there(re.findall(r"declare i32 @(pthread_\w+|sched_yield|clock_gettime)", text)):
         return None
-    code = compile_module(text, ["begin", "launch", "loops", "wake"], machine).keep()
+    code = compile_module(text, ["begin", "launch", "loops", "wake", "wake_for"], machine).keep()
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
     begin()
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
-    return Pool(code.addresses["launch"], wake, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"]))
+    wake_for = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.addresses["wake_for"])
+    return Pool(
+        code.addresses["launch"], wake, wake_for, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"])
+    )
 
 
 def _are_there(names: list[str]) -> bool:

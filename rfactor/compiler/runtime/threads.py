@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from functools import partial
 
 from rfactor.compiler.runtime import pool
 
@@ -28,11 +29,12 @@ def cell() -> int:
     return ctypes.addressof(_CELL)
 
 
-def waker() -> Callable[[], None] | None:
-    """What wakes a thread for a parallel loop that comes soon; None where loops run on the caller alone."""
+def waker(address: int) -> Callable[[], None] | None:
+    """What wakes a thread for a parallel loop that comes soon in the pipeline at `address`; None where loops run on the
+    caller alone."""
     cell()
     made = pool.pool() if _CELL.threads > 1 else None
-    return None if made is None else made.wake
+    return None if made is None else partial(made.wake_for, address)
 
 
 def loops_run() -> int:
