@@ -196,3 +196,16 @@ def test_what_an_interrupt_leaves_is_collected_in_any_order(moment: str, monkeyp
         gc.collect()
     monkeypatch.undo()
     assert add(2) == 3
+
+
+def test_shuffles_that_know_no_wide_vectors_are_not_used() -> None:
+    text = """
+    define <8 x i32> @f(<16 x i8> %a, <16 x i8> %b) {
+      %c = shufflevector <16 x i8> %a, <16 x i8> %b, <16 x i32> <i32 0, i32 16, i32 2, i32 3, i32 4, i32 5, i32 6,
+        i32 7, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef>
+      %d = shufflevector <16 x i8> %c, <16 x i8> undef,
+        <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+      %e = zext <8 x i8> %d to <8 x i32>
+      ret <8 x i32> %e
+    }"""
+    assert "insertq" not in compile_module(text, ["f"]).assembly()
