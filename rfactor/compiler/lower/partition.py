@@ -146,7 +146,7 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     body = _decided(_assuming(inner, held), [one for s in safe for one in s.below])
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
         return _split(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans, lanes)
-    ends = borders(loop)
+    ends = borders(loop, bool(lanes))
     if not safe and ends is None:
         return replace(loop, body=inner)
     if ends is not None:
