@@ -2,7 +2,8 @@
 
 `scans` → `inline` → `nest` (loops with holes) → `bounds` (holes filled) → `together` (shared loops) →
 `checks`, `skip` and `storage` (flat buffers) → `tidy` → `partition` (guarded tails, `borders` of clamps) → `unroll` →
-`vectorize` → `tidy` → `zeros` → `masked` → `records` → `no_record` → `latest` → `keep` → `hoist`.
+`vectorize` → `tidy` → `zeros` → `masked` → `records` → `no_record` → `latest` → `keep` → `hoist` →
+`prefixes` → `previous`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
+from rfactor.compiler.lower.previous import previous
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
@@ -76,7 +78,7 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     body = without_record(records(unmasked(zeros(tidy(body)))))
-    yield "final", prefixes(hoist(keep(latest(body))))
+    yield "final", previous(prefixes(hoist(keep(latest(body)))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
