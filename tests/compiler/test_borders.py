@@ -227,5 +227,56 @@ def test_a_clamp_is_left_where_it_is_not_seen_through_in_every_loop() -> None:
     vectors, plain = (For("xi", zero, eight, kind, store) for kind in ("vectorized", "serial"))
     longer = For("xi", zero, Var(I32, "n"), "serial", store)
     assert borders(around(vectors, plain)) is not None
-    assert borders(around(plain)) is None
+    assert borders(around(plain)) is not None  # an innermost loop
+    assert borders(around(plain), around=True) is None  # whose iterations are those of lanes
+    assert borders(around(longer)) is None
     assert borders(around(vectors, longer)) is None
+
+
+def test_innermost_loops_without_vectors_load_what_no_clamp_changes() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
+    f[x, y] = a[hl.clamp(x - 1, 0, 99), hl.clamp(y, 0, 99)] + a[hl.clamp(x + 1, 0, 99), y]
+    first, main, last = loads(f)
+    assert "max(min(f.s0.x - 1, 99), 0)" in first
+    assert "max(min(f.s0.x - 1, 99), 0)" in last
+    assert main.count("max(") == 1  # of the row
+    assert "max(min(f.s0.y, 99), 0)" in main
+
+
+def test_short_loops_inside_an_innermost_one_are_taken_at_their_worst() -> None:
+    a, f, r = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f"), hl.RDom([(0, 5)], "r")
+    f[x] = 0
+    f[x] += a[hl.clamp(x + r.x - 2, 0, 99)]
+    first, main, last = (line for line in loads(f) if "f.s1" in line)
+    assert "max(" not in main
+    assert "max(" in first
+    assert "max(" in last
+
+
+@pytest.mark.parametrize("make", [lambda f: f.parallel(x), lambda f: f.reorder(y, x)])
+def test_loops_in_threads_and_loops_around_others_stay_whole(make: Callable[[Any], None]) -> None:
+    a, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
+    f[x, y] = a[hl.clamp(x - 1, 0, 99), y]
+    make(f)
+    assert len(loads(f)) == 1
+
+
+def test_what_is_clamped_to_something_that_moves_too_stays() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    f[x] = a[hl.min(x, 99 - x)]
+    assert len(loads(f)) == 1
+
+
+@pytest.mark.parametrize(("low", "size"), [(-20, 1), (-20, 7), (0, 8), (-45, 100), (3, 30)])
+def test_innermost_loops_have_the_values_that_threads_give(low: int, size: int) -> None:
+    results = []
+    for alone in (False, True):
+        f, out = hl.Func("f"), hl.Buffer(hl.Int(32), [size])
+        source = hl.Buffer(DATA)
+        f[x] = source[hl.clamp(x - 3, 2, WIDTH - 1)] * 3 - source[hl.clamp(2 * x + 1, 0, WIDTH - 2)]
+        if alone:
+            f.parallel(x)
+        out.set_min([low])
+        f.realize(out)
+        results.append(np.array(out))
+    np.testing.assert_array_equal(results[0], results[1])

@@ -55,6 +55,18 @@ def free(stmt: Stmt) -> Free:
     return Free(tuple(variables), tuple(buffers))
 
 
+def buffers(stmt: Stmt, known: dict[int, tuple[Stmt, frozenset[str]]]) -> frozenset[str]:
+    """The flat buffers that are read or written in `stmt`, those that it allocates too. `known`, by identity, are those
+    of statements that were looked at before."""
+    found = known.get(id(stmt))
+    if found is None:
+        own = {node.buffer for expr in expressions(stmt) for node in walk(expr) if isinstance(node, Load)}
+        own |= {stmt.buffer} if isinstance(stmt, Store) else set()
+        inside = (buffers(child, known) for child, _ in bodies(stmt))
+        found = known[id(stmt)] = stmt, frozenset(own.union(*inside))
+    return found[1]
+
+
 def uses_vectors(stmt: Stmt) -> bool:
     """Whether any value in `stmt` has several lanes, but for running values, which no schedule put in vectors."""
     if is_prefixes(stmt):

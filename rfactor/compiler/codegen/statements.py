@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import free
+from rfactor.compiler.codegen.free import buffers, free
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
@@ -108,6 +109,8 @@ class Statements:
         self._produced = 0
         self._frame = 0
         self._heap: list[LLVMValue] = []
+        """Memory that is held here."""
+        self._used: dict[int, tuple[Stmt, frozenset[str]]] = {}
 
     def emitter(self) -> Emitter:
         """An emitter for the expressions of one statement."""
@@ -157,6 +160,37 @@ class Statements:
             case _:
                 kind = f"a {stmt.kind} loop" if isinstance(stmt, For) else type(stmt).__name__
                 raise TypeError(f"{kind} is left after lowering")
+
+    def _last(self, stmt: Stmt, held: Mapping[str, LLVMValue]) -> None:
+        """Emit `stmt`, after which nothing uses the buffers `held`: the memory of each is given back after its last use
+        inside, so that what is allocated next may have it."""
+        if not held or (self.rough and not launches(stmt)):
+            self.emit(stmt)
+            self._give_back(held)
+            return
+        match stmt:
+            case Block():
+                children = list(together(stmt.statements) if self.rough else stmt.statements)
+                for place, child in zip(range(len(children)), children, strict=True):
+                    later = set[str]().union(*(buffers(one, self._used) for one in children[place + 1 :]))
+                    done = {name: raw for name, raw in held.items() if name not in later}
+                    held = {name: raw for name, raw in held.items() if name in later}
+                    self._last(child, done)
+            case Let():
+                with self._bound(stmt.name, self.value(stmt.value)):
+                    self._last(stmt.body, held)
+            case Allocate():
+                others = {name: raw for name, raw in held.items() if name != stmt.buffer}
+                self._allocate(stmt, others)
+                self._give_back({name: raw for name, raw in held.items() if name not in others})
+            case _:
+                self.emit(stmt)
+                self._give_back(held)
+
+    def _give_back(self, held: Mapping[str, LLVMValue]) -> None:
+        for raw in held.values():
+            self._heap.remove(raw)
+            self._call("free", ir.VoidType(), raw)
 
     def _produce(self, stmt: Produce) -> None:
         """In a function of its own where many are computed one after the other: LLVM takes more than twice as long over
@@ -356,16 +390,17 @@ class Statements:
 
     # -- storage -----------------------------------------------------------------------------------------------------
 
-    def _allocate(self, allocation: Allocate) -> None:
+    def _allocate(self, allocation: Allocate, held: Mapping[str, LLVMValue] = MappingProxyType({})) -> None:
         size, scalar = allocation.size, allocation.type
         bytes_each = max(scalar.bits // 8, 1)
         if isinstance(size, Const):
             total = max(int(size.value), 1) * bytes_each
             if total <= _STACK_BYTES and self._frame + total <= _FRAME_BYTES:
                 self._frame += total
-                self._within(allocation, self.slot(memory_type(scalar), max(int(size.value), 1), allocation.buffer))
+                pointer = self.slot(memory_type(scalar), max(int(size.value), 1), allocation.buffer)
+                self._within(allocation, pointer, held)
                 return
-        self._on_heap(allocation, self.value(size), bytes_each)
+        self._on_heap(allocation, self.value(size), bytes_each, held)
 
     def slot(self, element: ir.Type, count: int, name: str = "") -> LLVMValue:
         """Room for `count` elements on the stack, taken once a call of the function, aligned to a vector."""
@@ -376,17 +411,17 @@ class Statements:
         room.type = POINTER
         return room
 
-    def _within(self, allocation: Allocate, pointer: LLVMValue) -> None:
+    def _within(self, allocation: Allocate, pointer: LLVMValue, held: Mapping[str, LLVMValue]) -> None:
         outer = self.arrays.get(allocation.buffer)
         self.arrays[allocation.buffer] = Array(pointer, allocation.type)
         self._read = {}  # the buffer may have another's name
         with self._scope():
-            self.emit(allocation.body)
+            self._last(allocation.body, held)
         del self.arrays[allocation.buffer]
         if outer is not None:
             self.arrays[allocation.buffer] = outer
 
-    def _on_heap(self, allocation: Allocate, size: LLVMValue, bytes_each: int) -> None:
+    def _on_heap(self, allocation: Allocate, size: LLVMValue, bytes_each: int, held: Mapping[str, LLVMValue]) -> None:
         """Memory from malloc, aligned by hand; without it the body is left out and the failure noted."""
         builder = self.builder
         wide = builder.sext(size, I64_) if size.type != I64_ else size
@@ -400,10 +435,10 @@ class Statements:
                     raw, [builder.sub(I64_(ALIGNMENT), past)], source_etype=ir.IntType(8), name=label(allocation.buffer)
                 )
                 self._heap.append(raw)
-                self._within(allocation, aligned)
-                self._heap.pop()
-                self._call("free", ir.VoidType(), raw)
+                self._within(allocation, aligned, {**held, allocation.buffer: raw})
             with otherwise:
+                for other in held.values():
+                    self._call("free", ir.VoidType(), other)
                 builder.atomic_rmw("xchg", self.context.failure, I32(OUT_OF_MEMORY), "monotonic")
 
     def _call(self, name: str, result: ir.Type, *arguments: LLVMValue) -> LLVMValue:

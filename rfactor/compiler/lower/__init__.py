@@ -28,6 +28,7 @@ Vectors are made cheaper:
     `latest`                            an innermost loop notes which iteration chose last (stores: `groups`)
     `keep`, `hoist`                     points stay in registers, and vectors are loaded before the loop
     `prefixes`                          running values of integers take some points at a time
+    `previous`                          what the iteration before has stored is kept beside the array
 
 What is known of coordinates, for all of them:
     `scope`, `places`                   at a place in a nest
@@ -57,6 +58,7 @@ from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
+from rfactor.compiler.lower.previous import previous
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
@@ -110,7 +112,7 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     body = without_record(records(unmasked(zeros(tidy(body)))))
-    yield "final", prefixes(hoist(keep(latest(body))))
+    yield "final", previous(prefixes(hoist(keep(latest(body)))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:

@@ -1,4 +1,5 @@
-"""Iterations in which a clamp changes no index of a vector: there the vector is loaded as if there were none.
+"""Iterations in which a clamp changes no index: there vectors, and what an innermost loop loads one by one, are loaded
+as if there were none.
 
 Remainders, as those of repeated and mirrored images, are clamps in this sense.
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.overflow import in_i32, sum_in_i64
+from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
@@ -36,20 +38,27 @@ class Borders:
     """What clamped coordinates (i64) are without their clamp."""
 
 
-def borders(loop: For) -> Borders | None:
-    """Where `loop` reads vectors between the ends of what they are clamped to; None where it clamps none."""
+def borders(loop: For, around: bool = False) -> Borders | None:
+    """Where `loop` reads vectors between the ends of what they are clamped to, or values where it is an innermost loop
+    with no vectorised one `around` it; None where it clamps none."""
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
         return None
     found = list(_clamped(loop.body, _Place({}, frozenset(), {})))
-    vectors = {clamped for clamped, place in found if _lanes(place.inner) & names(place.told(clamped))}
+    alone = not around and loop.kind == "serial" and _innermost(loop.body)
+    seen = {
+        clamped
+        for clamped, place in found
+        if ({loop.name} if alone else _lanes(place.inner)) & names(place.told(clamped))
+    }
     plain: dict[Expr, Expr] = {}
     left: set[Expr] = set()
     first: Expr | None = None
     end: Expr | None = None
     for clamped, place in found:
-        if clamped not in vectors or clamped in left:
+        if clamped not in seen or clamped in left:
             continue
-        coordinate, differences = _without_clamp(place.told(clamped.children[0]), place.inner)
+        moving = {*place.inner, loop.name} if alone else set(place.inner)
+        coordinate, differences = _without_clamp(place.told(clamped.children[0]), moving)
         solved = [_solved(difference, loop.name, place.inner, place.bound) for difference in differences]
         if not differences or None in solved:
             left.add(clamped)
@@ -62,6 +71,14 @@ def borders(loop: For) -> Borders | None:
                 end = beyond if end is None else affine.minimum(end, beyond)
     kept = {clamped: coordinate for clamped, coordinate in plain.items() if clamped not in left}
     return Borders(first, end, kept) if kept else None
+
+
+def _innermost(body: Stmt) -> bool:
+    """Whether no loop in `body` is long or made of vectors."""
+    if isinstance(body, For):
+        short = isinstance(body.extent, Const) and int(body.extent.value) <= SHORT
+        return (body.kind == "unrolled" or (body.kind == "serial" and short)) and _innermost(body.body)
+    return all(map(_innermost, (body.body,) if isinstance(body, Allocate) else parts(body)))
 
 
 def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
@@ -146,17 +163,18 @@ def _is_clamp(expr: Expr) -> bool:
     return isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32
 
 
-def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Expr]]:
-    """The coordinate that is clamped, and differences (i64) that are <= 0 where the clamp does not change it.
+def _without_clamp(expr: Expr, loops: set[str]) -> tuple[Expr, list[Expr]]:
+    """The coordinate that is clamped, which moves with `loops`, and differences (i64) that are <= 0 where the clamp
+    does not change it.
 
     So it is with remainders, of what is between 0 and the modulus, and with the lesser of two arms, of which the first
     is taken, where one is the other mirrored.
     """
     if not (isinstance(expr, Op) and expr.type == I32 and expr.op in ("min", "max", "%", "+", "-")):
         return expr, []
-    moving = [bool(names(arg) & inner.keys()) for arg in expr.args]
+    moving = [bool(names(arg) & loops) for arg in expr.args]
     if expr.op in ("+", "-"):
-        parts = [_without_clamp(arg, inner) for arg in expr.args]
+        parts = [_without_clamp(arg, loops) for arg in expr.args]
         ends = [end for _, found in parts for end in found]
         return (Op(I32, expr.op, tuple(part for part, _ in parts)), ends) if ends else (expr, [])
     if expr.op == "%":
@@ -164,7 +182,7 @@ def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Exp
         short = isinstance(modulus, Const) and int(modulus.value) <= SHORT  # no vector is inside, or few are
         if moving != [True, False] or short:
             return expr, []
-        coordinate, ends = _without_clamp(over, inner)
+        coordinate, ends = _without_clamp(over, loops)
         here = _wide(coordinate)
         beyond = affine.add(affine.subtract(here, _wide(modulus)), Const(I64, 1))
         return coordinate, [*ends, affine.scale(here, -1), beyond]
@@ -173,8 +191,8 @@ def _without_clamp(expr: Expr, inner: Mapping[str, For]) -> tuple[Expr, list[Exp
     if not any(moving):
         return expr, []
     arm, end = expr.args if moving[0] else expr.args[::-1]
-    coordinate, ends = _without_clamp(arm, inner)
-    other, others = _without_clamp(end, inner) if all(moving) else (end, [])
+    coordinate, ends = _without_clamp(arm, loops)
+    other, others = _without_clamp(end, loops) if all(moving) else (end, [])
     pair = _wide(coordinate), _wide(other)
     return coordinate, [*ends, *others, affine.subtract(*(pair if expr.op == "min" else pair[::-1]))]
 

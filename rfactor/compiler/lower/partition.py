@@ -4,8 +4,9 @@
       if x*8 + 7 < n: f[…] = …     ->    for x in (m, e - m): if x*8 + 7 < n: f[…] = …
 
 `m` comes from the guard, solved for the innermost loop that it depends on and that is no short one: vector, unrolled
-and short loops inside take their worst iteration. Where the guard holds for no other iteration, only its own range is
-left. Where all of the body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
+and short loops inside take their worst iteration, and so do vectorised loops around, whose lanes are to share its ends.
+Where the guard holds for no other iteration, or in no lane for others, only its own range is left. Where all of the
+body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
 guard holds for no iteration inside; an extent known at run time only does not go further. So do the loops inside of the
 first and last ranges, which are not split again. A parallel loop keeps one range otherwise, and asks per iteration
 which body to run.
@@ -23,7 +24,7 @@ from rfactor.compiler.lower.conditions import conjuncts, nonpositive
 from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, span, sum_in_i64, surely_in_i32
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tidy import tidy
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, variables, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, substitute, variables, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
 from rfactor.ir.types import I32
@@ -31,19 +32,51 @@ from rfactor.ir.types import I32
 
 def partition(stmt: Stmt, spans: Spans) -> Stmt:
     """The flat nest with every such loop split in up to three. `spans` are what variables are known to lie between."""
+    return _parts(stmt, spans, {})
+
+
+def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
+    """The same inside the vectorised loops `lanes`."""
     if isinstance(stmt, Block):
-        return block(*(partition(part, spans) for part in stmt.statements))
+        return block(*(_parts(part, spans, lanes) for part in stmt.statements))
     if isinstance(stmt, For):
-        inner = partition(stmt.body, _inside(stmt, spans))
-        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans)
+        inner = _parts(stmt.body, _inside(stmt, spans), _within(stmt, lanes))
+        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else partition(stmt.otherwise, spans)
-        return If(stmt.condition, partition(stmt.then, spans), otherwise)
+        otherwise = None if stmt.otherwise is None else _parts(stmt.otherwise, spans, lanes)
+        return If(stmt.condition, _parts(stmt.then, spans, lanes), otherwise)
     if isinstance(stmt, Let):
-        return replace(stmt, body=partition(stmt.body, _inside(stmt, spans)))
+        body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
+        return replace(stmt, body=_parts(body, _inside(stmt, spans), lanes))
     if isinstance(stmt, Produce | Allocate):
-        return replace(stmt, body=partition(stmt.body, spans))
+        return replace(stmt, body=_parts(stmt.body, spans, lanes))
     return stmt
+
+
+def _differs(let: Let, lanes: dict[str, For]) -> bool:
+    """Whether a coordinate that has a name differs between `lanes`."""
+    coordinate = let.value.type == I32 and not is_value(let.name) and not affine.reads(let.value)
+    return coordinate and not lanes.keys().isdisjoint(names(let.value))
+
+
+def _told(stmt: Stmt, let: Let) -> Stmt:
+    """`stmt` with the value of `let` for its name in guards, and in what else has a name."""
+    value = {let.name: let.value}
+    if isinstance(stmt, Block):
+        return block(*(_told(part, let) for part in stmt.statements))
+    if isinstance(stmt, If):
+        otherwise = None if stmt.otherwise is None else _told(stmt.otherwise, let)
+        return If(substitute(stmt.condition, value), _told(stmt.then, let), otherwise)
+    if isinstance(stmt, Let):
+        return Let(stmt.name, substitute(stmt.value, value), _told(stmt.body, let))
+    if isinstance(stmt, For | Produce | Allocate):
+        return replace(stmt, body=_told(stmt.body, let))
+    return stmt
+
+
+def _within(loop: For, lanes: dict[str, For]) -> dict[str, For]:
+    """The vectorised loops around the body of `loop`, which `lanes` are around."""
+    return {**lanes, loop.name: loop} if loop.kind == "vectorized" else lanes
 
 
 def _inside(stmt: For | Let, spans: Spans) -> Spans:
@@ -89,9 +122,21 @@ class _Safe:
     """Sums of coordinates that are <= 0 in these iterations."""
 
 
-def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
+def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
-    guards = _guards(loop.body, loop.name, {})
+    some = _of_some_lane(loop, spans, lanes)
+    if some is not None:
+        low, high = Var(I32, f"{loop.name}.low"), Var(I32, f"{loop.name}.high")
+        first, last = some
+        within = _with(_with(spans, low.name, first, first), high.name, last, last)
+        own = replace(loop, min=low, extent=affine.subtract(high, low))
+        return Let(low.name, first, Let(high.name, last, _split(own, inner, within, lanes)))
+    return _split(loop, inner, spans, lanes)
+
+
+def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
+    """The same of a loop in whose iterations some lane may run."""
+    guards = _guards(loop.body, loop.name, lanes)
     safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
     end = _after(loop)
     near = _near(loop, safe, spans)
@@ -100,8 +145,8 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = _decided(_assuming(inner, held), [one for s in safe for one in s.below])
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
-        return _partitioned(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans)
-    ends = borders(loop)
+        return _split(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans, lanes)
+    ends = borders(loop, bool(lanes))
     if not safe and ends is None:
         return replace(loop, body=inner)
     if ends is not None:
@@ -110,14 +155,30 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans) -> Stmt:
             first = affine.maximum(first, ends.first)
         if ends.end is not None:
             last = affine.minimum(last, ends.end)
-    whole = _ended(loop.body, _inside(loop, spans))
+    whole = _ended(loop.body, _inside(loop, spans), lanes)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
         if last != end:
             inside.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*inside), body, whole)) if inside else replace(loop, body=body)
-    return _ranges(loop, body, whole, first, last, _reached(loop, spans))
+    return _ranges(loop, body, whole, first, last, _reached(loop, spans, lanes))
+
+
+def _of_some_lane(loop: For, spans: Spans, lanes: dict[str, For]) -> tuple[Expr, Expr] | None:
+    """The first of the iterations of `loop` in which the guards of all of its body let some of the `lanes` around it
+    run, and the one after the last; None where there are no guards that differ between lanes. They do not cross."""
+    covering = [(condition, loops) for condition, loops in _covering(loop.body, loop.name, lanes) if loops]
+    some = [
+        s for c, loops in covering if loops.keys() <= lanes.keys() and (s := _solve(c, loop.name, loops, best=True))
+    ]
+    if not some:
+        return None
+    near, end = _near(loop, some, spans), _after(loop)
+    first = _begin(loop, end, [limit for s in some for limit in s.mins], near)
+    last = _end(loop, end, [limit for s in some for limit in s.ends], near)
+    low = affine.minimum(first, end)
+    return low, affine.maximum(last, low)
 
 
 def _after(loop: For) -> Expr:
@@ -125,33 +186,34 @@ def _after(loop: For) -> Expr:
     return affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
 
 
-def _reached(loop: For, spans: Spans) -> Expr:
+def _reached(loop: For, spans: Spans, lanes: dict[str, For]) -> Expr:
     """Where `loop` ends, or where all of its body is guarded for good, if that is sooner and its extent is constant."""
     end = _after(loop)
-    covering = _covering(loop.body, loop.name, {}) if isinstance(loop.extent, Const) else ()
+    covering = _covering(loop.body, loop.name, lanes) if isinstance(loop.extent, Const) else ()
     some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
     near = _near(loop, some, spans)
     reached = _end(loop, end, [limit for s in some for limit in s.ends], near)
     return affine.maximum(reached, loop.min) if near and reached != end else reached
 
 
-def _ended(stmt: Stmt, spans: Spans) -> Stmt:
+def _ended(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`stmt`, whose loops are not split, each no longer than to where it does nothing any more."""
     if isinstance(stmt, Block):
-        return block(*(_ended(part, spans) for part in stmt.statements))
+        return block(*(_ended(part, spans, lanes) for part in stmt.statements))
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _ended(stmt.otherwise, spans)
-        return If(stmt.condition, _ended(stmt.then, spans), otherwise)
+        otherwise = None if stmt.otherwise is None else _ended(stmt.otherwise, spans, lanes)
+        return If(stmt.condition, _ended(stmt.then, spans, lanes), otherwise)
     if isinstance(stmt, For):
-        inner = replace(stmt, body=_ended(stmt.body, _inside(stmt, spans)))
+        inner = replace(stmt, body=_ended(stmt.body, _inside(stmt, spans), _within(stmt, lanes)))
         if _short(stmt) or stmt.kind == "parallel":
             return inner
-        reached = _reached(stmt, spans)
+        reached = _reached(stmt, spans, lanes)
         return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
     if isinstance(stmt, Let):
-        return replace(stmt, body=_ended(stmt.body, _inside(stmt, spans)))
+        body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
+        return replace(stmt, body=_ended(body, _inside(stmt, spans), lanes))
     if isinstance(stmt, Produce | Allocate):
-        return replace(stmt, body=_ended(stmt.body, spans))
+        return replace(stmt, body=_ended(stmt.body, spans, lanes))
     return stmt
 
 
