@@ -29,6 +29,8 @@ class Program:
     """The arrays that it reads."""
     published: Callable[[Any, Any], object] | None = None
     """Factors update 0 as Halide's own benchmark of `rfactor` does (its test/performance/rfactor.cpp)."""
+    lanes: int = 1
+    """Neighbours that a core alone takes at once: as many as its registers hold."""
 
 
 def agree(a: Array, b: Array, terms: int) -> bool:

@@ -144,7 +144,7 @@ def _here(
 def _field(case: Case, peers: Sequence[str], own_alone: bool) -> tuple[list[str], list[Callable[[], object]]]:
     """Names and calls; what needs no threads of ours is among them with `own_alone`."""
     program = case.program()
-    lanes = min(64, 1 << (case.arrays[0].shape[-1].bit_length() - 1))
+    lanes = min(program.lanes, 1 << (case.arrays[0].shape[-1].bit_length() - 1))
     alone = copies_alone(rfactor, 4) if case.key == "histogram" else lanes_alone(rfactor, lanes)
     mine = [(SERIAL, None), (LANES, alone)] if own_alone else []
     contenders = []

@@ -5,8 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rfactor.compiler.auto.machine import this_machine
+
 Schedule = Callable[[Any, Any], None]
 """Factors update 0 of a Func over its reduction domain."""
+
+
+def lanes_that_fit(octets: int, state: int | None = None, streams: int = 1) -> int:
+    """Lanes of each of some streams of elements of so many bytes, where a lane has a state of `state` bytes.
+
+    Four vectors in all, or fewer: with more than registers hold, the state of some lanes would be stored and loaded
+    again in each iteration. A power of two, at least one vector.
+    """
+    machine = this_machine()
+    vector = machine.vector_bits // (8 * octets)
+    most = min(4 * vector // streams, machine.state_lanes((state or octets) * streams))
+    return max(vector, 1 << (most.bit_length() - 1))
+
+
+def chunks_streams_and_lanes(hl: Any, chunk: int, streams: int, lanes: int) -> Schedule:
+    """Chunks of the line in parallel; in each, `lanes` neighbours at once, from `streams` equal parts in turn.
+
+    A core fetches ahead of each stream that it reads, and only so far: what one stream reads of memory is not all that
+    the core can.
+    """
+
+    def schedule(f: Any, r: Any) -> None:
+        u, v, w = hl.Var("u"), hl.Var("v"), hl.Var("w")
+        ro, ri, rs, rj, rio, rii = (hl.RVar(name) for name in ("ro", "ri", "rs", "rj", "rio", "rii"))
+        f.update(0).split(r.x, ro, ri, chunk)
+        intm = f.update(0).rfactor([(ro, u)])
+        intm.compute_root().update(0).parallel(u).split(ri, rs, rj, chunk // streams).split(rj, rio, rii, lanes)
+        line = intm.update(0).rfactor([(rii, v), (rs, w)])
+        line.compute_at(intm, u).vectorize(v).unroll(w)
+        line.update(0).reorder(v, w, rio, u).vectorize(v).unroll(w)
+
+    return schedule
 
 
 def chunks_and_lanes(hl: Any, chunk: int, lanes: int) -> Schedule:

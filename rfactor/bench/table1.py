@@ -16,7 +16,14 @@ import numpy as np
 
 import rfactor
 from rfactor.bench.program import Array, Program
-from rfactor.bench.schedules import chunks_and_lanes, slabs_and_lanes, strips, strips_and_copies
+from rfactor.bench.schedules import (
+    chunks_and_lanes,
+    chunks_streams_and_lanes,
+    lanes_that_fit,
+    slabs_and_lanes,
+    strips,
+    strips_and_copies,
+)
 
 SIZE = 1 << 24
 CHUNK = 1 << 16
@@ -70,9 +77,11 @@ def maximum(hl: Any, last: bool, a: Array) -> Program:
         f[()] = hl.max(f[()], values[r.x])
         return f, r
 
-    schedule = chunks_and_lanes(hl, CHUNK, 64)
+    schedule = chunks_streams_and_lanes(hl, CHUNK, 4, lanes_that_fit(4, streams=4))
     published = chunks_and_lanes(hl, 4 * 8192, 8)
-    return Program("maximum, i32", algorithm, schedule, outputs(np.int32), lambda: (a.max(),), (a,), published)
+    return Program(
+        "maximum, i32", algorithm, schedule, outputs(np.int32), lambda: (a.max(),), (a,), published, lanes_that_fit(4)
+    )
 
 
 def dot(hl: Any, last: bool, a: Array, b: Array) -> Program:
@@ -84,9 +93,18 @@ def dot(hl: Any, last: bool, a: Array, b: Array) -> Program:
         f[()] = f[()] + left[r.x] * right[r.x]
         return f, r
 
-    schedule = chunks_and_lanes(hl, CHUNK, 64)
+    schedule = chunks_streams_and_lanes(hl, CHUNK, 2, lanes_that_fit(4, streams=2))
     published = chunks_and_lanes(hl, 4 * 8192, 8)
-    return Program("dot product, f32", algorithm, schedule, outputs(np.float32), lambda: (a @ b,), (a, b), published)
+    return Program(
+        "dot product, f32",
+        algorithm,
+        schedule,
+        outputs(np.float32),
+        lambda: (a @ b,),
+        (a, b),
+        published,
+        lanes_that_fit(4),
+    )
 
 
 def complex_product(hl: Any, last: bool, a: Array, b: Array) -> Program:
@@ -99,9 +117,18 @@ def complex_product(hl: Any, last: bool, a: Array, b: Array) -> Program:
         f[()] = (f[()][0] * re - f[()][1] * im, f[()][0] * im + f[()][1] * re)
         return f, r
 
-    schedule = chunks_and_lanes(hl, CHUNK, 64)
+    schedule = chunks_streams_and_lanes(hl, CHUNK, 2, lanes_that_fit(4, state=8, streams=2))
     published = chunks_and_lanes(hl, 2 * 8192, 8)
-    return Program("complex product, i32", algorithm, schedule, outputs(np.int32, np.int32), None, (a, b), published)
+    return Program(
+        "complex product, i32",
+        algorithm,
+        schedule,
+        outputs(np.int32, np.int32),
+        None,
+        (a, b),
+        published,
+        lanes_that_fit(4, state=8),
+    )
 
 
 def histogram(hl: Any, last: bool, image: Array) -> Program:
@@ -143,7 +170,7 @@ def argmin(hl: Any, last: bool, volume: Array) -> Program:
     schedule = slabs_and_lanes(hl, max(1, extents[3] // 16), lanes)
     published = slabs_and_lanes(hl, 1, 16)
     made = (outputs(np.uint8, *[np.int32] * 4), peer, (volume,))
-    return Program("4-D argmin, u8", algorithm, schedule, *made, published)
+    return Program("4-D argmin, u8", algorithm, schedule, *made, published, lanes)
 
 
 def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
@@ -166,9 +193,18 @@ def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
         )
         return f, r
 
-    schedule = chunks_and_lanes(hl, CHUNK, 32)
+    schedule = chunks_streams_and_lanes(hl, CHUNK, 2, lanes_that_fit(4, state=32, streams=2))
     published = chunks_and_lanes(hl, 8192, 8)
-    return Program("kitchen sink, i32", algorithm, schedule, outputs(*[np.int32] * 8), None, (a,), published)
+    return Program(
+        "kitchen sink, i32",
+        algorithm,
+        schedule,
+        outputs(*[np.int32] * 8),
+        None,
+        (a,),
+        published,
+        lanes_that_fit(4, state=32),
+    )
 
 
 def reading(*arrays: Array) -> Callable[[], object]:
@@ -181,7 +217,7 @@ def reading(*arrays: Array) -> Callable[[], object]:
         source, f, r = hl.Buffer(words), hl.Func("reading"), hl.RDom([(0, len(words))])
         f[()] = hl.u64(0)
         f[()] = f[()] | source[r.x]
-        chunks_and_lanes(hl, 1 << 14, 64)(f, r)
+        chunks_streams_and_lanes(hl, CHUNK // 2, 4, lanes_that_fit(8, streams=4))(f, r)
         result = np.zeros((), np.uint64)
         loops.append(partial(f.realize, result))
 

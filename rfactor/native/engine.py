@@ -65,6 +65,8 @@ def host() -> Target:
     features = llvm.get_host_cpu_features()
     # 512-bit vectors are asked for where they pay; LLVM's model of a processor that shuns them must not split them.
     tuning = ["-prefer-256-bit"] if features.get("avx512f") else []
+    # SSE4a has no VEX encoding: between instructions of AVX each of its own costs some hundred cycles.
+    tuning += ["-sse4a"] if "sse4a" in features else []
     flags = ",".join([features.flatten(), *tuning])
     triple = llvm.get_process_triple()
     converts_f16 = bool(features.get("f16c")) or not triple.startswith("x86_64")

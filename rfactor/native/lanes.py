@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
+from rfactor.native.engine import host
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 POINTER = ir.PointerType()
@@ -173,9 +174,7 @@ def _target() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
-    )
+    return target.create_target_machine(cpu=host().cpu, features=host().features, opt=2, jit=True)
 
 
 def function(module: ir.Module, name: str, arity: int) -> tuple[ir.IRBuilder, Sequence[Any]]:

@@ -63,6 +63,21 @@ def test_vectors_of_512_bits_stay_whole() -> None:
     assert "%ymm" not in assembly
 
 
+@pytest.mark.skipif("sse4a" not in host().features, reason="no SSE4a here")
+def test_no_instruction_is_between_those_of_avx_that_has_none_of_their_encoding() -> None:
+    text = """
+    define void @f(ptr %p, <16 x i8> %x) {
+      %y = load <16 x i8>, ptr %p, align 1
+      %z = shufflevector <16 x i8> %x, <16 x i8> %y, <16 x i32> <i32 16, i32 17, i32 18, i32 3, i32 4, i32 5, i32 6,
+        i32 7, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef, i32 undef>
+      store <16 x i8> %z, ptr %p, align 1
+      ret void
+    }"""
+    assembly = compile_module(text, ["f"]).assembly()
+    assert "%xmm" in assembly
+    assert not re.search(r"\b(insertq|extrq|movnts[sd])\b", assembly)
+
+
 def test_f16_is_refused_where_the_machine_does_not_convert_it() -> None:
     text = "define half @f(float %x) { %y = fptrunc float %x to half ret half %y }"
     with pytest.raises(Error, match="f16 needs a processor that converts it"):
