@@ -232,7 +232,7 @@ def test_an_override_runs_what_is_not_proved_in_order() -> None:
     agrees(g, [16], lambda: g.update().atomic(True).parallel(q.x))
 
 
-_READING_ITSELF: dict[str, Callable[[Any, Any], None]] = {
+_READING_ITSELF: dict[str, Callable[[Any, Any], Any]] = {
     "value at a point that it tells": lambda f, r: f.__setitem__(hl.clamp(f[r.x][0], 0, 9), (5, 7)),
     "update of a point that it tells": lambda f, r: f.__setitem__(
         hl.clamp(f[r.x][0], 0, 9),
