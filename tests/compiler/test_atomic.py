@@ -232,6 +232,36 @@ def test_an_override_runs_what_is_not_proved_in_order() -> None:
     agrees(g, [16], lambda: g.update().atomic(True).parallel(q.x))
 
 
+_READING_ITSELF: dict[str, Callable[[Any, Any], Any]] = {
+    "value at a point that it tells": lambda f, r: f.__setitem__(hl.clamp(f[r.x][0], 0, 9), (5, 7)),
+    "update of a point that it tells": lambda f, r: f.__setitem__(
+        hl.clamp(f[r.x][0], 0, 9),
+        (f[hl.clamp(f[r.x][0], 0, 9)][0] + 1, f[hl.clamp(f[r.x][0], 0, 9)][1] + f[hl.clamp(f[r.x][0], 0, 9)][0]),
+    ),
+    "update where it says": lambda f, r: (
+        r.where(f[r.x][0] < 9),
+        f.__setitem__(r.y, (f[r.y][0] + 1, f[r.y][1] + f[r.y][0])),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["parallel", "vectorize", "both"])
+@pytest.mark.parametrize("name", _READING_ITSELF)
+def test_what_the_function_itself_decides_runs_in_order(name: str, kind: str) -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10), (0, 10)], "r")
+    f[x] = (x * 3 % 7, x)
+    _READING_ITSELF[name](f, r)
+    stage = f.update().atomic(override_associativity_test=True)
+    before = expected(f, [10])
+    if kind != "vectorize":
+        stage.parallel(r.y)
+    if kind != "parallel":
+        stage.vectorize(r.x, 4)
+    for a, b in zip(before, computed(f, [10]), strict=True):
+        assert same(a, b)
+    assert not {"parallel", "vectorized", "atomic"} & set(re.findall(r"\w+", f.lowered()))
+
+
 SAME: dict[str, Callable[[Any, Any, Any], Any]] = {
     "a constant": lambda f, r, bin_: 5,
     "of pure variables": lambda f, r, bin_: x * 3,

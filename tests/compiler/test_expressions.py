@@ -70,7 +70,8 @@ EXACT = [
     "f % -2.5",
     "f / 2", "f // f2",
     # bits
-    "x & 6", "u8 | 9", "u8 ^ u82", "~x", "~u8", "x << 3", "u8 << 3", "u8 << s8", "i8 >> s8", "i16 << t8", "i32 >> t8",
+    "x & 6", "u8 & b", "b | u16", "u32 ^ u8", "i8 & i64", "x & True", "u8 << b", "x >> b",
+    "u8 | 9", "u8 ^ u82", "~x", "~u8", "x << 3", "u8 << 3", "u8 << s8", "i8 >> s8", "i16 << t8", "i32 >> t8",
     "u8 << (x & 31)", "x << -1", "x >> -1", "u16 >> s8", "1 << hl.cast(hl.Int(32), s8)",
     # powers by products
     "x ** 2", "f ** 3", "f ** 5", "f ** -2", "u8 ** 7", "hl.pow(x, 3)", "hl.pow(d, 4)", "x ** 0", "2 ** hl.Expr(3)",
@@ -249,12 +250,40 @@ def test_functions_that_are_arithmetic_call_nothing(name: str, bits: int, called
         (lambda u8, f: hl.select(u8 > 1, (1, 2), (1, 2, 3)), "identical sizes. Here are 2 and 3 components"),
         (lambda u8, f: hl.mux(u8, []), "one value or more"),
         (lambda u8, f: u8 << 2.5, "for integers only"),
+        (lambda u8, f: (u8 > 1) << (u8 > 2), "for integers only"),
+        (lambda u8, f: u8 & 1.5, "takes integers or bool"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused(make: Any, message: str) -> None:
     x = hl.Var("x")
     with pytest.raises(TypeMismatch, match=message):
         make(hl.u8(x), hl.f32(x))
+
+
+_SIGNS = (*INTEGERS, "b", "x", "3", "300", "-1", "2**40", "True", "hl.u8(3)", "hl.i32(3)", "1.5", "f")
+
+
+@pytest.mark.parametrize("op", ["&", "|", "^"])
+@pytest.mark.parametrize("left", _SIGNS[:10])
+def test_bits_of_signed_and_unsigned_integers_meet_where_they_do_in_halide(op: str, left: str) -> None:
+    halide = pytest.importorskip("halide")
+    for right in _SIGNS:
+        for text in (f"{left} {op} {right}", f"{right} {op} {left}"):
+            told = []
+            for api in (hl, halide):
+                scope, _ = names_of(api, {name: ARRAYS[name] for name in (*INTEGERS, "b", "f")})
+                try:
+                    told.append(str(eval(text, scope).type()))
+                except api.HalideError as error:
+                    told.append(str(error).removeprefix("Error: "))
+            ours, theirs = told
+            signs = "must be both be signed or both be unsigned"
+            if signs in theirs:
+                assert ours.startswith(theirs.partition("\nLHS value")[0]), text
+            elif "\n" not in theirs:
+                assert ours == theirs, text
+            else:
+                assert "does not fit" in ours or "is no bool" in ours or "takes integers" in ours, (text, theirs)
 
 
 TWO = [

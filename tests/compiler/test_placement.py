@@ -641,3 +641,56 @@ def test_a_boundary_of_a_function_has_its_variables(kind: str) -> None:
     before = expected(g, [16, 9])
     outside.compute_root().vectorize(x, 4).parallel(y)
     agrees(g, before, [16, 9])
+
+
+def _summed(api: Any, name: str) -> tuple[Any, Any, Any]:
+    """Squares, sums of three of them of which nothing is said, and what reads those; where `api` is either module."""
+    v, r = api.Var("x"), api.RDom([(0, 3)], "r")
+    e, g, f = (api.Func(f"{name}_{part}") for part in "egf")
+    e[v] = v * v
+    g[v] = 0
+    g[v] += e[v + r]
+    f[v] = g[v] * 2 + g[v + 1]
+    return e, g, f
+
+
+def _square_sums(size: int) -> np.ndarray[Any, Any]:
+    squares = np.arange(size + 3, dtype=np.int32) ** 2
+    g = squares[:-2] + squares[1:-1] + squares[2:]
+    return 2 * g[:size] + g[1 : size + 1]
+
+
+@pytest.mark.parametrize("kind", ["vectorize", "unroll", "parallel", "serial"])
+@pytest.mark.parametrize("level", ["xi", "xo"])
+def test_what_is_read_through_an_unscheduled_reduction_is_computed_in_any_loop(kind: str, level: str) -> None:
+    for api in (hl, pytest.importorskip("halide")):
+        v, outer, inner = (api.Var(name) for name in ("x", "xo", "xi"))
+        e, _, f = _summed(api, "through")
+        f.split(v, outer, inner, 4, api.TailStrategy.GuardWithIf)
+        getattr(f, kind)(inner)
+        e.compute_at(f, {"xi": inner, "xo": outer}[level])
+        assert np.array_equal(np.array(f.realize([19])), _square_sums(19))
+
+
+def test_what_is_read_through_an_unscheduled_reduction_may_be_computed_inside_of_lanes() -> None:
+    e, g, f = (hl.Func(f"lanes_{part}") for part in "egf")
+    r = hl.RDom([(0, 3)])
+    e[x] = x * x
+    g[x] = 0
+    g[x] += e[x + r]
+    f[x, y] = g[x + y]
+    before = expected(f, [6, 4])
+    f.bound(x, 0, 6).reorder(y, x).vectorize(x)
+    e.compute_at(f, y)
+    agrees(f, before, [6, 4])
+    assert np.asarray(f.realize([6, 4]))[1, 2] == 9 + 16 + 25
+
+
+def test_what_is_read_outside_of_a_loop_through_an_unscheduled_reduction_is_refused() -> None:
+    e, g, f = _summed(hl, "outside")
+    h = hl.Func("outside_h")
+    h[x] = g[x] + f[x]
+    f.compute_root().split(x, xo, xi, 4).vectorize(xi)
+    e.compute_at(f, xi)
+    with pytest.raises(ScheduleError, match="also used outside that loop"):
+        h.realize([8])

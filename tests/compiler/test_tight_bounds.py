@@ -211,3 +211,32 @@ def test_of_a_choice_inside_one_with_its_condition_one_arm_counts() -> None:
     assert ends == (affine.integer(4), affine.integer(9))
     ends = Intervals(within, 0).of(select(below, inner, affine.integer(4)))
     assert ends == (affine.integer(-50), affine.integer(4))
+
+
+@pytest.mark.parametrize("count", [4, 8, 9, 14])
+def test_many_conditions_on_split_loops_take_no_time_that_doubles_with_each(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    under = Intervals._under
+
+    def counted(self: Intervals, *given: Any, **named: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return under(self, *given, **named)
+
+    monkeypatch.setattr(Intervals, "_under", counted)
+    data = np.arange(35, dtype=np.int32).reshape(5, 7)
+    a, p, v, f = hl.ImageParam(hl.Int(32), 2), hl.Param(hl.Int(32), "limit", 2), hl.Var("x"), hl.Func("conditioned")
+    r = hl.RDom([(0, a.width()), (0, a.height())], "r")
+    for i in range(count):
+        r.where(r.x * (i % 3 + 1) - r.y * (i % 2) + i < p + 7 * i)
+    f[v] = 0
+    f[v] += a[r.x, r.y]
+    xo, xi, yo, yi = (hl.RVar(name) for name in ("xo", "xi", "yo", "yi"))
+    f.update().split(r.x, xo, xi, 4).split(r.y, yo, yi, 3).unroll(xi).reorder(v, xi, xo, yi, yo)
+    a.set(hl.Buffer(data))
+    y, x = np.mgrid[:5, :7]
+    held = np.all([x * (i % 3 + 1) - y * (i % 2) + i < 2 + 7 * i for i in range(count)], axis=0)
+    assert np.asarray(f.realize([3])).tolist() == [int(data[held].sum())] * 3
+    assert looked < 1000 * count

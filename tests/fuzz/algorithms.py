@@ -217,13 +217,24 @@ def update(
         else:
             lines, rank, over = domain(random, name, scope, images, stepping)
         variables = tuple(f"{name}.{AXES[d]}" for d in range(rank))
-    point, pure = [], []
-    for d, own in enumerate(f.variables):
+    reads_itself = random.random() < 0.15
+    forms = []
+    for d in range(len(f.variables)):
         if stepping or (f.box is not None and f.box[d][1] == 0):
-            form = "own"
+            forms.append("own")
         else:
-            form = random.choice(["own", "own", *(["reduced", "scatter", "moved"] if variables else []), "fixed"])
-        inside = replace(scope, variables=variables)
+            moved = ["reduced", "scatter", "moved"] if variables else []
+            forms.append(random.choice(["own", "own", *moved, "fixed", *(["scatter"] * 2 if reads_itself else [])]))
+    reduced = replace(scope, variables=variables)
+    kept = [form == "own" and not (stepping and d == along) for d, form in enumerate(forms)]
+    itself = somewhere(random, f, reduced, kept) if reads_itself else ()
+    if itself and variables and random.random() < 0.5:
+        value, type = random.choice(itself)
+        relation = random.choice(["<", "<=", ">", ">=", "!=", "=="])
+        lines.append(f"{name}.where({value} {relation} {constant(random, type)})")
+    point, pure = [], []
+    for d, (own, form) in enumerate(zip(f.variables, forms, strict=True)):
+        inside = replace(reduced, given=(*scope.given, *itself))
         low, high = (-1, 4) if f.box is None else (f.box[d][0], f.box[d][0] + f.box[d][1] - 1)
         if form == "own":
             point.append(own)
@@ -235,7 +246,10 @@ def update(
         elif form == "moved" and f.box is None:
             point.append(coordinate(random, inside, None))
         else:
-            point.append(clamped(random, inside, low, min(high, low + 7)))
+            whole = [text for text, t in itself if t in INTEGERS]
+            read = cast("i32", random.choice(whole)) if whole and random.random() < 0.5 else None
+            high = min(high, low + 7)
+            point.append(clamped(random, inside, low, high) if read is None else f"hl.clamp({read}, {low}, {high})")
     everywhere = (*variables, *pure)
     if variables and pure and not stepping and random.random() < 0.3:
         relation = random.choice(["<", "<=", ">", ">=", "!=", "=="])
@@ -257,6 +271,19 @@ def update(
     values = _values(random, f, here, own_values, variables, over, family)
     lines.append(f"{f.name}[{', '.join(point) or '()'}] = {tupled(values)}")
     return lines
+
+
+def somewhere(random: Random, f: Writing, scope: Scope, own: list[bool]) -> tuple[tuple[str, str], ...]:
+    """The components of a function at one of its points, with their types, of its `own` variables in some dimensions;
+    none if it has no points."""
+    if f.box is not None and any(extent == 0 for _, extent in f.box):
+        return ()
+    boxes = f.box or ((-1, 6),) * len(f.variables)
+    point = [
+        variable if kept else clamped(random, scope, low, low + min(extent, 8) - 1)
+        for variable, kept, (low, extent) in zip(f.variables, own, boxes, strict=True)
+    ]
+    return tuple(zip(f.at(point), f.types, strict=True))
 
 
 def _values(

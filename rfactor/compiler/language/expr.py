@@ -3,7 +3,8 @@
 A Python or NumPy number is f32 with a decimal point, i32 without, i64 where i32 does not hold it; beside an operand of
 an operator a whole number in the range of i32 takes the other's type. Of two types: a float wins over an integer, the
 wider of two floats wins, the wider of two integers of one sign wins, and signed with unsigned is signed of the greater
-width. Functions (`min`, `pow`, …) take numbers as they are: `min(u8(x), 3)` is i32.
+width; `&`, `|` and `^` are of one sign alone. Functions (`min`, `pow`, …) take numbers as they are: `min(u8(x), 3)` is
+i32.
 """
 
 from __future__ import annotations
@@ -368,7 +369,20 @@ def joined(*operands: Expr) -> Uses:
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a op b`, operands promoted to one type."""
+    if op in _BITWISE:
+        a, b = both(a, b)
+        _of_one_sign(op, a, b)
     return typed_binary(op, *matched(a, b))
+
+
+def _of_one_sign(op: str, left: Expr, right: Expr) -> None:
+    """Raise `TypeMismatch` where bits of a signed integer would meet those of an unsigned one, or of a condition."""
+    one, other = left.node.type, right.node.type
+    if not one.is_float and not other.is_float and one.is_signed != other.is_signed:
+        raise TypeMismatch(
+            f"Arguments to {_BITWISE[op]} must be both be signed or both be unsigned.\nLHS type: "
+            f"{_in_bits(one)} RHS type: {_in_bits(other)}: in {left} {op} {right} cast one to the other's type"
+        )
 
 
 def typed_binary(op: str, left: Expr, right: Expr) -> Expr:
@@ -378,6 +392,12 @@ def typed_binary(op: str, left: Expr, right: Expr) -> Expr:
     return Expr(ir.apply(op, left.node, right.node), joined(left, right))
 
 
+def _in_bits(type: T.Type) -> str:
+    """The type as Halide's errors call it, bool as well."""
+    return f"{'int' if type.is_signed else 'uint'}{type.bits}"
+
+
+_BITWISE = {"&": "bitwise and", "|": "bitwise or", "^": "bitwise xor"}
 _OF_CONDITIONS = {"&": "and", "|": "or", "^": "!=", "+": "!=", "-": "!=", "*": "and"}
 """`&` and `|` of conditions are `and` and `or`: the second is not asked where the first decides. Arithmetic on them is
 that of one bit."""
@@ -410,6 +430,8 @@ def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
     if isinstance(b, int) and b < 0:
         return shift(">>" if op == "<<" else "<<", a, -b)
     left, right = both(a, b)
+    if right.node.type.is_bool and left.node.type.is_int:
+        right = converted(left.node.type, right)
     for operand in (left, right):
         if not operand.node.type.is_int:
             raise TypeMismatch(

@@ -382,12 +382,12 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     wide, unsigned = T.Type("uint", 2 * type_.bits), T.Type("uint", type_.bits)
     whole = builtins.int(unsigned.max)
     # Signed values are moved up by half the range, and down again: the order stays, and so do the steps between.
-    up = 0 if type_.code == "uint" else 1 << (type_.bits - 1)
-    low, high = (converted(wide, converted(unsigned, v) ^ up if up else v) for v in (a, b))
+    up = Expr(ir.Const(unsigned, 0 if type_.code == "uint" else 1 << (type_.bits - 1)))
+    low, high = (converted(wide, converted(unsigned, v) ^ up) for v in (a, b))
     part = converted(wide, _whole_weight(unsigned, w))
     mean = (low * (Expr(ir.Const(wide, whole)) - part) + high * part + whole // 2) // Expr(ir.Const(wide, whole))
     narrow = converted(unsigned, mean)
-    return converted(type_, narrow ^ up if up else narrow)
+    return converted(type_, narrow ^ up)
 
 
 def _signed_constant(value: Expr) -> bool:

@@ -8,7 +8,7 @@ by the whole type where it may wrap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rfactor.compiler.lower import affine, float_interval, quotients
@@ -34,7 +34,18 @@ from rfactor.ir.types import I32, I64, U32
 _MOST_ARMS = 256
 """Of nested choices that are told apart by their conditions at one place."""
 _MOST_IN_ANY_ORDER = 8
-"""Conditions that are used together in any order: the time that it takes doubles with each."""
+"""Conditions that are all used together, in any order: the time that it takes doubles with each."""
+_MOST_TOGETHER = 3
+"""Of more conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A sum of coordinates that is <= 0: `constant` and the `terms`, those that are `moving` not known outside."""
+
+    terms: dict[Expr, int]
+    constant: int
+    moving: set[Expr]
 
 
 class Intervals:
@@ -67,7 +78,12 @@ class Intervals:
         if around is not None:
             self._arms_around = {**around._arms_around, **around._arms}
         self._open: set[Expr] = set()
-        self._conditions: list[tuple[dict[Expr, int], int]] | None = None
+        self._conditions: list[_Condition] | None = None
+        self._found: dict[tuple[Expr, frozenset[Expr]], Interval] = {}
+        """Those of whole coordinates, by the parts that were being looked at."""
+        self._rests: dict[tuple[Expr, tuple[int, ...], int], Interval] = {}
+        """Those of what is left of coordinates where conditions were used, by those that were not, and how many of
+        them may be."""
 
     def _binding(self, name: str) -> Binding | None:
         binding = self._scope.bindings.get(name)
@@ -77,6 +93,13 @@ class Intervals:
 
     def of(self, expr: Expr) -> Interval:
         """The interval of an i32 expression, guards taken into account."""
+        key = expr, frozenset(self._open)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._of(expr)
+        return found
+
+    def _of(self, expr: Expr) -> Interval:
         low, high = self._plain(expr)
         for value, bound, sign in self._scope.ceilings:
             if value == expr:
@@ -85,12 +108,18 @@ class Intervals:
                 else:
                     low = tighter(affine.maximum, low, self._plain(bound)[0])
         if self._conditions is None:
-            expanded = [affine.affine(self._joined(affine.tidy(c))) for c in self._scope.conditions]
-            self._conditions = [(dict(own), constant) for own, constant in expanded]
+            self._conditions = [self._condition(one) for one in self._scope.conditions]
         if not self._conditions:
             return low, high
         filled = self._joined(expr)
-        return self._with_quotients(filled, self._under(filled, self._conditions, (low, high)))
+        places = tuple(range(len(self._conditions)))
+        most = len(places) if len(places) <= _MOST_IN_ANY_ORDER else _MOST_TOGETHER
+        known = self._under(filled, places, most, (low, high), before=most == len(places))
+        return self._with_quotients(filled, known)
+
+    def _condition(self, written: Expr) -> _Condition:
+        terms, constant = affine.affine(self._joined(affine.tidy(written)))
+        return _Condition(dict(terms), constant, {term for term, _ in terms if not self._is_outer(term)})
 
     def _with_quotients(self, expr: Expr, known: Interval) -> Interval:
         """The interval of `expr` where the conditions hold, within what is `known` of it, from its quotients.
@@ -106,7 +135,7 @@ class Intervals:
                 continue
             part = self._filled(term.args[0])
             divided = dict(affine.affine(part)[0])
-            for own, _ in self._conditions or ():
+            for own in (one.terms for one in self._conditions or ()):
                 times = {divmod(count, own[name]) for name, count in divided.items() if name in own}
                 if len(times) != 1 or (whole := times.pop())[1]:
                     continue
@@ -127,26 +156,26 @@ class Intervals:
                 )
         return known
 
-    def _under(
-        self, expr: Expr, conditions: list[tuple[dict[Expr, int], int]], known: Interval, before: bool = True
-    ) -> Interval:
-        """The interval of `expr` where every condition is <= 0, within what is `known` of it: one is used, then those
-        after it, and of the first those `before` it too, up to `_MOST_IN_ANY_ORDER`."""
+    def _under(self, expr: Expr, places: tuple[int, ...], most: int, known: Interval, before: bool = False) -> Interval:
+        """The interval of `expr` where every condition at `places` is <= 0, within what is `known` of it: one is used,
+        then those after it (those `before` it too), `most` of them together."""
         low, high = known
-        before = before and len(conditions) <= _MOST_IN_ANY_ORDER
         terms = dict(affine.affine(expr)[0])
         inner = {term for term in terms if not self._is_outer(term)}
-        for place, (own, constant) in enumerate(conditions if inner else ()):
+        conditions = self._conditions or []
+        for number, place in enumerate(places if inner and most else ()):
             # expr = whole*condition + rest with condition <= 0 bounds expr by the rest.
-            moving = {term for term in own if not self._is_outer(term)}
-            for condition, whole in multiples(terms, inner & own.keys(), moving, own, constant):
+            own = conditions[place]
+            for condition, whole in multiples(terms, inner & own.terms.keys(), own.moving, own.terms, own.constant):
                 rest = affine.subtract(expr, affine.scale(condition, whole))
-                others = [*(conditions[:place] if before else ()), *conditions[place + 1 :]]
-                rest_low, rest_high = self._under(rest, others, self._plain(rest), before=False)
+                key = rest, (*(places[:number] if before else ()), *places[number + 1 :]), most - 1
+                ends = self._rests.get(key)
+                if ends is None:
+                    ends = self._rests[key] = self._under(*key, self._plain(rest))
                 if whole > 0:
-                    high = tighter(affine.minimum, high, rest_high)
+                    high = tighter(affine.minimum, high, ends[1])
                 else:
-                    low = tighter(affine.maximum, low, rest_low)
+                    low = tighter(affine.maximum, low, ends[0])
         return low, high
 
     def _is_outer(self, expr: Expr) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
 from rfactor.compiler.lower import affine
@@ -79,8 +80,13 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
             shared = len({stage.split(".")[0] for stage in level}) > 1
             if shared and own.store != own.compute and len(set(places)) > 1:
                 interleaved.add(function.name)
-        elif own.compute.kind == own.store.kind == "inlined" and _bound_to_a_loop(function.name, algorithm, schedule):
-            nest = _innermost(nest, function, own, produce, told, lanes_apart(function, own))
+        elif own.compute.kind == own.store.kind == "inlined" and (
+            loops := _loops_of_needed(function.name, algorithm, schedule)
+        ):
+            apart, needed = lanes_apart(function, own), partial(_has_loop, loops=loops)
+            nest = _innermost(
+                nest, function, own, produce, told, lambda loop, apart=apart, needed=needed: needed(loop) or apart(loop)
+            )
         elif own.compute.kind == own.store.kind == "inlined" and of_one_point(function, algorithm, schedule):
             nest = _innermost(nest, function, own, produce, told, lambda loop: True)
         else:
@@ -113,9 +119,9 @@ def _known_on_entry(algorithm: Algorithm, schedule: Schedule) -> None:
                 )
 
 
-def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> bool:
-    """Whether something that a function needs is computed in a loop of what uses the function: then it is needed there
-    itself, and not at the root."""
+def _loops_of_needed(name: str, algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
+    """The loops of what uses a function in which something that the function needs is computed: then it is needed
+    there itself, and not at the root."""
     functions = {function.name: function for function in algorithm.functions}
     needed: set[str] = set()
     waiting = [name]
@@ -125,7 +131,17 @@ def _bound_to_a_loop(name: str, algorithm: Algorithm, schedule: Schedule) -> boo
             needed.add(one)
             waiting += called_functions(functions[one])
     levels = (schedule.functions[one].compute for one in needed - {name})
-    return any(level.kind == "at" and level.function not in needed for level in levels)
+    return frozenset(
+        f"{stage}.{level.variable}"
+        for level in levels
+        if level.kind == "at" and level.function not in needed
+        for stage in sharing(level, schedule)
+    )
+
+
+def _has_loop(stmt: Stmt, loops: frozenset[str]) -> bool:
+    """Whether one of the loops is in a statement, or is it."""
+    return (isinstance(stmt, For) and stmt.name in loops) or any(_has_loop(part, loops) for part in parts(stmt))
 
 
 def _innermost(
@@ -134,10 +150,10 @@ def _innermost(
     schedule: FunctionSchedule,
     produce: Produce,
     told: bool,
-    lanes: Callable[[For], bool],
+    in_lanes: Callable[[For], bool],
 ) -> Stmt:
-    """The nest with the function computed at each innermost statement that calls it, inside those vectorized loops
-    alone of which `lanes` says so."""
+    """The nest with the function computed at each innermost statement that calls it, around a vectorized loop unless
+    that is one to be computed `in_lanes`."""
     name, places = function.name, count()
 
     def visit(stmt: Stmt) -> Stmt:
@@ -147,7 +163,7 @@ def _innermost(
             return stmt
         if (
             isinstance(stmt, For)
-            and (stmt.kind != "vectorized" or lanes(stmt))
+            and (stmt.kind != "vectorized" or in_lanes(stmt))
             and not (called(stmt.min, name) or called(stmt.extent, name))
         ):
             return replace(stmt, body=visit(stmt.body))

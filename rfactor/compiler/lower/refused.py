@@ -22,7 +22,7 @@ from rfactor.compiler.schedule.directives import (
 from rfactor.compiler.schedule.spelled import spelled_loops
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Call, Const, Op, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.loopnest import For, Let, LoopKind, Provide, Realize, Stmt
 
 _RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
@@ -171,10 +171,28 @@ def _chooses(stmt: Stmt, moving: frozenset[str]) -> bool:
     if isinstance(stmt, Let) and names(stmt.value) & moving:
         moving |= {stmt.name}
     exprs = (*stmt.arguments, *stmt.values) if isinstance(stmt, Provide) else ()
-    nodes = (node for expr in exprs for node in walk(expr) if isinstance(node, Op))
-    asked = (node.args[0] if node.op == "select" else node for node in nodes if node.op in ("min", "max", "select"))
-    here = any(names(one) & moving and not reads(one) for one in asked)
+    nodes = [node for expr in exprs for node in walk(expr) if isinstance(node, Op) and not reads(node.args[0])]
+    here = any(
+        _bounded_by(node.args[0], moving) if node.op == "select" else names(node) & moving and not reads(node)
+        for node in nodes
+        if node.op in ("min", "max", "select")
+    )
     return here or any(_chooses(part, moving) for part in parts(stmt))
+
+
+def _bounded_by(expr: Expr, moving: frozenset[str]) -> bool:
+    """Whether one of the variables `moving` stands in a condition where it could be solved for: not in a remainder, a
+    product or quotient of two that vary, an absolute value, bits, or another type."""
+    if isinstance(expr, Var):
+        return expr.name in moving
+    if isinstance(expr, Op):
+        fixed = [isinstance(one, Const) for one in expr.args]
+        if expr.op in _UNSOLVED or (expr.op in ("*", "//", "<<", ">>") and not any(fixed)):
+            return False
+    return not isinstance(expr, Call) and any(_bounded_by(child, moving) for child in expr.children)
+
+
+_UNSOLVED = frozenset({"%", "&", "|", "^", "~", "abs", "cast"})
 
 
 def idle_prefetches(nest: Stmt, algorithm: Algorithm, schedule: Schedule) -> Iterator[str]:
