@@ -1,4 +1,4 @@
-"""A coordinate that becomes known: choices by it, which `mux` makes of many values, are taken apart once, then looked up.
+"""A coordinate that becomes known: choices by it, which `mux` makes of many values, are taken apart once.
 
 select(x == 0, a, select(x == 1, b, c)) of x = 1   ->   b
 i64(x) * 24 of x = m + 1                           ->   (i64(m) + 1) * 24
