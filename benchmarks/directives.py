@@ -168,7 +168,7 @@ def _deinterleave(hl: Any, a: Any) -> Any:
 
 def _matmul(size: int, kind: str) -> Build:
     def build(hl: Any, a: Any, b: Any) -> Any:
-        (x, y, xi, yi, xo, yo), f, out = _vars(hl, "x y xi yi xo yo"), hl.Func("f"), hl.Func("out")
+        (x, y, xi, yi), f, out = _vars(hl, "x y xi yi"), hl.Func("f"), hl.Func("out")
         k = hl.RDom([(0, size)], "k")
         f[x, y] = hl.f32(0)
         f[x, y] += a[k.x, y] * b[x, k.x]
