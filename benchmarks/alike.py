@@ -1,6 +1,8 @@
-"""The six of Table 1 and Halide's programs for them under one schedule, where the code counts and not memory.
+"""The six of Table 1, or the pipelines of `benchmarks.directives`, and Halide's programs for them under one schedule,
+where the code counts and not memory.
 
 python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
+python -m benchmarks.alike --directives [NAME …] [--trials N]        names may be cut short: blur
 
 Arrays of some sizes fit into caches; both compute over the same arrays and take turns, and a call that is short runs
 many times in a row. Shown are microseconds a call, the least and the median, and Halide's time by ours. A call alone
@@ -14,10 +16,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import rfactor
+from benchmarks.directives import PIPELINES, Pipeline
 from rfactor.bench.compare import judged
 from rfactor.bench.contender import Contender
-from rfactor.bench.rounds import in_turn
+from rfactor.bench.rounds import Time, in_turn
 from rfactor.bench.schedules import Schedule, chunks_and_lanes, slabs_and_lanes, strips_and_copies
 from rfactor.bench.table1 import CHUNK, KEYS, Case, case
 from rfactor.compiler.runtime.threads import thread_count
@@ -32,15 +37,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--bits", type=int, nargs="+", default=BITS)
+    parser.add_argument("--directives", action="store_true", help="the pipelines of benchmarks.directives")
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in KEYS]
     if unknown:
         parser.error(f"{', '.join(unknown)}: not one of {', '.join(KEYS)}")
     print(f"threads: {thread_count()}")
-    print(
-        f"{'reduction':12}{'elements':>9}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}"
-    )
+    first = "pipeline" if given.directives else f"{'reduction':12}{'elements':>12}"
+    print(f"{first:24}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}")
+    if given.directives:
+        for name, pipeline in PIPELINES.items():
+            if not given.names or name.startswith(tuple(given.names)):
+                built(name, pipeline, given.trials)
+        return
     for key in given.names or KEYS:
         for bits in given.bits:
             compared(case(key, 1 << bits), given.trials)
@@ -54,9 +64,27 @@ def compared(timed: Case, trials: int) -> None:
     theirs, other = call(timed, halide, halide.Buffer)
     times = in_turn([ours, theirs], trials, BATCH_MS)
     said = judged(Contender("Halide", theirs, partial(tuple, other), any_tie=True), own, timed)
+    shown(f"{timed.key:12}{timed.arrays[0].size:12}", times, said)
+
+
+def built(name: str, pipeline: Pipeline, trials: int) -> None:
+    """Time one pipeline in both."""
+    import halide
+
+    images, (dtype, shape) = pipeline.images(), pipeline.output
+    own, other = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    ours = pipeline.build(rfactor, *map(rfactor.Buffer, images))
+    theirs = pipeline.build(halide, *map(halide.Buffer, images))
+    times = in_turn([partial(ours.realize, own), partial(theirs.realize, halide.Buffer(other))], trials, BATCH_MS)
+    same = np.allclose(own, other, rtol=1e-4) if own.dtype.kind == "f" else np.array_equal(own, other)
+    shown(f"{name:24}", times, "equal" if same else "ANOTHER RESULT")
+
+
+def shown(name: str, times: list[Time], said: str) -> None:
+    """Print a line: times of ours, then of Halide's."""
     a, b = times
     print(
-        f"{timed.key:12}{timed.arrays[0].size:9}{a.least * 1e3:11.2f}{b.least * 1e3:11.2f}{b.least / a.least:7.2f}"
+        f"{name}{a.least * 1e3:11.2f}{b.least * 1e3:11.2f}{b.least / a.least:7.2f}"
         f"{a.median * 1e3:11.2f}{b.median * 1e3:11.2f}{b.median / a.median:7.2f}  {said}",
         flush=True,
     )

@@ -30,9 +30,11 @@ from rfactor.compiler.runtime.threads import loops_run
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
-from rfactor.ir.algorithm import Algorithm, Function
+from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.expr import Const, Var, apply
 from rfactor.ir.loopnest import LoweredPipeline
+from rfactor.ir.types import I64
 from rfactor.kept import Kept
 
 if TYPE_CHECKING:
@@ -111,8 +113,8 @@ class Prepared:
     parts: list[object]
     """See `freeze.parts`."""
     outputs: tuple[Output, ...]
-    executables: dict[frozenset[str], Executable]
-    """By the arrays whose dimension 0 is not dense."""
+    executables: dict[tuple[frozenset[str], tuple[Stride, ...]], Executable]
+    """By the arrays whose dimension 0 is not dense, and the strides that code is compiled for."""
     images_by_name: tuple[tuple[str, Any], ...]
     """The images with their names."""
     numbers_by_name: tuple[tuple[str, str, Any], ...]
@@ -224,7 +226,15 @@ def _promised(func: Func) -> Iterator[tuple[int, int | None, int]]:
 
 def executable(owner: Owner, sparse: frozenset[str] = frozenset()) -> Executable:
     """The compiled pipeline of `owner`. `sparse` names arrays whose dimension 0 is not dense."""
-    return _executable(prepare(owner), sparse)
+    return _executable(prepare(owner), sparse, ())
+
+
+Stride = tuple[str, int, int]
+"""An array, a dimension, and how many elements its neighbours are apart."""
+
+_SMALL_STRIDES = range(2, 5)
+"""Code is compiled for such strides as arrays have them: lanes that far apart are loaded whole and picked apart, where
+any stride needs a gather. Channels that lie side by side are what makes them."""
 
 
 _MOST_RECENT = 64
@@ -238,11 +248,21 @@ told_of: list[Callable[[Algorithm, Schedule], None]] = []
 """Who is told of every pipeline before it is compiled, or its code found."""
 
 
-def _executable(prepared: Prepared, sparse: frozenset[str]) -> Executable:
-    found = prepared.executables.get(sparse)
+def _executable(prepared: Prepared, sparse: frozenset[str], strides: tuple[Stride, ...]) -> Executable:
+    found = prepared.executables.get((sparse, strides))
     if found is None:
-        found = prepared.executables[sparse] = _compile(prepared.algorithm, prepared.schedule, sparse)
+        algorithm = prepared.algorithm
+        if strides:
+            algorithm = replace(algorithm, requirements=(*algorithm.requirements, *map(_has_stride, strides)))
+        found = prepared.executables[sparse, strides] = _compile(algorithm, prepared.schedule, sparse)
     return found
+
+
+def _has_stride(seen_: Stride) -> Requirement:
+    name, d, elements = seen_
+    actual, wanted = Var(I64, f"{name}.stride.{d}"), Const(I64, elements)
+    message = f"{name} has stride {{}} in dimension {d}, where this code is for {{}}"
+    return Requirement(apply("==", actual, wanted), message, (actual, wanted))
 
 
 @deep
@@ -392,26 +412,31 @@ def _bound(
     """What computes from and into these, and their slots."""
     values: dict[str, Any] = {}
     sparse: list[str] = []
+    strides: list[Stride] = []
     for (name, _), input_ in zip(prepared.images_by_name, inputs, strict=True):
-        _place(name, Placed(input_.array, input_.mins), values, sparse)
+        _place(name, Placed(input_.array, input_.mins), values, sparse, strides)
     for (_, name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
         values[name] = number
     for output, place in zip(prepared.outputs, placed, strict=True):
-        _place(output.name, place, values, sparse)
+        _place(output.name, place, values, sparse, strides)
         if output.component == 0:
             shape, mins = place.array.shape, place.mins
             for d, (low, extent) in zip(count(), output.box, strict=False):
                 values[low] = mins[d]
                 values[extent] = shape[-1 - d]
-    found = _executable(prepared, frozenset(sparse))
+    found = _executable(prepared, frozenset(sparse), tuple(strides))
     return found, found.bind(values)[0]
 
 
-def _place(name: str, place: Placed, values: dict[str, Any], sparse: list[str]) -> None:
+def _place(name: str, place: Placed, values: dict[str, Any], sparse: list[str], strides: list[Stride]) -> None:
     values[name] = place
     array = place.array
     if array.ndim and array.strides[-1] != array.itemsize and array.shape[-1] > 1:
         sparse.append(name)
+    for d in range(array.ndim):
+        elements, rest = divmod(array.strides[-1 - d], array.itemsize)
+        if elements in _SMALL_STRIDES and not rest and array.shape[-1 - d] > 1:
+            strides.append((name, d, elements))
 
 
 def _arrays(prepared: Prepared, given: tuple[Any, ...]) -> list[Placed] | None:

@@ -236,3 +236,48 @@ def test_a_callable_takes_arguments_in_order_or_by_name() -> None:
         call(source[:, :4], 2.0, out)
     with pytest.raises(AlgorithmError, match="lacks factor among its arguments"):
         f.compile_to_callable([image])
+
+
+def planes(image: Any) -> hl.Func:
+    """The sum of three channels that lie side by side, sixteen pixels at a time."""
+    source, f = image if isinstance(image, hl.ImageParam) else hl.Buffer(image), hl.Func("planes_summed")
+    f[x, y] = sum(hl.i32(source[c, x, y]) for c in range(3))
+    return f.bound(x, 0, 16).vectorize(x, 16)
+
+
+def _gathers(f: hl.Func) -> list[bool]:
+    return ["masked.gather" in one.initial_ir for one in f.prepared.executables.values()]
+
+
+def test_channels_side_by_side_are_loaded_whole_for_the_stride_that_they_have() -> None:
+    image = hl.ImageParam(hl.UInt(8), 3, "beside")
+    f, random, out = planes(image), np.random.default_rng(2), np.zeros((5, 16), np.int32)
+    for strided in (3, 4, 3, 5):
+        pixels = random.integers(0, 256, (5, 16, strided), dtype=np.uint8)
+        image.set(pixels)
+        f.realize(out)
+        np.testing.assert_array_equal(out, pixels[:, :, :3].sum(axis=2, dtype=np.int32))
+    # One for strides of 3, one for those of 4, and one for any, which gathers.
+    assert _gathers(f) == [False, False, True]
+
+
+def test_arrays_of_other_strides_run_no_code_that_was_made_for_some() -> None:
+    """Nor does code that was found by its structure."""
+    pixels = np.random.default_rng(3).integers(0, 256, (4, 16, 3), dtype=np.uint8)
+    wider = np.random.default_rng(3).integers(0, 256, (4, 16, 9), dtype=np.uint8)
+    for image in (pixels, wider[:, :, :3], pixels, wider[:, :, 1:4], pixels[::-1, ::-1]):
+        out = np.zeros((4, 16), np.int32)
+        planes(image).realize(out)
+        np.testing.assert_array_equal(out, image.sum(axis=2, dtype=np.int32))
+
+
+def test_a_promised_stride_is_what_code_is_for() -> None:
+    image = hl.ImageParam(hl.UInt(8), 3, "promised_beside")
+    image.dim(1).set_stride(3)
+    f = planes(image)
+    image.set(np.ones((2, 16, 3), np.uint8))
+    assert np.asarray(f.realize([16, 2])).tolist() == [[3] * 16] * 2
+    assert _gathers(f) == [False]
+    image.set(np.ones((2, 16, 6), np.uint8))
+    with pytest.raises(BufferError, match="stride 6 in dimension 1, where 3 was promised"):
+        f.realize([16, 2])

@@ -10,7 +10,9 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.lower.choices import Choices
+from rfactor.compiler.pipeline import lowered
 from rfactor.ir.expr import Const, Expr, Var, apply, select
+from rfactor.ir.nest_printer import show_nest
 from rfactor.ir.types import I32
 from tests.compiler.pipelines import agrees, expected
 
@@ -62,3 +64,18 @@ def test_a_chain_is_looked_at_once_for_all_of_its_values() -> None:
         assert choices.of(chain, Const(I32, i)) == apply("+", Var(I32, "a"), Const(I32, i))
     assert choices.of(chain, Const(I32, count)) == Var(I32, "none")
     assert choices.of(chain, Var(I32, "n")).children[0] == apply("==", Var(I32, "n"), Const(I32, count - 1))
+
+
+def test_unrolled_rows_of_an_intermediate_are_a_known_distance_apart() -> None:
+    """So that nothing asks at run time whether they overlap."""
+    x, y, xi, yi, k = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi"), hl.RDom([(0, 5)])
+    f, out = hl.Func("rows_apart"), hl.Func("rows_apart_out")
+    f[x, y] = 0
+    f[x, y] += (x + k.x) * (y - k.x)
+    out[x, y] = f[x, y]
+    out.tile(x, y, xi, yi, 8, 4).vectorize(xi, 4).unroll(xi).unroll(yi)
+    f.compute_at(out, x).vectorize(x, 4).unroll(x).unroll(y)
+    f.update(0).reorder(x, y, k.x).vectorize(x, 4).unroll(x).unroll(y)
+    wanted = sum((np.arange(17) + i) * (np.arange(9) - i)[:, None] for i in range(5))
+    np.testing.assert_array_equal(np.asarray(out.realize([17, 9])), wanted)
+    assert ".kept" not in show_nest(lowered([out]).body)

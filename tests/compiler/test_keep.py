@@ -125,3 +125,67 @@ def test_every_distance_gives_the_same_bits(extent: Expr | None) -> None:
             Interpreter(pipeline(loop, *given), expected)
             run(values)
             np.testing.assert_array_equal(values["f"], expected["f"], err_msg=f"{s} apart")
+
+
+def strided(*starts: Expr, stride: Expr, extent: Expr | None = None) -> For:
+    """`f[start, start + stride, …] *= a[r]` for each start, r in (0, 5)."""
+
+    def step(start: Expr) -> Store:
+        at = Ramp(start, stride, LANES)
+        return store("f", at, apply("*", load(I32, "f", at), Broadcast(load(I32, "a", wide("r")), LANES)))
+
+    return For("r", i32(0), i32(5) if extent is None else extent, "serial", block(*map(step, starts)))
+
+
+def test_lanes_a_stride_apart_are_kept_side_by_side() -> None:
+    assert show_nest(keep(strided(wide("m"), stride=i64(16)))) == dedent("""\
+        allocate f.kept[i32 * 4]
+        f.kept[ramp(0, 1, 4)] = f[ramp(i64(m), 16, 4)]
+        for r in (0, 5):
+          f.kept[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)] * x4(a[i64(r)])
+        f[ramp(i64(m), 16, 4)] = f.kept[ramp(0, 1, 4)]
+        """)
+
+
+def test_lanes_an_unknown_stride_apart_are_kept_where_they_are_several_points() -> None:
+    kept = keep(strided(wide("m"), stride=wide("s")))
+    assert isinstance(kept, If)
+    assert str(kept.condition) == "i64(s) != 0"
+    assert kept.otherwise == strided(wide("m"), stride=wide("s"))
+
+
+def test_strided_lanes_are_kept_only_where_the_loop_runs() -> None:
+    """Elsewhere the points may not be there."""
+    kept = keep(strided(wide("m"), stride=i64(3), extent=var("n")))
+    assert isinstance(kept, If)
+    assert (str(kept.condition), kept.otherwise) == ("n > 0", None)
+
+
+def test_strided_lanes_between_each_other_are_kept() -> None:
+    assert "allocate f.kept[i32 * 8]" in show_nest(keep(strided(i64(0), i64(1), stride=i64(2))))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        strided(i64(0), i64(4), stride=i64(2)),
+        strided(i64(0), i64(1), stride=wide("s")),
+        strided(wide("m"), stride=wide("r")),
+    ],
+    ids=["overlapping", "two of an unknown stride", "a stride of the loop"],
+)
+def test_strided_lanes_that_may_share_a_point_are_not_kept(loop: For) -> None:
+    assert keep(loop) == loop
+
+
+@pytest.mark.parametrize("s", [0, 1, -3, 7])
+def test_strided_lanes_that_are_kept_have_the_same_answer(s: int) -> None:
+    stmt = strided(i64(40), stride=wide("s"))
+    given = pipeline(keep(stmt), source("a", I32), sink("f", I32), ScalarArgument("s", I32))
+    a, f = np.arange(5, dtype=np.int32) + 2, np.arange(80, dtype=np.int32)
+    wanted = f.copy()
+    for factor in a:
+        at = [40 + lane * s for lane in range(LANES)]
+        wanted[at] = wanted[at] * factor
+    compile_pipeline(given)({"a": a, "f": f, "s": s})
+    np.testing.assert_array_equal(f, wanted)

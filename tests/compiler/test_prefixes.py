@@ -143,3 +143,16 @@ def test_other_loops_are_still_left_to_llvm() -> None:
     assert passes_for(lowered([f])).loop_vectorizer
     f.vectorize(x, 8)
     assert not passes_for(lowered([f])).loop_vectorizer
+
+
+def test_running_values_stay_in_registers_beside_explicit_vectors() -> None:
+    """At the level of code that has nothing but vectors they went through memory."""
+    from rfactor.compiler.codegen.module import passes_for
+
+    f, _, _ = running(STEPS["+"], lambda a, at: a[at])
+    f.vectorize(x, 8)
+    assert passes_for(lowered([f])).level > 1
+    g = hl.Func("no_running_values")
+    g[x] = x * 3
+    g.vectorize(x, 8)
+    assert passes_for(lowered([g])).level == 1

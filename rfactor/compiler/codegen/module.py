@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import largest, uses_threads, uses_vectors
+from rfactor.compiler.codegen.free import largest, uses_threads, uses_vectors, within
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import (
@@ -25,6 +25,7 @@ from rfactor.compiler.codegen.statements import (
 )
 from rfactor.compiler.codegen.strides import strided
 from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
+from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell, waker
 from rfactor.errors import BufferError
@@ -168,7 +169,8 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
 
     A nest as it came from the algorithm gets all that LLVM has. One with explicit vectors says where they are, and one
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
-    nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code.
+    nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code, but
+    where running values are handed from one iteration to the next, through memory otherwise.
     Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
     minutes for get none; loops that a schedule has unrolled that far are not looked through for lanes.
     """
@@ -179,7 +181,8 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     if not (vectors or long or uses_threads(lowered.body)):
         return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
     lanes = not (vectors or long) and vectorizable(lowered.body)
-    level = machine.level if lanes else min(machine.level, 1)
+    running = any(is_prefixes(part) for part in within(lowered.body))
+    level = machine.level if lanes or running else min(machine.level, 1)
     return replace(
         machine,
         level=level,

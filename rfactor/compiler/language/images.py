@@ -208,9 +208,11 @@ class OutputImageParam(Changing, OnEntry):
         """What is checked on entry."""
         found = []
         for (what, d), value in self.promises.items():
-            actual = self.bound(what, d).node
+            actual, wanted = self.bound(what, d).node, value.node
+            if what == "stride":  # in i64, as indices are: what i32 holds of it may be another
+                actual, wanted = ir.Var(I64, f"{self.stride_name()}.stride.{d}"), ir.cast(I64, wanted)
             message = f"{self._described()[3]} {self.name()} has {what} {{}} in dimension {d}, where {{}} was promised"
-            found.append(Requirement(ir.apply("==", actual, value.node), message, (actual, value.node)))
+            found.append(Requirement(ir.apply("==", actual, wanted), message, (actual, wanted)))
         return tuple(found)
 
     def references(self) -> Uses:

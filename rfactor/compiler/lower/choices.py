@@ -1,14 +1,17 @@
-"""Choices by a number that becomes known: what `mux` makes of many values is taken apart once, then looked up.
+"""A coordinate that becomes known: choices by it, which `mux` makes of many values, are taken apart once.
 
 select(x == 0, a, select(x == 1, b, c)) of x = 1   ->   b
+i64(x) * 24 of x = m + 1                           ->   (i64(m) + 1) * 24
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rfactor.ir.expr import Const, Expr, Op, names, replace, substitute
+from rfactor.compiler.lower.storage import widen
+from rfactor.ir.expr import Const, Expr, Op, Var, names, replace, substitute
 from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I32, I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,13 @@ class Choices:
 
     def of(self, expr: Expr, value: Expr) -> Expr:
         """`expr` where the variable is `value`: arms that are not chosen are not looked at."""
-        return substitute(self._chosen(expr, value), {self.name: value})
+        chosen = replace(self._chosen(expr, value), {self._wide: widen(value)})
+        return substitute(chosen, {self.name: value})
+
+    @property
+    def _wide(self) -> Expr:
+        """The coordinate as indices have it: of `m + 1` they have `i64(m) + 1`, so that its neighbours are known."""
+        return Op(I64, "cast", (Var(I32, self.name),))
 
     def _chosen(self, expr: Expr, value: Expr) -> Expr:
         if self.name not in names(expr):

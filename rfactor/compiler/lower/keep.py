@@ -9,8 +9,12 @@
                                               f[ramp(m, 1, 8)] = f.kept[ramp(0, 1, 8)]; …
                                             else: … (the loop as it was)
 
+    for r in (0, 9):                        allocate f.kept[8]
+      f[ramp(m, 16, 8)] += a[r]        ->   f.kept[ramp(0, 1, 8)] = f[ramp(m, 16, 8)]; …
+
 LLVM keeps in registers what lies in places of its own. Points a known distance apart it tells apart itself; rows that
-are a stride apart may overlap for all it knows, and are written and read again in every iteration.
+are a stride apart may overlap for all it knows, and are written and read again in every iteration. So are lanes that
+are a stride apart, which are gathered and scattered.
 """
 
 from __future__ import annotations
@@ -61,8 +65,11 @@ def _kept(loop: For) -> Stmt:
             conditions[apart] = None
     if not kept:
         return loop
+    asked = [condition for condition in conditions if condition != ALWAYS]
     runs = () if affine.constant_value(loop.extent) is not None else (positive(loop.extent),)
-    return If(conjunction(*runs, *conditions), _with(loop, kept), loop)
+    if not (runs or asked):
+        return _with(loop, kept)
+    return If(conjunction(*runs, *asked), _with(loop, kept), loop if asked else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +86,15 @@ def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
     bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
     type_ = stores[0].value.type
     indices = tuple(dict.fromkeys(store.index for store in stores))
-    if not 1 < len(indices) <= _MOST or any(s.value.type != type_ or not _always(s.predicate) for s in stores):
+    if len(indices) > _MOST or any(s.value.type != type_ or not _always(s.predicate) for s in stores):
         return None
     for index in indices:
-        dense = index.type.lanes == 1 or (isinstance(index, Ramp) and index.stride == Const(I64, 1))
-        if not dense or index.type.element != I64 or names(index) & bound or affine.reads(index):
+        if (
+            not (index.type.lanes == 1 or isinstance(index, Ramp))
+            or index.type.element != I64
+            or names(index) & bound
+            or affine.reads(index)
+        ):
             return None
     for part in inside:
         exprs = (part.value,) if isinstance(part, Let) else (part.value, part.index) if isinstance(part, Store) else ()
@@ -101,23 +112,34 @@ def _always(predicate: Expr) -> bool:
 
 def _apart(points: _Points) -> Expr | None:
     """The condition under which no two points overlap; None where they do, or where that is known without asking."""
-    lanes = points.type.lanes
+    lanes, step = points.type.lanes, _step(points)
+    if step is None:
+        (*others, index) = points.indices
+        return apply("!=", index.stride, Const(I64, 0)) if isinstance(index, Ramp) and not others else None
     groups: dict[frozenset[tuple[Expr, int]], tuple[Expr, list[int]]] = {}
     for index in points.indices:
         terms, constant = affine.affine(index.base if isinstance(index, Ramp) else index)
         groups.setdefault(frozenset(terms), (affine.from_affine(terms, 0, I64), []))[1].append(constant)
-    if len(groups) == 1:
+    if len(groups) == 1 and step == 1:
         return None
     for _, offsets in groups.values():
-        if any(abs(a - b) < lanes for a, b in combinations(offsets, 2)):
+        if any((a - b) % step == 0 and abs(a - b) < lanes * step for a, b in combinations(offsets, 2)):
             return None
+    span = (lanes - 1) * step + 1
     conditions: list[Expr] = []
     for (base_a, own_a), (base_b, own_b) in combinations(groups.values(), 2):
         distance = affine.subtract(base_b, base_a)
-        after = apply(">=", distance, Const(I64, max(own_a) + lanes - min(own_b)))
-        before = apply("<=", distance, Const(I64, min(own_a) - lanes - max(own_b)))
+        after = apply(">=", distance, Const(I64, max(own_a) + span - min(own_b)))
+        before = apply("<=", distance, Const(I64, min(own_a) - span - max(own_b)))
         conditions.append(apply("or", after, before))
-    return conjunction(*dict.fromkeys(conditions))
+    return conjunction(*dict.fromkeys(conditions)) if conditions else ALWAYS
+
+
+def _step(points: _Points) -> int | None:
+    """How far apart the lanes of every point are, a constant above 0; None where it is none, or not the same of all."""
+    strides = {index.stride if isinstance(index, Ramp) else Const(I64, 1) for index in points.indices}
+    step = affine.constant_value(strides.pop())
+    return step if not strides and step is not None and step > 0 else None
 
 
 def _with(loop: For, kept: dict[str, _Points]) -> Stmt:

@@ -83,10 +83,8 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
         elif own.compute.kind == own.store.kind == "inlined" and (
             loops := _loops_of_needed(function.name, algorithm, schedule)
         ):
-            apart, needed = lanes_apart(function, own), partial(_has_loop, loops=loops)
-            nest = _innermost(
-                nest, function, own, produce, told, lambda loop, apart=apart, needed=needed: needed(loop) or apart(loop)
-            )
+            in_lanes = partial(_in_lanes, loops=loops, apart=lanes_apart(function, own))
+            nest = _innermost(nest, function, own, produce, told, in_lanes)
         elif own.compute.kind == own.store.kind == "inlined" and of_one_point(function, algorithm, schedule):
             nest = _innermost(nest, function, own, produce, told, lambda loop: True)
         else:
@@ -137,6 +135,11 @@ def _loops_of_needed(name: str, algorithm: Algorithm, schedule: Schedule) -> fro
         if level.kind == "at" and level.function not in needed
         for stage in sharing(level, schedule)
     )
+
+
+def _in_lanes(loop: For, loops: frozenset[str], apart: Callable[[For], bool]) -> bool:
+    """Whether a vectorized loop is, or holds, one of `loops`, or its lanes need a point each."""
+    return _has_loop(loop, loops) or apart(loop)
 
 
 def _has_loop(stmt: Stmt, loops: frozenset[str]) -> bool:
