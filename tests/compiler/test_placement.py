@@ -412,6 +412,21 @@ def test_storage_may_not_exceed_its_bound(folded: bool) -> None:
             f.realize([10 if fits else 9, 10])
 
 
+@pytest.mark.parametrize("tail", ["GuardWithIf", "ShiftInwards", "RoundUp", "Predicate"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_storage_in_a_loop_over_blocks_is_bounded_by_the_block(tail: str, rows: int) -> None:
+    g, f = stencil(rows)
+    yo, yi = hl.vars("yo yi")
+    next(iter(g.references.values())).set(image := np.arange(400, dtype=np.int32).reshape(50, 8))
+    f.split(y, yo, yi, 4, hl.TailStrategy[tail])
+    g.compute_at(f, yo).bound_storage(y, 3 + rows).bound_storage(x, 8)
+    meant = 2 * sum(image[i : i + 44] for i in range(rows))
+    assert np.array_equal(np.array(f.realize([8, 44])), meant)
+    g.bound_storage(y, 2 + rows)
+    with pytest.raises(BufferError, match=rf"bound \({2 + rows}\) of dimension y of g.* region \({3 + rows}\)"):
+        f.realize([8, 44])
+
+
 def test_the_bound_of_storage_is_of_what_is_stored() -> None:
     g, f = stencil()
     g.bound_storage(x, 1)

@@ -228,7 +228,11 @@ class _Loops:
             if variable not in self.values:
                 box = backward_.boxes.get(func.name())
                 if box is None:
-                    raise AlgorithmError(f"propagate_adjoints needs the box of {func.name()}: give its ranges")
+                    (output,) = backward_.pipeline.algorithm.outputs
+                    raise AlgorithmError(
+                        f"propagate_adjoints needs the box of {func.name()}, and that of {output} is not given: "
+                        f"propagate_adjoints({output}, adjoint, [(min, extent), …]), or of a function without dimensions"
+                    )
                 ranges.append(box[own.index(variable)])
                 names.append(variable)
         for one in () if stage.domain is None else stage.domain.variables:

@@ -345,9 +345,12 @@ class _Inference:
             storage += ((hole(name, "extent", d).name, extent_of(low, high)),)
         extents = tuple(extent_of(low, high) for low, high in box)
         self.sums.here = Computed(f"the storage of {name}")
-        greatest = self._noted(extents, defined(scope, storage))
-        self._extents[name] = tuple(extent for _, extent in greatest)
-        self.sizes.append((name, tuple(extent for _, extent in greatest if extent is not None)))
+        greatest = tuple(
+            _least(of_ends, affine.greatest(expanded(extent, scope, 0)))
+            for extent, (_, of_ends) in zip(extents, self._noted(extents, defined(scope, storage)), strict=True)
+        )
+        self._extents[name] = greatest
+        self.sizes.append((name, tuple(extent for extent in greatest if extent is not None)))
         return storage
 
     def _seen_from(self, home: _Home, box: Box, function: Function, scope: Scope) -> Box:
@@ -489,6 +492,13 @@ def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:
                 moves = not names(other).isdisjoint(scope.bindings)
                 if moves and names(side).isdisjoint(scope.bindings) and not isinstance(side, Const):
                     yield affine.plus(side, step)
+
+
+def _least(one: Expr | None, other: int | None) -> Expr | None:
+    """What neither of two upper ends exceeds, of those that are known."""
+    if other is None:
+        return one
+    return affine.integer(other) if one is None else affine.minimum(one, affine.integer(other))
 
 
 def _spelled(name: str, index: int) -> str:
