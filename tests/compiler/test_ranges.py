@@ -49,6 +49,11 @@ def test_the_value_stays(coordinate: Any, a: int, size: int, b: int, other: int)
     assert np.array_equal(np.broadcast_arrays(evaluate(node, env), evaluate(found, env))[1], evaluate(node, env))
 
 
+def test_a_cast_that_wraps_may_be_below_0() -> None:
+    for kept, told in ((hl.u32, "max(min(i32(u32(a)), 1), 0)"), (hl.u16, "min(i32(u16(a)), 1)")):
+        assert str(unclamped(hl.clamp(hl.i32(kept(hl.Var("a"))), 0, 1).node, {"a": (-1, -1)})) == told
+
+
 _A = hl.Var("a")
 _PLAIN = [
     (hl.clamp(_A, 0, 255), True),

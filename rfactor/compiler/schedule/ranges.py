@@ -67,8 +67,8 @@ def _number(node: Expr, parts: list[Number | None], ranges: Mapping[str, Range])
     low, high = _WHOLE
     if isinstance(node, Var):
         low, high = ranges.get(node.name, _WHOLE)
-    elif isinstance(node, Op) and node.op == "cast" and node.args[0].type.is_int:
-        low, high = max(low, int(node.args[0].type.min)), min(high, int(node.args[0].type.max))
+    elif isinstance(node, Op) and node.op == "cast" and _is_held(node.args[0].type):  # any other wraps
+        low, high = int(node.args[0].type.min), int(node.args[0].type.max)
     operands = zip(node.children, parts, strict=True)
     same = tuple(part.expr if part is not None and child.type == I32 else child for child, part in operands)
     return Number(rebuild(node, same) if same else node, low, high)
@@ -104,3 +104,8 @@ def _of_operation(node: Op, parts: list[Number]) -> Number | None:
 
 def _holds(type: Type, low: int, high: int) -> bool:
     return int(type.min) <= low and high <= int(type.max)
+
+
+def _is_held(type: Type) -> bool:
+    """Whether i32 holds all numbers of a type."""
+    return type.is_int and _holds(I32, int(type.min), int(type.max))
