@@ -106,6 +106,24 @@ def test_remainders_of_a_few_are_not_seen_through() -> None:
     assert len(loads(blurred(lambda at: hl.clamp(at % 8, 0, 36), a))) == 2  # the main loop and its tail
 
 
+@pytest.mark.parametrize("name", ["mirror_image", "mirror_interior", "repeat_image"])
+@pytest.mark.parametrize("width", [1, 2, 20, 65])
+@pytest.mark.parametrize("least", [0, -7, 100])
+def test_copies_of_an_image_have_the_values_of_numpy(name: str, width: int, least: int) -> None:
+    row = np.arange(width, dtype=np.int32) * 3 + 1
+    held = hl.Buffer(row)
+    held.set_min([least])
+    copies = getattr(hl.BoundaryConditions, name)(held)
+    f, out = hl.Func("f"), hl.Buffer(hl.Int(32), [203])
+    f[x] = copies[x - 1] + copies[x + 2]
+    f.vectorize(x, 8)
+    out.set_min([-40])
+    f.realize(out)
+    mode: Any = {"mirror_image": "symmetric", "mirror_interior": "reflect", "repeat_image": "wrap"}[name]
+    around = np.pad(row, 400, mode=mode)[400 - 40 - least :]
+    assert np.array_equal(np.array(out), around[2:205] + np.pad(row, 400, mode=mode)[400 - 41 - least :][:203])
+
+
 def test_rows_are_not_split_for_clamps_that_all_lanes_share() -> None:
     a, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
     f[x, y] = a[x, hl.clamp(y, 0, 9)]
@@ -126,6 +144,15 @@ def test_rows_are_not_split_for_clamps_that_all_lanes_share() -> None:
         lambda at: hl.min(hl.max(at + 1, 0), 30) + hl.clamp(at, 0, 3),
         lambda at: hl.clamp(hl.clamp(at - 5, 2, 30) + 2, 0, WIDTH - 1),
         lambda at: hl.clamp(at // 2 - 1 + 2 * (at % 2), 0, WIDTH - 1),
+        lambda at: hl.clamp(at % WIDTH, 0, WIDTH - 1),
+        lambda at: hl.clamp((5 - at) % WIDTH, 0, WIDTH - 1),
+        lambda at: hl.clamp(at % -WIDTH, 0, WIDTH - 1),  # a remainder by a number below 0 is not below 0
+        lambda at: hl.clamp(at % 0, 0, WIDTH - 1),
+        lambda at: hl.clamp(hl.min(at % 72, 72 - at % 72), 0, WIDTH - 1),
+        lambda at: hl.clamp(hl.min(73 - (at - 3) % 74, (at - 3) % 74), 0, WIDTH - 1),
+        lambda at: hl.clamp(hl.max((at - 72) % 72, 72 - at % 72) - 36, 0, WIDTH - 1),
+        lambda at: hl.clamp(hl.min(at, hl.clamp(36 - at, 0, 36)), 0, WIDTH - 1),
+        lambda at: hl.clamp(2 * hl.min(at % 20, 20 - at % 20) - 1, 0, WIDTH - 1),
     ],
 )
 @pytest.mark.parametrize(("low", "size"), [(-20, 1), (-20, 7), (0, 8), (-45, 100)])
