@@ -231,7 +231,7 @@ class _Loops:
                     (output,) = backward_.pipeline.algorithm.outputs
                     raise AlgorithmError(
                         f"propagate_adjoints needs the box of {func.name()}, and that of {output} is not given: "
-                        f"propagate_adjoints({output}, adjoint, [(min, extent), …]), or of a function without dimensions"
+                        f"propagate_adjoints({output}, adjoint, [(min, extent), …]) or a sum of all"
                     )
                 ranges.append(box[own.index(variable)])
                 names.append(variable)
