@@ -193,7 +193,8 @@ def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
         )
         return f, r
 
-    schedule = chunks_streams_and_lanes(hl, CHUNK, 2, lanes_that_fit(4, state=32, streams=2))
+    lanes = lanes_that_fit(4, state=32)
+    schedule = chunks_and_lanes(hl, CHUNK, lanes)  # the state of two streams is more than registers hold
     published = chunks_and_lanes(hl, 8192, 8)
     return Program(
         "kitchen sink, i32",
@@ -203,7 +204,7 @@ def kitchen_sink(hl: Any, last: bool, a: Array) -> Program:
         None,
         (a,),
         published,
-        lanes_that_fit(4, state=32),
+        lanes,
     )
 
 
