@@ -11,6 +11,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from rfactor.compiler.codegen.interleaved import interleave
 from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.masked import masked_load, masked_store, written_out
 from rfactor.compiler.codegen.places import Places
@@ -86,6 +87,14 @@ class Memory:
             return
         with self.builder.if_then(predicate):
             self._store(store, value, emitter.inner(), None)
+
+    def fill(self, stores: Sequence[Store], emitter: Emitter) -> None:
+        """Emit stores that fill memory together (`interleaved.groups`), by address, as one."""
+        first, type = stores[0].index, stores[0].value.type
+        assert isinstance(first, Ramp)
+        values = [self._as_word(type, emitter.emit(store.value)) for store in stores]
+        address = self._at(self.arrays[stores[0].buffer], first.base, emitter)
+        self.builder.store(interleave(self.builder, values), address, align=_bytes(type))
 
     def address(self, store: Store, emitter: Emitter) -> LLVMValue:
         """Where a store of one lane stores."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import buffers, free
+from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
@@ -129,8 +130,8 @@ class Statements:
             return
         match stmt:
             case Block():
-                for child in together(stmt.statements) if self.rough else stmt.statements:
-                    self.emit(child)
+                for group in groups(list(together(stmt.statements)) if self.rough else stmt.statements):
+                    self._group(group)
             case For(kind="serial"):
                 self._loop(stmt)
             case For(kind="parallel"):
@@ -160,6 +161,14 @@ class Statements:
             case _:
                 kind = f"a {stmt.kind} loop" if isinstance(stmt, For) else type(stmt).__name__
                 raise TypeError(f"{kind} is left after lowering")
+
+    def _group(self, group: tuple[Stmt, ...]) -> None:
+        """One statement, or stores that fill memory together."""
+        if len(group) == 1:
+            self.emit(group[0])
+            return
+        self.memory.fill([one for one in group if isinstance(one, Store)], self.emitter())
+        self._read = {}
 
     def _last(self, stmt: Stmt, held: Mapping[str, LLVMValue]) -> None:
         """Emit `stmt`, after which nothing uses the buffers `held`: the memory of each is given back after its last use
