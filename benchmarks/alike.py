@@ -41,9 +41,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
     known = list(PIPELINES if given.directives else KEYS)
-    unknown = [
-        n for n in given.names if n not in known and not (given.directives and any(k.startswith(n) for k in known))
-    ]
+    short = given.directives
+    unknown = [n for n in given.names if n not in known and not (short and any(k.startswith(n) for k in known))]
     if unknown:
         parser.error(f"{', '.join(unknown)}: not one of {', '.join(known)}")
     print(f"threads: {thread_count()}")
