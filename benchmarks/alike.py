@@ -40,9 +40,11 @@ def main() -> None:
     parser.add_argument("--directives", action="store_true", help="the pipelines of benchmarks.directives")
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
-    unknown = [name for name in given.names if name not in KEYS]
+    known = list(PIPELINES if given.directives else KEYS)
+    short = given.directives
+    unknown = [n for n in given.names if n not in known and not (short and any(k.startswith(n) for k in known))]
     if unknown:
-        parser.error(f"{', '.join(unknown)}: not one of {', '.join(KEYS)}")
+        parser.error(f"{', '.join(unknown)}: not one of {', '.join(known)}")
     print(f"threads: {thread_count()}")
     first = "pipeline" if given.directives else f"{'reduction':12}{'elements':>12}"
     print(f"{first:24}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}")

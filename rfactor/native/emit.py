@@ -21,7 +21,7 @@ from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, L
 from rfactor.ir.routines import PARAMETER, ROUTINES
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.conversions import convert, saturate
-from rfactor.native.instructions import I32, call_intrinsic, declare, shuffle, splat
+from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
 from rfactor.native.output import PUTS, write
 from rfactor.native.quotients import factors
@@ -300,8 +300,12 @@ class Emitter:
         return RULES[expr.op](self.builder, operand, *args)
 
     def _joined(self, expr: LaneReduction) -> LLVMValue:
-        """Halves joined as vectors while there are some, then lane by lane."""
+        """Halves joined as vectors while there are some, then lane by lane; a sum of integers as what LLVM knows
+        instructions for (of bytes, by eights)."""
         type, value, rule = expr.value.type, self.emit(expr.value), RULES[expr.op]
+        if expr.op == "+" and type.is_int:
+            name = f"llvm.vector.reduce.add.{mangled(value.type)}"
+            return self.builder.call(declare(self.builder, name, value.type.element, [value.type]), [value])
         while type.lanes % 2 == 0 and type.lanes > 2:
             half = type.lanes // 2
             type = type.with_lanes(half)

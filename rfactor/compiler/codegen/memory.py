@@ -15,6 +15,7 @@ from rfactor.compiler.codegen.interleaved import interleave
 from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.masked import masked_load, masked_store, written_out
 from rfactor.compiler.codegen.places import Places
+from rfactor.compiler.codegen.spans import Span
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.ir.expr import Const, Expr, Op, walk
@@ -24,13 +25,13 @@ from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.conversions import convert
 from rfactor.native.emit import Emitter, Place
 from rfactor.native.instructions import declare, freeze, mangled, shuffle, splat
-from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, memory_type
+from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, memory_type, vector
 
 _WIDEST_STRIDE = 4
 """Ramps of strides up to this are loaded whole and picked apart."""
 _MOST_APART = 64
-"""Lanes of other ramps that are loaded one by one, which is faster than gathering them; with more, or under a mask,
-they are gathered."""
+"""Lanes of other ramps that are loaded and stored one by one, which is faster than gathering and scattering them; with
+more, or under a mask, they are gathered and scattered."""
 _GATHERED_BITS = 32
 """Lanes of fewer bits no machine gathers by one instruction."""
 
@@ -49,6 +50,8 @@ class Memory:
     def __init__(self, builder: Builder, arrays: Mapping[str, Array], places: Places, masked_bits: int) -> None:
         """`masked_bits` is how wide lanes are at least that the machine has masks for: see `Target`."""
         self.builder, self.arrays, self.places, self._masked_bits = builder, arrays, places, masked_bits
+        self.spans: Mapping[Load, Span] = {}
+        """Loads that others of the same iteration lie between."""
 
     def load(self, load: Load, emitter: Emitter) -> LLVMValue:
         """The elements of a load; lanes whose predicate is false are zero."""
@@ -151,6 +154,8 @@ class Memory:
         if isinstance(index, Ramp) and isinstance(index.stride, Const):
             stride = int(index.stride.value)
             if _whole(stride, lanes, mask is not None):
+                if mask is None and (span := self.spans.get(load)) is not None:
+                    return self._strided_load(type, stride, partial(self._at, array, index.base, emitter), span)
                 return self._ramp_load(type, stride, partial(self._at, array, index.base, emitter), mask)
         if isinstance(index, Broadcast):
             return self._shared_load(type, self._at(array, index.value, emitter), mask)
@@ -176,7 +181,7 @@ class Memory:
             return self._dense_load(type, at(0), mask)
         if stride == -1:
             return self._reversed(self._dense_load(type, at(1 - type.lanes), self._reversed(mask)))
-        return self._strided_load(type, stride, at)
+        return self._strided_load(type, stride, at, Span(0, (type.lanes - 1) * stride + 1))
 
     def _dense_load(self, type: Type, address: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
         if mask is None:
@@ -227,20 +232,32 @@ class Memory:
             return convert(self.builder, word, type, raw)
         return self.builder.bitcast(raw, llvm_type(type))
 
-    def _strided_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue]) -> LLVMValue:
-        """`stride` dense loads that end with the last element, nothing beyond; then the wanted lanes are picked."""
-        lanes = type.lanes
-        last = (lanes - 1) * stride + 1 - lanes
-        starts = [piece * lanes for piece in range(stride - 1)] + [last]
-        pieces = [self._dense_load(type, at(start), None) for start in starts]
+    def _strided_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue], span: Span) -> LLVMValue:
+        """Dense loads that end with the last element of `span`, nothing beyond; then the wanted lanes are picked.
+
+        All of bytes two apart are loaded as words, whose halves they are: all targets keep the low one first.
+        """
+        lanes, type_ = type.lanes, memory_type(type)
+        if stride == 2 and type.is_int and type.bits == 8 and span.count == 2 * lanes:
+            words = ir.VectorType(ir.IntType(16), lanes)
+            raw = self.builder.load(at(-span.before), align=1, typ=words)
+            half = self.builder.lshr(raw, vector(words.element, [8] * lanes)) if span.before else raw
+            return self.builder.trunc(half, type_)
+        elements = [span.before + lane * stride for lane in range(lanes)]
+        if span.count == stride * lanes:
+            whole = self._dense_load(type.with_lanes(span.count), at(-span.before), None)
+            return shuffle(self.builder, whole, whole, elements)
+        last = span.count - lanes
+        starts = [*range(0, last, lanes), last]
+        pieces = [self._dense_load(type, at(start - span.before), None) for start in starts]
         result = pieces[0]
-        for piece, start, vector in zip(range(stride), starts, pieces, strict=True):
-            # Lane k of the result comes from the piece that holds element k * stride; other lanes stay as they are.
+        for number, start, piece in zip(range(len(starts)), starts, pieces, strict=True):
+            # Lane k of the result comes from the piece that holds its element; other lanes stay as they are.
             picked = [
-                lanes + lane * stride - start if min(lane * stride // lanes, stride - 1) == piece else lane
-                for lane in range(lanes)
+                lanes + element - start if min(element // lanes, len(starts) - 1) == number else lane
+                for lane, element in zip(range(lanes), elements, strict=True)
             ]
-            result = shuffle(self.builder, result, vector, picked)
+            result = shuffle(self.builder, result, piece, picked)
         return result
 
     def _load_in_turns(
@@ -281,7 +298,17 @@ class Memory:
             last = self.builder.extract_element(value, ir.IntType(32)(type.lanes - 1))
             self._dense_store(type.element, self._at(array, index.value, emitter), last, None)
             return
+        if isinstance(index, Ramp) and index.type.element == I64 and mask is None and type.lanes <= _MOST_APART:
+            self._each_store(type, array, index, value, emitter)
+            return
         self._scatter(type, self._addresses(array, index, emitter), value, mask)
+
+    def _each_store(self, type: Type, array: Array, index: Ramp, value: LLVMValue, emitter: Emitter) -> None:
+        """Elements of one stride, each stored by itself, in the order of the lanes."""
+        for lane in range(type.lanes):
+            own = affine.add(index.base, affine.scale(index.stride, lane))
+            element = self.builder.extract_element(value, ir.IntType(32)(lane))
+            self._dense_store(type.element, self._at(array, own, emitter), element, None)
 
     def _dense_store(self, type: Type, address: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
         if mask is None:

@@ -18,6 +18,7 @@ from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
+from rfactor.compiler.codegen.spans import spans
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast
@@ -306,7 +307,9 @@ class Statements:
         self._read = {}  # the body may store, and comes again
         with self.places.loop(before, self._known), self._bound(name, counter):
             self._known[cast(I64, Var(COORDINATE, name))] = wide
+            self.memory.spans = spans(body)
             self.emit(body)
+            self.memory.spans = {}
         with builder.goto_block(before):
             low, high = (_wide(builder, limit) for limit in (first, end))
             builder.branch(inside)
