@@ -13,7 +13,7 @@ from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower import passes
 from rfactor.compiler.lower.borders import borders
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import Const, Var, apply, cast
+from rfactor.ir.expr import Const, Var, apply, cast, select
 from rfactor.ir.loopnest import For, Load, Store, block
 from rfactor.ir.nest_printer import show_nest
 from rfactor.ir.types import I32, I64
@@ -307,3 +307,124 @@ def test_innermost_loops_have_the_values_that_threads_give(low: int, size: int) 
         f.realize(out)
         results.append(np.array(out))
     np.testing.assert_array_equal(results[0], results[1])
+
+
+def around(*sides: int, rows: bool = False) -> Any:
+    """A sum of neighbours in an image with 7 around it, in vectors."""
+    held, f = hl.ImageParam(hl.Int(32), 2, "a"), hl.Func("f")
+    image = hl.BoundaryConditions.constant_exterior(held, 7)
+    f[x, y] = sum(image[x + side, y + side if rows else y] for side in sides)
+    return f.vectorize(x, 8), held
+
+
+def stores(func: Any) -> list[str]:
+    """The lines of the final nest that store what they load from the array `a`."""
+    return [line for line in loads(func) if line.startswith("f.0[")]
+
+
+def test_vectors_inside_images_with_a_constant_around_are_chosen_of_nothing() -> None:
+    lines = stores(around(-1, 1)[0])
+    dense = [line for line in lines if "a[ramp(" in line and "select(" not in line]
+    assert len(dense) == 1
+    assert all("select(" in line for line in lines if line not in dense)
+
+
+@pytest.mark.parametrize(
+    ("inside", "dense"),
+    [
+        (lambda a: hl.select((x >= 0) & (x < 99), a[hl.clamp(x, 0, 98)], 7), True),
+        (lambda a: hl.select((x < 0) | (x > 98), 7, a[hl.clamp(x, 0, 98)]), True),
+        (lambda a: hl.select(x < 1, 7, hl.select(x > 97, 8, a[hl.clamp(x - 1, 0, 98)])), True),
+        (lambda a: hl.select(x < hl.Param(hl.Int(32), "limit") + 3, a[x], 7), True),
+        (lambda a: hl.select(x < 9, a[x], a[x + 1]), False),  # no arm loads more
+        (lambda a: hl.select((x < 9) | (x > 20), a[x], 7), False),  # either makes it so
+        (lambda a: hl.select(x == 9, a[x], 7), False),
+        (lambda a: hl.select(x * x < 90, a[x], 7), False),  # no sum
+        (lambda a: hl.select(a[x] < 90, a[x + 1], 7), False),
+        (lambda a: hl.select(x < 9, a[x], 7) + hl.select(x < 9, 7, a[x + 1]), False),  # two answers
+    ],
+)
+def test_the_arm_that_loads_more_is_taken_where_sums_of_coordinates_say_so(
+    inside: Callable[[Any], Any], dense: bool
+) -> None:
+    f = hl.Func("f")
+    f[x] = inside(hl.ImageParam(hl.Int(32), 1, "a"))
+    f.vectorize(x, 8)
+    assert any("select(" not in line for line in stores(f)) is dense
+
+
+def test_rows_inside_images_with_a_constant_around_are_not_asked_for() -> None:
+    lines = stores(around(-1, 1, rows=True)[0])
+    assert [line for line in lines if "a[ramp(" in line and "select(" not in line and "x8(" not in line.split(" = ")[1]]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (7, 2), (40, 9)])
+@pytest.mark.parametrize(("low", "size"), [((-9, -3), (70, 16)), ((2, 1), (5, 1)), ((3, 20), (64, 3))])
+@pytest.mark.parametrize("schedule", ["rows", "threads", "strips"])
+def test_images_with_a_constant_around_have_the_values_of_numpy(
+    width: int, height: int, low: tuple[int, int], size: tuple[int, int], schedule: str
+) -> None:
+    f, held = around(-1, 0, 2, rows=True)
+    if schedule == "threads":
+        f.parallel(y)
+    elif schedule == "strips":
+        yi = hl.Var("yi")
+        f.split(y, y, yi, 5).parallel(y)
+    image = np.arange(width * height, dtype=np.int32).reshape(height, width) ** 2 + 1
+    held.set(hl.Buffer(image))
+    out = hl.Buffer(hl.Int(32), list(size))
+    out.set_min(list(low))
+    f.realize(out)
+    padded = np.pad(image, 100, constant_values=7)
+    rows, columns = 100 + low[1] + np.arange(size[1]), 100 + low[0] + np.arange(size[0])
+    expected = sum(padded[np.ix_(rows + side, columns + side)] for side in (-1, 0, 2))
+    np.testing.assert_array_equal(np.array(out), expected)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda p: x * 100_000_000 < p,
+        lambda p: x * 100_000_000 > p,
+        lambda p: p - 5 < x * 7,  # wraps for the least number
+        lambda p: x + p < 5,
+        lambda p: x + p >= -5,
+        lambda p: ~((x + p < -3) | (p - x >= 9)),
+        lambda p: x * 60_000_000 + p < 4 - x * 60_000_000,
+        lambda p: x * 100_000 * 100_000 >= p,
+    ],
+)
+@pytest.mark.parametrize("given", [-(2**31), -(2**31) + 30, -7, 9, 2**31 - 30, 2**31 - 1])
+def test_what_is_compared_may_wrap(condition: Callable[[Any], Any], given: int) -> None:
+    results = []
+    for lanes in (1, 8):
+        p, f, a = hl.Param(hl.Int(32), "p"), hl.Func("f"), hl.Buffer(DATA)
+        f[x, y] = hl.select(condition(p), a[hl.clamp(x, 0, WIDTH - 1)], 7)
+        if lanes > 1:
+            f.vectorize(x, lanes)
+        else:
+            f.reorder(y, x)  # no innermost loop that asks
+        p.set(given)
+        out = hl.Buffer(hl.Int(32), [150, 1])
+        out.set_min([-60, 0])
+        f.realize(out)
+        results.append(np.array(out))
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_a_comparison_is_left_where_it_is_not_answered_in_every_loop() -> None:
+    at = apply("+", apply("*", Var(I32, "x"), Const(I32, 8)), Var(I32, "xi"))
+    below = apply("<", at, Const(I32, 99))
+    index = cast(I64, at)
+    chosen = Store("f.0", index, select(below, Load(I32, "a", index, ALWAYS), Const(I32, 0)), ALWAYS)
+    asked = Store("f.0", index, cast(I32, below), ALWAYS)
+    zero, eight, many = Const(I32, 0), Const(I32, 8), Var(I32, "n")
+
+    def outer(*loops: For) -> For:
+        return For("x", zero, many, "serial", block(*loops))
+
+    vectors = For("xi", zero, eight, "vectorized", chosen)
+    assert borders(outer(vectors)) is not None
+    assert borders(outer(vectors), around=True) is None
+    assert borders(outer(vectors, For("xi", zero, eight, "serial", asked))) is not None
+    assert borders(outer(vectors, For("xi", zero, many, "serial", asked))) is None

@@ -17,7 +17,7 @@ The holes are filled, consumers before producers:
 Functions become memory:
     `storage`                           flat buffers, and points as indices
     `tidy`                              constants folded, loops and branches that do nothing taken away
-    `partition` (clamps: `borders`)     iterations that no guard stops run without it
+    `partition` (clamps, choices: `borders`) iterations that no guard stops run without it
     `unroll` (of many values one: `choices`)
     `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
     `tidy`

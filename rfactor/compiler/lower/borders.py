@@ -1,5 +1,5 @@
-"""Iterations in which a clamp changes no index: there vectors, and what an innermost loop loads one by one, are loaded
-as if there were none.
+"""Iterations in which a clamp changes no index, and comparisons of coordinates have one answer: there vectors, and what
+an innermost loop loads one by one, are loaded as if there were none.
 
 Remainders, as those of repeated and mirrored images, are clamps in this sense.
 
@@ -9,12 +9,20 @@ Remainders, as those of repeated and mirrored images, are clamps in this sense.
 
 `b` is the first `x` with `x*8 >= 1`, `m` the first with `x*8 + 6 > n`; `partition` makes the loops. Coordinates are
 compared in i64: what they are clamped to may be any number that a user gives.
+
+A choice between an arm that loads and one that loads less, as of images with a constant around them, takes the former:
+
+    f[…] = select(x*8 + xi >= 0 and x*8 + xi < n, a[…], 0)    ->    as it was; f[…] = a[…]; as it was
+
+so in loops around those of vectors too. What is compared there need be no coordinate that entry checks hold within i32:
+where it may be beyond, it wraps, and the iterations are left as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.overflow import in_i32, sum_in_i64
@@ -22,7 +30,8 @@ from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
-from rfactor.ir.types import I32, I64
+from rfactor.ir.operations import MIRRORED, OPPOSITE
+from rfactor.ir.types import BOOL, I32, I64
 
 SHORT = 16
 """Serial loops of constant extent up to this stand for their worst iteration."""
@@ -35,41 +44,50 @@ class Borders:
     first: Expr | None
     end: Expr | None
     plain: Mapping[Expr, Expr]
-    """What clamped coordinates (i64) are without their clamp."""
+    """What clamped coordinates (i64) are without their clamp, and the answers of comparisons."""
 
 
 def borders(loop: For, around: bool = False) -> Borders | None:
-    """Where `loop` reads vectors between the ends of what they are clamped to, or values where it is an innermost loop
-    with no vectorised one `around` it; None where it clamps none."""
+    """Where `loop` reads vectors between the ends of what they are clamped to or chosen by, or values where it is an
+    innermost loop with no vectorised one `around` it; None where it clamps and chooses none."""
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT:
         return None
-    found = list(_clamped(loop.body, _Place({}, frozenset(), {})))
+    found = [one for one in _limited(loop.body, _Place({}, frozenset(), {})) if not (around and one[0].op != "cast")]
     alone = not around and loop.kind == "serial" and _innermost(loop.body)
-    seen = {
-        clamped
-        for clamped, place in found
-        if ({loop.name} if alone else _lanes(place.inner)) & names(place.told(clamped))
-    }
-    plain: dict[Expr, Expr] = {}
+    wanted: dict[Expr, bool | None] = {}
+    """The answers of comparisons; None of clamps."""
     left: set[Expr] = set()
+    for one, place in found:
+        lanes = {loop.name} if alone else _lanes(place.inner)
+        if one.op == "cast" and lanes & names(place.told(one)):
+            wanted[one] = None
+        for comparison, holds in _asked(one) if one.op == "select" and lanes else ():
+            if loop.name in names(place.told(comparison)) and wanted.setdefault(comparison, holds) != holds:
+                left.add(comparison)
+    plain: dict[Expr, Expr] = {}
     first: Expr | None = None
     end: Expr | None = None
-    for clamped, place in found:
-        if clamped not in seen or clamped in left:
+    for one, place in found:
+        if one not in wanted or one in left:
             continue
-        moving = {*place.inner, loop.name} if alone else set(place.inner)
-        coordinate, differences = _without_clamp(place.told(clamped.children[0]), moving)
+        answer = wanted[one]
+        if answer is None:
+            moving = {*place.inner, loop.name} if alone else set(place.inner)
+            coordinate, differences = _without_clamp(place.told(one.children[0]), moving)
+            value: Expr = affine.tidy(_wide(coordinate))
+        else:
+            value, differences = Const(BOOL, answer), _answered(one, answer, place, {*place.inner, loop.name})
         solved = [_solved(difference, loop.name, place.inner, place.bound) for difference in differences]
         if not differences or None in solved:
-            left.add(clamped)
+            left.add(one)
             continue
-        plain[clamped] = affine.tidy(_wide(coordinate))
+        plain[one] = value
         for low, beyond in filter(None, solved):
             if low is not None:
                 first = low if first is None else affine.maximum(first, low)
             if beyond is not None:
                 end = beyond if end is None else affine.minimum(end, beyond)
-    kept = {clamped: coordinate for clamped, coordinate in plain.items() if clamped not in left}
+    kept = {one: value for one, value in plain.items() if one not in left}
     return Borders(first, end, kept) if kept else None
 
 
@@ -82,7 +100,7 @@ def _innermost(body: Stmt) -> bool:
 
 
 def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
-    """`stmt` with coordinates as they are without their clamp."""
+    """`stmt` with coordinates as they are without their clamp, and comparisons answered."""
     if isinstance(stmt, Block):
         return block(*(unclamped(part, plain) for part in stmt.statements))
     if isinstance(stmt, If):
@@ -107,6 +125,8 @@ class _Place:
     """Names that are bound by something else, of which nothing is known."""
     values: Mapping[str, Expr]
     """Names of coordinates, and these, in terms of loops and of what is outside."""
+    coordinates: frozenset[Expr] = frozenset()
+    """What is clamped to make an index of the value that is looked at: entry checks hold it within i32."""
 
     def told(self, expr: Expr) -> Expr:
         """`expr` without such names."""
@@ -125,34 +145,80 @@ class _Place:
         return replace(self, bound=self.bound | {name})
 
 
-def _clamped(stmt: Stmt, place: _Place) -> Iterator[tuple[Expr, _Place]]:
-    """The coordinates in `stmt` that are clamped, each with where it is."""
+def _limited(stmt: Stmt, place: _Place) -> Iterator[tuple[Op, _Place]]:
+    """The coordinates in `stmt` that are clamped, what it compares and its choices, each with where it is."""
     if isinstance(stmt, Block):
         for part in stmt.statements:
-            yield from _clamped(part, place)
+            yield from _limited(part, place)
     elif isinstance(stmt, For):
-        yield from _clamped(stmt.body, place.within(stmt))
+        yield from _limited(stmt.body, place.within(stmt))
     elif isinstance(stmt, If):
         for branch in (stmt.then, stmt.otherwise):
             if branch is not None:
-                yield from _clamped(branch, place)
+                yield from _limited(branch, place)
     elif isinstance(stmt, Let):
-        yield from ((one, place) for one in _in(stmt.value))
-        yield from _clamped(stmt.body, place.inside(stmt))
+        yield from _in(stmt.value, place)
+        yield from _limited(stmt.body, place.inside(stmt))
     elif isinstance(stmt, Produce | Allocate):
-        yield from _clamped(stmt.body, place)
+        yield from _limited(stmt.body, place)
     elif isinstance(stmt, Store):
-        yield from ((one, place) for one in _in(stmt.value))
+        yield from _in(stmt.value, place)
 
 
-def _in(value: Expr) -> Iterator[Expr]:
-    """The coordinates in the indices of `value` that are clamped."""
-    for load in walk(value):
-        if isinstance(load, Load):
-            for node in walk(load.index):
-                index = isinstance(node, Op) and node.op == "cast" and node.type == I64
-                if index and _is_clamp(node.children[0]) and not affine.reads(node):
-                    yield node
+def _in(value: Expr, place: _Place) -> Iterator[tuple[Op, _Place]]:
+    """The coordinates in the indices of `value` that are clamped, its comparisons of coordinates, and its choices."""
+    coordinates = set[Expr]()
+    asked = list[Op]()
+    for node in walk(value):
+        if isinstance(node, Load):
+            for part in walk(node.index):
+                if isinstance(part, Op) and part.op == "cast" and part.type == I64 and not affine.reads(part):
+                    coordinates |= set(walk(part.children[0]))
+                    if _is_clamp(part.children[0]):
+                        yield part, place
+        elif isinstance(node, Op) and (node.op == "select" or _is_comparison(node)):
+            asked.append(node)
+    here = replace(place, coordinates=frozenset(coordinates))
+    yield from ((one, here) for one in asked)
+
+
+def _is_comparison(expr: Expr) -> TypeGuard[Op]:
+    """Whether coordinates are compared, of which one is to be less."""
+    ordered = isinstance(expr, Op) and expr.op in OPPOSITE
+    return ordered and expr.children[0].type == I32 and not affine.reads(expr)
+
+
+def _asked(choice: Op) -> list[tuple[Op, bool]]:
+    """The comparisons, and their answers, that are to be so for `choice` to take the arm that loads more."""
+    condition, *arms = choice.args
+    more, less = (len({node for node in walk(arm) if isinstance(node, Load)}) for arm in arms)
+    return [] if more == less else list(_answers(condition, more > less))
+
+
+def _answers(condition: Expr, holds: bool) -> Iterator[tuple[Op, bool]]:
+    """The comparisons, and their answers, that must all be so for `condition` to hold, or not to."""
+    if _is_comparison(condition):
+        yield condition, holds
+    elif isinstance(condition, Op) and condition.op == "not":
+        yield from _answers(condition.args[0], not holds)
+    elif isinstance(condition, Op) and condition.op in (("and", "&") if holds else ("or", "|")):
+        for part in condition.args:
+            yield from _answers(part, holds)
+
+
+def _answered(comparison: Op, holds: bool, place: _Place, moving: set[str]) -> list[Expr]:
+    """Differences (i64) that are <= 0 only where `comparison` has this answer as i32 has it, wrapping or not."""
+    op, (low, high) = comparison.op, comparison.args
+    op = op if holds else OPPOSITE[op]
+    if op in (">", ">="):
+        op, low, high = MIRRORED[op], high, low
+    below, above = (_sum(place.told(side), moving) for side in (low, high))
+    found = [affine.add(affine.subtract(below, above), Const(I64, int(op == "<")))]
+    if _is_sum(below) and low not in place.coordinates:
+        found.append(affine.subtract(Const(I64, int(I32.min)), below))
+    if _is_sum(above) and high not in place.coordinates:
+        found.append(affine.subtract(above, Const(I64, int(I32.max))))
+    return found
 
 
 def _lanes(inner: Mapping[str, For]) -> set[str]:
@@ -252,3 +318,19 @@ def _wide(expr: Expr) -> Expr:
     if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg"):
         return Op(I64, expr.op, tuple(map(_wide, expr.args)))
     return Op(I64, "cast", (expr,))
+
+
+def _sum(expr: Expr, moving: set[str]) -> Expr:
+    """An i32 value as i64: sums that move with `moving` as they are where nothing wraps, all else as i32 has it."""
+    if isinstance(expr, Const):
+        return Const(I64, expr.value)
+    if not isinstance(expr, Op) or not names(expr) & moving:
+        return Op(I64, "cast", (expr,))
+    if expr.op in ("+", "-", "neg") or (expr.op == "*" and any(isinstance(arg, Const) for arg in expr.args)):
+        return Op(I64, expr.op, tuple(_sum(arg, moving) for arg in expr.args))
+    return Op(I64, "cast", (expr,))
+
+
+def _is_sum(expr: Expr) -> bool:
+    """Whether `_sum` found something in an expression that may be beyond i32."""
+    return isinstance(expr, Op) and expr.op != "cast"
