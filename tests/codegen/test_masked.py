@@ -69,6 +69,14 @@ def test_lanes_that_are_set_are_moved_and_nothing_else_is_touched(
                 np.testing.assert_array_equal(part, want)
 
 
+def test_numbers_of_lanes_may_be_more_than_a_lane_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Target, "masked_bits", 32)
+    lanes = 257
+    a, b, mask = np.arange(lanes).astype(np.uint8) + 1, np.full(lanes, 7, np.uint8), np.arange(lanes) % 3 != 0
+    compile_pipeline(copied(U8, lanes, 1, loaded=True))({"a": a, "m": mask, "b": b})
+    np.testing.assert_array_equal(b, np.where(mask, a, 0))
+
+
 def at_address(address: int, count: int, like: np.ndarray) -> np.ndarray:
     """An array that is said to lie there: what it would hold is not read."""
     octets = (ctypes.c_uint8 * (count * like.itemsize)).from_address(address)

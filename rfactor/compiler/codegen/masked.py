@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 
 from llvmlite import ir
 
-from rfactor.native.instructions import call_intrinsic, declare, mangled, splat
+from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, splat
 from rfactor.native.literal import Builder, LLVMValue
 from rfactor.native.literal import vector as constant_vector
 from rfactor.native.output import POINTER
@@ -55,12 +55,13 @@ def masked_load(
             whole = inner.call(load, [source, asked, ir.Constant(words, None)], arg_attrs={0: ()})
             whole.arg_attributes[0].align = _bytes(vector)
             value = inner.bitcast(whole, lanes)
-        places = constant_vector(lanes.element, range(lanes.count))
+        number = lanes.element if lanes.count <= 1 << lanes.element.width else I32  # what holds all lanes' numbers
+        places = constant_vector(number, range(lanes.count))
 
         def insert(lane: LLVMValue, before: LLVMValue) -> LLVMValue:
             at = inner.gep(source, [lane], source_etype=lanes.element)
             one = splat(inner, inner.load(at, align=_bytes(vector), typ=lanes.element), lanes.count)
-            here = splat(inner, _fitted(inner, lane, lanes.element), lanes.count)
+            here = splat(inner, _fitted(inner, lane, number), lanes.count)
             return inner.select(inner.icmp_unsigned("==", places, here), one, before)
 
         inner.ret(inner.bitcast(_each(inner, left, value, insert), vector))

@@ -60,10 +60,9 @@ def _kept(loop: For) -> Stmt:
     zero = Const(I64, 0)
     place: Expr = zero if lanes == 1 else Ramp(zero, Const(I64, 1), lanes)
     kept = Load(store.value.type, name, place, ALWAYS)
-    first = next(iter(same))
-    start = _with_base(first.index, affine.tidy(substitute(_base(first.index), {loop.name: loop.min})))
+    start = _with_base(before, affine.tidy(substitute(_base(before), {loop.name: loop.min})))
     result: Stmt = block(
-        Store(name, place, Load(first.type, first.buffer, start, first.predicate), ALWAYS),
+        Store(name, place, Load(kept.type, store.buffer, start, ALWAYS), ALWAYS),
         replace(loop, body=_with(loop.body, dict.fromkeys(same, kept), kept)),
     )
     result = Allocate(name, store.value.type.element, Const(I64, lanes), result)
