@@ -25,6 +25,7 @@ from rfactor.prover.bit_polynomials import equal_as_bits
 from rfactor.prover.bounded import Unbounded, with_amounts, without_overflow
 from rfactor.prover.cases import Cases, Pair, prove_by_cases
 from rfactor.prover.embedding import as_reals, ranges
+from rfactor.prover.infinity import is_among_reals
 from rfactor.prover.lattice import equal_by_cutting
 from rfactor.prover.limits import DEFAULT, SETUP, Limits
 from rfactor.prover.ordered_sums import without_equal_sums
@@ -280,14 +281,18 @@ def _by_solver(
     limits: Limits,
     start: float,
 ) -> Verdict:
-    from rfactor.prover.smt import GaveUp, Sat, solve
-
     for one, other in zip(left, right, strict=True):
         conditions = (*assumptions, apply("!=", one, other))
         asked = (conditions, meaning, limits.rlimit)
         model = _MODELS.get(asked)
         if model is not None:
             return _at_model(left, right, meaning, model, assumptions)
+        if not all(map(is_among_reals, conditions)):  # nothing for the solver, which takes long to load
+            if _unequal_products(conditions, meaning, limits):
+                continue
+            return Unknown("an infinity or NaN has no place among the reals")
+        from rfactor.prover.smt import GaveUp, Sat, solve
+
         linear = meaning is Meaning.WRAP and _only_adds(conditions)
         outcome = solve(conditions, meaning, limits.at_most(rlimit=_LINEAR), linear=True) if linear else None
         if outcome is None and _unequal_products(conditions, meaning, limits):
@@ -321,8 +326,6 @@ def equal_by_products(left: tuple[Expr, ...], right: tuple[Expr, ...], meaning: 
 
 def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bool:
     """Whether the conditions exclude one another by laws of products alone."""
-    from rfactor.prover.smt import Sat, Unsat, solve
-
     bits = meaning is Meaning.WRAP and _has_integers(conditions)
     for spread, rlimit in _OPAQUE:
         if limits.rlimit < rlimit // 10 or (spread and bits):
@@ -332,6 +335,10 @@ def _unequal_products(conditions: Tuple, meaning: Meaning, limits: Limits) -> bo
         opaque = without_products(conditions, meaning, spread=spread)
         if opaque is None:
             return False
+        if not all(map(is_among_reals, opaque)):
+            continue
+        from rfactor.prover.smt import Sat, Unsat, solve
+
         outcome = solve(opaque, meaning, limits.at_most(rlimit=rlimit))
         if isinstance(outcome, Unsat):
             return True

@@ -36,6 +36,13 @@ def has_infinity(expr: Expr) -> bool:
     return any(map(is_infinite, walk(expr)))
 
 
+@lru_cache(maxsize=1 << 14)
+def is_among_reals(expr: Expr) -> bool:
+    """Whether neither ±inf nor NaN occurs in `expr`: these have no place among the reals."""
+    floats = (node.value for node in walk(expr) if isinstance(node, Const) and isinstance(node.value, float))
+    return all(map(math.isfinite, floats))
+
+
 def writable(expr: Expr) -> bool:
     """Whether the parser reads `expr` back: literals are values of their types, ±inf stands among floats of its own."""
     if any(

@@ -9,7 +9,6 @@ and a model is a hint that callers confirm by evaluation. Only this file and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +22,7 @@ from rfactor.ir.evaluate import nearest
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
+from rfactor.prover.infinity import is_among_reals
 from rfactor.prover.limits import MEMORY, PATIENCE, SETUP, Limits
 from rfactor.prover.smt_operations import BOOL, EXACT, WRAP, bits_counted, if_
 from rfactor.prover.sums import Sum, plus
@@ -76,7 +76,7 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     """
     if limits.expired:
         return GaveUp("the time limit was reached")
-    if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
+    if not all(map(is_among_reals, conditions)):
         return GaveUp("an infinity or NaN has no place among the reals")
     # The context is gone when its function returns, hence inside the gate.
     with GATE:
@@ -153,7 +153,7 @@ def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
 
     Raises `rfactor.Error` for an expression that has no term.
     """
-    if any(_has_no_term(node) for condition in conditions for node in walk(condition)):
+    if not all(map(is_among_reals, conditions)):
         raise Error("an infinity or NaN has no place among the reals")
     with GATE:
         context = z3.Context()
@@ -184,10 +184,6 @@ def _logic(terms: Terms) -> str:
     if reals and integers:
         return "AUFNIRA"
     return f"QF_{functions}NRA" if reals else f"QF_{functions}NIA" if integers else "QF_UF"
-
-
-def _has_no_term(node: Expr) -> bool:
-    return isinstance(node, Const) and isinstance(node.value, float) and not math.isfinite(node.value)
 
 
 def _literal_divisor(node: Expr) -> int | None:

@@ -264,8 +264,18 @@ def test_common_reductions_take_about_a_millisecond_once_warm() -> None:
     assert sorted(times)[len(times) // 2] < 0.02  # generous: other work may share the machine
 
 
-def test_a_cold_check_imports_no_more_than_it_needs() -> None:
-    code = "import sys; from rfactor.cli.main import main\ntry: main(['check', 'x + a'])\nexcept SystemExit: pass\n"
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["x + a"],
+        # Its identity is infinite, of which the solver would say nothing.
+        ["max(x0, a*a + b*b), select(x0 < a*a + b*b, i, x1)", "--type", "f32", "--types", "x1=i32,i=i32"],
+    ],
+)
+def test_a_cold_check_imports_no_more_than_it_needs(arguments: list[str]) -> None:
+    code = (
+        f"import sys; from rfactor.cli.main import main\ntry: main(['check', *{arguments}])\nexcept SystemExit: pass\n"
+    )
     code += "print(sorted(m for m in ('z3', 'llvmlite', 'halide') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
