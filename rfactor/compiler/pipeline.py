@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from operator import attrgetter, is_
+from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.overwriting import OVERWRITABLE, apart, overwritable, same_points
-from rfactor.compiler.runtime.alike import Look, look
+from rfactor.compiler.runtime.alike import Look, Repeated, look
 from rfactor.compiler.runtime.arguments import HasPlace, Overlap, Placed, scalar, seen, share_memory
 from rfactor.compiler.runtime.threads import loops_run
 from rfactor.compiler.schedule.directives import Schedule
@@ -58,7 +58,9 @@ def loop_nest(outputs: Sequence[Func]) -> str:
     return show_loops(bounded_loops(pipeline.algorithm, schedule), pipeline.algorithm, schedule)
 
 
-_ARRAY, _MINS = attrgetter("_array"), attrgetter("_mins")
+def _never(given: tuple[Any, ...]) -> bool:
+    """The `repeated` of what has not run twice."""
+    return False
 
 
 class Owner(Protocol):
@@ -92,10 +94,11 @@ class Ran:
     executable: Executable
     slots: ctypes.Array[ctypes.c_int64]
     """Of its arguments; what numbers they had then does not matter."""
-    mins: list[tuple[int, ...]]
-    """The least coordinates of the images."""
     look: Look | None = None
-    """What was seen of the arrays, images first, once they have come again; None where `repeated` is not for them."""
+    """What was seen of the arrays once they have come again; None where `repeated` is not for them."""
+    known: tuple[bytes, Repeated | None, list[object]] = (b"", None, [])
+    """The slots of the call before, where some are of numbers; what makes it again, once it has come again; the last
+    mark that was there before numbers and images were seen to be those. Replaced in one piece: threads may be about."""
     wake: Callable[[], None] | None = None
     """That of the executable, unless no parallel loop runs on these arrays."""
 
@@ -119,8 +122,6 @@ class Prepared:
     """The images with their names."""
     numbers_by_name: tuple[tuple[str, str, Any], ...]
     """The parameters with their names, and those of their variables."""
-    buffers: tuple[Buffer, ...] | None = None
-    """The images where all are fixed."""
     output_images: tuple[OutputImageParam, ...] = ()
     """What is promised of the arrays of outputs."""
     files: tuple[Func, ...] = ()
@@ -131,38 +132,13 @@ class Prepared:
     """Of the last change before this was last seen to hold: see `changes.LATEST`."""
     last: Ran | None = None
     """What ran last."""
+    repeated: Repeated = _never
+    """Compute into the arrays or `Buffer`s given if nothing has changed, and they and the images are those of the last
+    call; whether it did. This is what a small call takes its time for: one native function."""
     bounded: Bounded | None = None
     """What is needed of every function and image, once something has asked for it."""
     overwritable: frozenset[str] | None = None
     """The images that the output may be, once an array has been both."""
-
-    def repeated(self, given: tuple[Any, ...]) -> bool:
-        """Compute into the arrays or `Buffer`s `given` if nothing has changed, and they and the images are those of the
-        last call.
-
-        This is what a small call takes its time for: little code, in one piece.
-        """
-        last = self.last
-        if last is None or last.look is None or self.mark is not LATEST[0]:
-            return False
-        if last.wake is not None:
-            last.wake()
-        arrays = given[0] if len(given) == 1 and type(given[0]) in (tuple, list) else given
-        first = type(arrays[0]) if arrays else None
-        if first is Buffer:
-            if not all(type(one) is Buffer and not (one.asks or any(one.mins)) for one in arrays):
-                return False
-            arrays = [*map(_ARRAY, arrays)]
-        elif first is not np.ndarray:
-            return False
-        images: Any = self.buffers
-        if images is None:
-            images = _images(self)
-        held = (*map(_ARRAY, images), *arrays)  # until the code is done with them
-        if [*map(_MINS, images)] != last.mins or not last.look.again(held):
-            return False
-        last.executable.start(_filled(self, last) if self.numbers_by_name else last.slots)
-        return True
 
 
 def prepare(owner: Owner) -> Prepared:
@@ -199,9 +175,6 @@ def _frozen(owner: Owner) -> Prepared:
         {},
         tuple((image.name(), image) for image in pipeline.images),
         tuple((parameter.name(), parameter.variable.name, parameter) for parameter in pipeline.parameters),
-        tuple(one for one in pipeline.images if type(one) is Buffer)
-        if all(type(image) is Buffer for image in pipeline.images)
-        else None,
         tuple(image for func in owner.results() for image in func.output_images),
         tuple(func for func in pipeline.functions if func.debug_file is not None),
     )
@@ -342,6 +315,7 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
     How arrays are checked and laid out depends on nothing but what `seen` says of them; it is kept for some of those
     that came last.
     """
+    mark = prepared.mark  # before anything is asked that may change
     places = _images(prepared, given)
     inputs = len(places)
     places += placed
@@ -359,16 +333,39 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
             return
         if len(prepared.recent) >= _MOST_RECENT:
             prepared.recent.clear()
-        ran = prepared.recent[key] = Ran(executable, slots, [place.mins for place in places[:inputs]])
-    else:
-        if ran.look is None and not (prepared.files or any(any(place.mins) for place in placed)):
-            ran.look = look([place.array for place in places])
+        ran = prepared.recent[key] = Ran(executable, slots)
+    elif ran.look is None and not (prepared.files or any(any(place.mins) for place in placed)):
+        ran.look = look([one.array for one in places[:inputs]], [one.array for one in placed], Buffer)
+    slots = _filled(prepared, ran, given) if prepared.numbers_by_name else ran.slots
+    if given is None:
+        prepared.repeated = _repeated(prepared, ran, slots, tuple([place.mins for place in places[:inputs]]), mark)
         prepared.last = ran
     wake = ran.executable.wake
     before = 0 if wake is None else loops_run()
-    ran.executable.start(_filled(prepared, ran, given) if prepared.numbers_by_name else ran.slots)
+    ran.executable.start(slots)
     # Numbers may be others in the next call, and then other loops run.
     ran.wake = wake if wake is not None and (prepared.numbers_by_name or loops_run() != before) else None
+
+
+def _repeated(
+    prepared: Prepared, ran: Ran, slots: ctypes.Array[ctypes.c_int64], mins: tuple[tuple[int, ...], ...], mark: object
+) -> Repeated:
+    """What makes this call where it comes again and nothing has changed since `mark`."""
+    numbers = bytes(slots) if prepared.numbers_by_name else b""
+    seen_numbers, repeated, marks = ran.known
+    if numbers != seen_numbers:
+        ran.known = numbers, None, []
+        return _never
+    if ran.look is None:
+        return _never
+    if repeated is None:
+        marks = [mark]
+        images = tuple(image for _, image in prepared.images_by_name)
+        repeated = ran.look.calling(ran.executable.call(slots, ran.wake is not None), LATEST, marks, images, mins)
+        ran.known = numbers, repeated, marks
+    else:
+        marks[0] = mark
+    return repeated
 
 
 def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Sequence[Placed]) -> bool:

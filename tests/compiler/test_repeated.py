@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
+import threading
+import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.codegen.module import Executable
 from rfactor.compiler.language.changes import LATEST, Changing
 from rfactor.compiler.pipeline import prepare
 from rfactor.compiler.runtime import alike
-from rfactor.compiler.runtime.alike import look
+from rfactor.compiler.runtime.alike import Call, look
 from rfactor.errors import BufferError
 
 x, y = hl.Var("x"), hl.Var("y")
 
 
 def known(*arrays: Any) -> Callable[..., bool]:
-    seen = look(arrays)
+    seen = look((), arrays, hl.Buffer)
     assert seen is not None
-    assert seen.again(arrays)
-    return lambda *others: seen.again(others)
+    again = seen.calling(Call(otherwise=lambda _: True), [None], [None], (), ())
+    assert again(arrays)
+    return lambda *others: again(others)
 
 
 def repeats(f: hl.Func, *given: Any) -> bool:
@@ -89,11 +94,11 @@ def test_another_box_at_the_same_place_is_seen() -> None:
 
 
 def test_subclasses_and_other_layouts_are_never_taken_for_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert look([np.zeros(3).view(np.recarray)]) is None
+    assert look((), [np.zeros(3).view(np.recarray)], hl.Buffer) is None
     monkeypatch.setattr(alike, "_held", lambda array: [])
-    alike._compare.cache_clear()
-    assert look([np.zeros(3)]) is None
-    alike._compare.cache_clear()
+    alike._made.cache_clear()
+    assert look((), [np.zeros(3)], hl.Buffer) is None
+    alike._made.cache_clear()
 
 
 def test_the_third_call_is_short_and_gives_the_same() -> None:
@@ -267,18 +272,191 @@ def test_a_definition_is_there_when_it_says_that_it_changed_something(monkeypatc
     assert [stages for mark, stages in seen if mark is LATEST[0]] == [2]
 
 
-def test_arrays_are_held_while_the_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever gave them in a list may take them out meanwhile."""
-    f, given, alive = hl.Func("f"), [np.zeros(4, np.int32)], list[bool]()
-    f[x] = x
-    assert repeats(f, given)
-    array = weakref.ref(given[0])
+Native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
-    def start(self: Executable, slots: Any) -> None:
+
+def calling(code: Any, *arrays: Any, told: Callable[[int], bool] = bool) -> Callable[[tuple[Any, ...]], bool]:
+    """A repeated call of `code`, which lets Python in again."""
+    seen = look((), arrays, hl.Buffer)
+    assert seen is not None
+    call = Call(ctypes.cast(code, ctypes.c_void_p).value or 0, otherwise=told, keep=code)
+    return seen.calling(call, [None], [None], (), ())
+
+
+@pytest.mark.parametrize("wrapped", [lambda array: array, hl.Buffer])
+def test_arrays_are_held_while_the_code_runs(wrapped: Callable[[Any], Any]) -> None:
+    """Whoever gave them in a list may take them out meanwhile."""
+    given, alive = [np.zeros(4, np.int32)], list[bool]()
+    array = weakref.ref(given[0])
+    again = calling(Native(lambda *_: run()), given[0])
+    given[:] = [wrapped(given[0])]
+
+    def run() -> int:
         given.clear()
         alive.append(array() is not None)
+        return 0
 
-    monkeypatch.setattr(Executable, "start", start)
-    f.realize(given)
+    assert again((given,))
     assert alive == [True]
     assert array() is None
+
+
+def test_references_are_given_back() -> None:
+    image = hl.Buffer(np.zeros(4, np.int32), "given_back")
+    f, out = hl.Func("f"), np.zeros(4, np.int32)
+    f[x] = image[x]
+    placed, moved = hl.Buffer(out), hl.Buffer(out)
+    moved.set_min([3])
+    asking = hl.Buffer.make_bounds_query(hl.Int(32), [4])
+    assert repeats(f, out)
+    things = [out, placed, moved, asking, image, image._array, image.mins, placed.mins, moved.mins]
+    tries: list[tuple[Any, ...]] = [
+        (out,), ([out],), (placed,), (moved,), (asking,), (out, out), (placed, out), (3,), (),
+        ([],), (out[:2],), (None,),
+    ]  # fmt: skip
+    before = [*map(sys.getrefcount, things)]
+    for _ in range(100):
+        for given in tries:
+            f.prepared.repeated(given)
+    assert [*map(sys.getrefcount, things)] == before
+
+
+def test_what_the_code_tells_of_is_raised() -> None:
+    low, f = hl.ImageParam(hl.Int(32), 0, "low"), hl.Func("f")
+    f[x] = hl.require(low[()] > 3, low[()], "too low")
+    held, out = np.array(5, np.int32), np.zeros(4, np.int32)
+    low.set(held)
+    assert repeats(f, out)
+    held[...] = 2
+    for _ in range(3):
+        with pytest.raises(BufferError, match="too low"):
+            f.prepared.repeated((out,))
+        with pytest.raises(BufferError, match="too low"):
+            f.realize(out)
+    held[...] = 9
+    assert f.prepared.repeated((out,))
+    assert out.tolist() == [9] * 4
+
+
+def test_no_memory_is_told_of_and_nothing_runs_again() -> None:
+    array, told, runs = np.zeros(4), list[int](), list[int]()
+
+    def tell(status: int) -> bool:
+        told.append(status)
+        raise MemoryError
+
+    def run(*_: Any) -> int:
+        runs.append(1)
+        return -7
+
+    again = calling(Native(run), array, told=tell)
+    with pytest.raises(MemoryError):
+        again((array,))
+    assert (told, runs) == ([-7], [1])
+    assert calling(Native(lambda *_: 0), array, told=tell)((array,))
+
+
+def test_what_prints_takes_the_short_way_and_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    f, out = hl.Func("told"), np.zeros(2, np.int32)
+    f[x] = hl.print(x * 2, "is told")
+    assert repeats(f, out)
+    capsys.readouterr()
+    f.realize(out)
+    assert capsys.readouterr().out.count("is told") == 2
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "sem_timedwait"), reason="no semaphore that can be waited for")
+def test_other_threads_run_meanwhile() -> None:
+    """The code waits, for at most 20 s, for what only another thread of Python's does."""
+    library, array = ctypes.CDLL(None), np.zeros(4)
+    semaphore, until = ctypes.create_string_buffer(64), (ctypes.c_int64 * 2)(int(time.time()) + 20, 0)
+    library.sem_init(semaphore, 0, 0)
+    wait = ctypes.cast(library.sem_timedwait, ctypes.c_void_p).value or 0
+    seen = look((), [array], hl.Buffer)
+    assert seen is not None
+    call = Call(wait, ctypes.addressof(semaphore), ctypes.addressof(until), otherwise=lambda _: False)
+    again = seen.calling(call, [None], [None], (), ())
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(again, (array,))
+        time.sleep(0.05)
+        library.sem_post(semaphore)
+        assert answer.result(60)
+
+
+def test_images_that_are_no_more_set_or_lie_elsewhere_are_seen() -> None:
+    image, array, out = hl.ImageParam(hl.Int(32), 1), np.zeros(4, np.int32), np.zeros(3, np.int32)
+    seen = look([array], [out], hl.Buffer)
+    assert seen is not None
+    again = seen.calling(Call(otherwise=lambda _: True), [None], [None], (image,), ((0,),))
+    image.set(array)
+    assert again((out,))
+    image.get().set_min([1])
+    assert not again((out,))
+    image.set(array[:3])
+    assert not again((out,))
+    image.set(array.copy())
+    assert not again((out,))
+    image.reset()
+    assert not again((out,))
+    image.set(array)
+    assert again((out,))
+
+
+def test_what_asks_is_not_computed_into() -> None:
+    f, out = hl.Func("f"), hl.Buffer(hl.Int(32), [4])
+    f[x] = x
+    assert repeats(f, out)
+    out.asks = True
+    assert not f.prepared.repeated((out,))
+
+
+def test_threads_that_call_at_once_get_their_own_numbers() -> None:
+    """Each sets the parameter under a lock; what was set last has to be in every call that follows, others' or not."""
+    p, f = hl.Param(hl.Int(32), 0), hl.Func("f")
+    f[x] = x + p
+    outs, lock = [np.zeros(3, np.int32) for _ in range(3)], threading.Lock()
+
+    def work(out: np.ndarray) -> bool:
+        right = True
+        for k in range(200):
+            with lock:
+                p.set(k // 7)
+                for _ in range(k % 4):
+                    f.realize(out)
+                    right &= out.tolist() == [k // 7, k // 7 + 1, k // 7 + 2]
+            f.realize(out)
+        return right
+
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(work, outs)] == [True] * 3
+
+
+def test_signed_zeros_and_truth_values_are_numbers_of_their_own() -> None:
+    p, f = hl.Param(hl.Float(32), 0.0), hl.Func("f")
+    f[x] = 1 / p
+    out = np.zeros(1, np.float32)
+    for value, wanted in ((0.0, np.inf), (-0.0, -np.inf), (0.0, np.inf)):
+        p.set(value)
+        for _ in range(4):
+            f.realize(out)
+            assert out[0] == wanted
+
+
+def test_numbers_of_a_callable_are_not_those_of_its_function() -> None:
+    p, f = hl.Param(hl.Int(32), 1), hl.Func("f")
+    f[x] = x + p
+    out = np.zeros(2, np.int32)
+    compiled = f.compile_to_callable([p])
+    for _ in range(4):
+        f.realize(out)
+        assert out.tolist() == [1, 2]
+        compiled(7, out)
+        assert out.tolist() == [7, 8]
+        assert repeats(f, out)
+        assert out.tolist() == [1, 2]
+
+
+def test_what_is_no_tuple_is_an_error() -> None:
+    again = calling(Native(lambda *_: 0), np.zeros(3))
+    with pytest.raises(SystemError):
+        again(3)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -26,8 +27,9 @@ from rfactor.compiler.codegen.statements import (
 from rfactor.compiler.codegen.strides import strided
 from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
 from rfactor.compiler.lower.prefixes import is_prefixes
+from rfactor.compiler.runtime.alike import Call
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
-from rfactor.compiler.runtime.threads import cell, waker
+from rfactor.compiler.runtime.threads import cell, waker, waker_address
 from rfactor.errors import BufferError
 from rfactor.ir.loopnest import (
     Assert,
@@ -82,16 +84,42 @@ class Executable:
 
     def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
         """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
-        report = self._report
         if self._prints:  # a check too: it is made once
-            report = type(report)()
+            report = type(self._report)()
             with raising():
                 status = self._function(given, self._runtime, report)
+            self._raise(status, report)
         else:
-            status = self._function(given, self._runtime, report)
-            if status > 0:  # before anything was done: it is made again, to be told of
-                report = type(report)()
-                status = self._function(given, self._runtime, report) or status  # other data may have come to lie there
+            self._again(given, self._function(given, self._runtime, self._report))
+
+    def call(self, given: ctypes.Array[ctypes.c_int64], wakes: bool) -> Call:
+        """What `start` does, for native code. `wakes`: whether a thread is to be awake by then."""
+        if self._prints:
+            return Call(otherwise=partial(self._started, given))
+        return Call(
+            self.code.addresses[_ENTRY],
+            ctypes.addressof(given),
+            self._runtime,
+            ctypes.addressof(self._report),
+            waker_address() if wakes else 0,
+            partial(self._again, given),
+            self,
+        )
+
+    def _started(self, given: ctypes.Array[ctypes.c_int64], _: int) -> bool:
+        self.start(given)
+        return True
+
+    def _again(self, given: ctypes.Array[ctypes.c_int64], status: int) -> bool:
+        """Raise what a call that returned `status` tells of; True where there is nothing to tell."""
+        report = self._report
+        if status > 0:  # before anything was done: it is made again, to be told of
+            report = type(report)()
+            status = self._function(given, self._runtime, report) or status  # other data may have come to lie there
+        self._raise(status, report)
+        return True
+
+    def _raise(self, status: int, report: ctypes.Array[ctypes.c_int64]) -> None:
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:

@@ -1,24 +1,28 @@
 """Whether arrays are as they were at an earlier call, in so little code that caches full of data do not matter.
 
 A call's own data has thrown Python out of the caches: to ask five arrays for their addresses and shapes then takes
-0.1 ms, as long as reading 4 MB. So a native function compares what NumPy's arrays hold. Where their fields lie is what
-every compiled extension of NumPy relies on; it is tried out once on arrays of several kinds, and where it does not hold
-nothing is ever said to be alike.
+0.1 ms, as long as reading 4 MB. So a native function compares what NumPy's arrays hold, and where nothing differs it
+starts the pipeline: the way from Python and back is most of a small call, and it is gone once. Where the fields of
+arrays lie is what every compiled extension of NumPy relies on; it is tried out once on arrays of several kinds, and
+where it does not hold nothing is ever said to be alike.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
+import struct
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.compiler.runtime.arguments import address
-from rfactor.native.engine import Code, compile_module, host
+from rfactor.native.engine import compile_module, host
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _HEAD = object.__basicsize__
@@ -42,30 +46,326 @@ class _Fields(ctypes.Structure):
 
 
 _TEXT = """
-define zeroext i1 @alike(ptr %looks, ptr %given) {{
+@name = internal constant [9 x i8] c"repeated\\00"
+@method = internal global {{ ptr, ptr, i32, ptr }} {{ ptr @name, ptr @repeated, i32 {METH_O}, ptr null }}
+
+; A function of Python's of which `self` is a tuple: see `Look.calling`.
+define ptr @made(ptr %self) {{
+  %function = call ptr {PyCFunction_NewEx}(ptr @method, ptr %self, ptr null)
+  ret ptr %function
+}}
+
+define internal ptr @repeated(ptr %self, ptr %given) {{
 entry:
-  %known = load i64, ptr %looks
-  %size = call i64 inttoptr (i64 {size} to ptr)(ptr %given)
-  %fits = icmp eq i64 %size, %known
-  br i1 %fits, label %next, label %differs
+  %words.in = call ptr {PyTuple_GetItem}(ptr %self, i64 0)
+  %words = call ptr {PyBytes_AsString}(ptr %words.in)
+  %marks = call ptr {PyTuple_GetItem}(ptr %self, i64 1)
+  %own = call ptr {PyTuple_GetItem}(ptr %self, i64 2)
+  %mark = call ptr {PyList_GetItem}(ptr %own, i64 0)
+  %latest = call ptr {PyList_GetItem}(ptr %marks, i64 0)
+  %unchanged = icmp eq ptr %latest, %mark
+  br i1 %unchanged, label %waking, label %no
 
-next:
-  %i = phi i64 [ 0, %entry ], [ %after, %dimension ]
-  %last = phi ptr [ %looks, %entry ], [ %at, %dimension ]
-  %more = icmp ult i64 %i, %size
-  br i1 %more, label %object, label %same
+no:
+  %no.answer = call ptr {PyBool_FromLong}(i64 0)
+  ret ptr %no.answer
 
-object:
-  %after = add i64 %i, 1
-  %array = call ptr inttoptr (i64 {item} to ptr)(ptr %given, i64 %i)
-{type}
+waking:
+  %wake.at = getelementptr i64, ptr %words, i64 {WAKE}
+  %wake = load ptr, ptr %wake.at
+  %asleep = icmp eq ptr %wake, null
+  %function.at = getelementptr i64, ptr %words, i64 {FUNCTION}
+  %function = load ptr, ptr %function.at
+  br i1 %asleep, label %asked, label %wakes
+
+wakes:
+  call void %wake(ptr %function)
+  br label %asked
+
+; What was given is the tuple itself, or the tuple or list that is its one element.
+asked:
+  %number = call i64 {PyTuple_Size}(ptr %given)
+  %single = icmp eq i64 %number, 1
+  br i1 %single, label %one, label %several
+
+one:
+  %only = call ptr {PyTuple_GetItem}(ptr %given, i64 0)
+  %only.type.at = getelementptr i8, ptr %only, i64 {type}
+  %only.type = load ptr, ptr %only.type.at
+  %is.tuple = icmp eq ptr %only.type, {TUPLE}
+  %is.list = icmp eq ptr %only.type, {LIST}
+  %listed = or i1 %is.tuple, %is.list
+  %within = select i1 %listed, ptr %only, ptr %given
+  br label %several
+
+several:
+  %arrays = phi ptr [ %given, %asked ], [ %within, %one ]
+  %size = call i64 {PySequence_Size}(ptr %arrays)
+  %outputs.at = getelementptr i64, ptr %words, i64 {OUTPUTS}
+  %outputs = load i64, ptr %outputs.at
+  %fits = icmp eq i64 %size, %outputs
+  %some = icmp ne i64 %size, 0
+  %right = and i1 %fits, %some
+  br i1 %right, label %room, label %no
+
+room:
+  %inputs.at = getelementptr i64, ptr %words, i64 {INPUTS}
+  %inputs = load i64, ptr %inputs.at
+  %count = add i64 %inputs, %outputs
+  %zeroth = call ptr {PySequence_GetItem}(ptr %arrays, i64 0)
+  %zeroth.type.at = getelementptr i8, ptr %zeroth, i64 {type}
+  %kind = load ptr, ptr %zeroth.type.at
+  call void {Py_DecRef}(ptr %zeroth)
+  %held = alloca ptr, i64 %count
+  %looks = getelementptr i64, ptr %words, i64 {LOOKS}
+  %images = call ptr {PyTuple_GetItem}(ptr %self, i64 3)
+  %mins = call ptr {PyTuple_GetItem}(ptr %self, i64 4)
+  br label %images.next
+
+images.next:
+  %i = phi i64 [ 0, %room ], [ %i.after, %image.same ]
+  %i.look = phi ptr [ %looks, %room ], [ %image.next, %image.same ]
+  %i.more = icmp ult i64 %i, %inputs
+  br i1 %i.more, label %image, label %outputs.next
+
+image:
+  %image.given = call ptr {PyTuple_GetItem}(ptr %images, i64 %i)
+  %image.mins = call ptr {PyTuple_GetItem}(ptr %mins, i64 %i)
+  %image.array = call ptr @image_array(ptr %image.given, ptr %image.mins)
+  %image.none = icmp eq ptr %image.array, null
+  br i1 %image.none, label %image.failed, label %image.held
+
+image.failed:
+  br label %differs
+
+image.held:
+  %image.hold = getelementptr ptr, ptr %held, i64 %i
+  store ptr %image.array, ptr %image.hold
+  %i.after = add i64 %i, 1
+  %image.next = call ptr @same(ptr %i.look, ptr %image.array)
+  %image.other = icmp eq ptr %image.next, null
+  br i1 %image.other, label %differs, label %image.same
+
+image.same:
+  br label %images.next
+
+outputs.next:
+  %o = phi i64 [ 0, %images.next ], [ %o.after, %output.same ]
+  %o.look = phi ptr [ %i.look, %images.next ], [ %output.next, %output.same ]
+  %o.held = add i64 %inputs, %o
+  %o.more = icmp ult i64 %o, %outputs
+  br i1 %o.more, label %output, label %start
+
+output:
+  %output.given = call ptr {PySequence_GetItem}(ptr %arrays, i64 %o)
+  %output.array = call ptr @output_array(ptr %output.given, ptr %kind)
+  %output.none = icmp eq ptr %output.array, null
+  br i1 %output.none, label %differs, label %output.held
+
+output.held:
+  %output.hold = getelementptr ptr, ptr %held, i64 %o.held
+  store ptr %output.array, ptr %output.hold
+  %o.after = add i64 %o, 1
+  %o.held.after = add i64 %o.held, 1
+  %output.next = call ptr @same(ptr %o.look, ptr %output.array)
+  %output.other = icmp eq ptr %output.next, null
+  br i1 %output.other, label %differs, label %output.same
+
+output.same:
+  br label %outputs.next
+
+differs:
+  %taken = phi i64 [ %i, %image.failed ], [ %i.after, %image.held ],
+               [ %o.held, %output ], [ %o.held.after, %output.held ]
+  %error = call ptr {PyErr_Occurred}()
+  %raised = icmp ne ptr %error, null
+  br i1 %raised, label %drop, label %answers
+
+answers:
+  %differ.answer = call ptr {PyBool_FromLong}(i64 0)
+  br label %drop
+
+; The arrays are held until the code is done with them, while other threads of Python's run.
+start:
+  %none = icmp eq ptr %function, null
+  br i1 %none, label %otherwise, label %call
+
+call:
+  %slots.at = getelementptr i64, ptr %words, i64 {SLOTS}
+  %slots = load ptr, ptr %slots.at
+  %runtime.at = getelementptr i64, ptr %words, i64 {RUNTIME}
+  %runtime = load ptr, ptr %runtime.at
+  %report.at = getelementptr i64, ptr %words, i64 {REPORT}
+  %report = load ptr, ptr %report.at
+  %thread = call ptr {PyEval_SaveThread}()
+  %status.is = call i32 %function(ptr %slots, ptr %runtime, ptr %report)
+  call void {PyEval_RestoreThread}(ptr %thread)
+  %done = icmp eq i32 %status.is, 0
+  br i1 %done, label %ran, label %otherwise
+
+ran:
+  %yes = call ptr {PyBool_FromLong}(i64 1)
+  br label %drop
+
+otherwise:
+  %status = phi i32 [ 0, %start ], [ %status.is, %call ]
+  %wide = sext i32 %status to i64
+  %said = call ptr {PyLong_FromLongLong}(i64 %wide)
+  %tell = call ptr {PyTuple_GetItem}(ptr %self, i64 5)
+  %told = call ptr {PyObject_CallOneArg}(ptr %tell, ptr %said)
+  call void {Py_DecRef}(ptr %said)
+  br label %drop
+
+drop:
+  %left = phi i64 [ %taken, %differs ], [ %taken, %answers ], [ %count, %ran ], [ %count, %otherwise ]
+  %answer = phi ptr [ null, %differs ], [ %differ.answer, %answers ], [ %yes, %ran ], [ %told, %otherwise ]
+  br label %drops
+
+drops:
+  %k = phi i64 [ 0, %drop ], [ %k.after, %dropped ]
+  %k.more = icmp ult i64 %k, %left
+  br i1 %k.more, label %dropped, label %end
+
+dropped:
+  %drop.at = getelementptr ptr, ptr %held, i64 %k
+  %gone = load ptr, ptr %drop.at
+  call void {Py_DecRef}(ptr %gone)
+  %k.after = add i64 %k, 1
+  br label %drops
+
+end:
+  ret ptr %answer
+}}
+
+; The array of a `Buffer` or of the one that was set of an `ImageParam`, where it begins at `mins`; else null.
+define internal ptr @image_array(ptr %image, ptr %mins) {{
+entry:
+  %image.type.at = getelementptr i8, ptr %image, i64 {type}
+  %image.type = load ptr, ptr %image.type.at
+  %plain = icmp eq ptr %image.type, {BUFFER}
+  br i1 %plain, label %itself, label %parameter
+
+itself:
+  call void {Py_IncRef}(ptr %image)
+  br label %buffer
+
+parameter:
+  %set = call ptr {PyObject_GetAttr}(ptr %image, ptr {_buffer})
+  %failed = icmp eq ptr %set, null
+  br i1 %failed, label %nothing, label %is.set
+
+nothing:
+  ret ptr null
+
+is.set:
+  %set.type.at = getelementptr i8, ptr %set, i64 {type}
+  %set.type = load ptr, ptr %set.type.at
+  %set.plain = icmp eq ptr %set.type, {BUFFER}
+  br i1 %set.plain, label %buffer, label %other
+
+buffer:
+  %held = phi ptr [ %image, %itself ], [ %set, %is.set ]
+  %now = call ptr {PyObject_GetAttr}(ptr %held, ptr {_mins})
+  %missing = icmp eq ptr %now, null
+  br i1 %missing, label %other, label %compare
+
+compare:
+  %equal = call i32 {PyObject_RichCompareBool}(ptr %now, ptr %mins, i32 {PY_EQ})
+  call void {Py_DecRef}(ptr %now)
+  %there = icmp eq i32 %equal, 1
+  br i1 %there, label %take, label %other
+
+take:
+  %array = call ptr {PyObject_GetAttr}(ptr %held, ptr {_array})
+  call void {Py_DecRef}(ptr %held)
+  ret ptr %array
+
+other:
+  %left = phi ptr [ %set, %is.set ], [ %held, %buffer ], [ %held, %compare ]
+  call void {Py_DecRef}(ptr %left)
+  ret ptr null
+}}
+
+; What was given where that is of this type; of a `Buffer` its array, where it begins at 0 and asks for nothing. Else
+; null. It takes the reference over.
+define internal ptr @output_array(ptr %given, ptr %kind) {{
+entry:
+  %missing = icmp eq ptr %given, null
+  br i1 %missing, label %nothing, label %typed
+
+nothing:
+  ret ptr null
+
+typed:
+  %given.type.at = getelementptr i8, ptr %given, i64 {type}
+  %given.type = load ptr, ptr %given.type.at
+  %alike = icmp eq ptr %given.type, %kind
+  br i1 %alike, label %right, label %other
+
+right:
+  %placed = icmp eq ptr %kind, {BUFFER}
+  br i1 %placed, label %buffer, label %plain
+
+plain:
+  ret ptr %given
+
+buffer:
+  %asks = call ptr {PyObject_GetAttr}(ptr %given, ptr {asks})
+  %unknown = icmp eq ptr %asks, null
+  br i1 %unknown, label %other, label %known
+
+known:
+  call void {Py_DecRef}(ptr %asks)
+  %asks.not = icmp eq ptr %asks, {FALSE}
+  br i1 %asks.not, label %place, label %other
+
+place:
+  %mins = call ptr {PyObject_GetAttr}(ptr %given, ptr {_mins})
+  %nowhere = icmp eq ptr %mins, null
+  br i1 %nowhere, label %other, label %somewhere
+
+somewhere:
+  %rank = call i64 {PyTuple_Size}(ptr %mins)
+  br label %mins.next
+
+mins.next:
+  %d = phi i64 [ 0, %somewhere ], [ %d.after, %min ]
+  %d.more = icmp slt i64 %d, %rank
+  br i1 %d.more, label %min, label %origin
+
+min:
+  %d.after = add i64 %d, 1
+  %low = call ptr {PyTuple_GetItem}(ptr %mins, i64 %d)
+  %moved = call i32 {PyObject_IsTrue}(ptr %low)
+  %zero = icmp eq i32 %moved, 0
+  br i1 %zero, label %mins.next, label %elsewhere
+
+elsewhere:
+  call void {Py_DecRef}(ptr %mins)
+  br label %other
+
+origin:
+  call void {Py_DecRef}(ptr %mins)
+  %array = call ptr {PyObject_GetAttr}(ptr %given, ptr {_array})
+  call void {Py_DecRef}(ptr %given)
+  ret ptr %array
+
+other:
+  call void {Py_DecRef}(ptr %given)
+  ret ptr null
+}}
+
+; Where the next array's look begins, if this array is as it was seen; else null.
+define internal ptr @same(ptr %last, ptr %array) {{
+entry:
+{type_is}
   br i1 %type.same, label %fields, label %differs
 
 fields:
-{data}
-{dtype}
-{flags}
-{dimensions}
+{data_is}
+{dtype_is}
+{flags_is}
+{dimensions_is}
   %rank = load i32, ptr %dimensions.at
   %one = and i1 %data.same, %dtype.same
   %two = and i1 %flags.same, %dimensions.same
@@ -77,34 +377,35 @@ box:
   %shape = load ptr, ptr %shape.at
   %strides.at = getelementptr i8, ptr %array, i64 {strides}
   %strides = load ptr, ptr %strides.at
+  %box.look = getelementptr i64, ptr %last, i64 {COMPARED}
   br label %dimension
 
 dimension:
   %d = phi i32 [ 0, %box ], [ %d.next, %extent ]
-  %at = phi ptr [ %dimensions.look, %box ], [ %stride.look, %extent ]
+  %at = phi ptr [ %box.look, %box ], [ %after, %extent ]
   %left = icmp ult i32 %d, %rank
-  br i1 %left, label %extent, label %next
+  br i1 %left, label %extent, label %end
 
 extent:
   %d.next = add i32 %d, 1
   %extent.at = getelementptr i64, ptr %shape, i32 %d
   %extent.is = load i64, ptr %extent.at
-  %extent.look = getelementptr i64, ptr %at, i64 1
-  %extent.seen = load i64, ptr %extent.look
+  %extent.seen = load i64, ptr %at
   %extent.same = icmp eq i64 %extent.is, %extent.seen
   %stride.at = getelementptr i64, ptr %strides, i32 %d
   %stride.is = load i64, ptr %stride.at
-  %stride.look = getelementptr i64, ptr %at, i64 2
+  %stride.look = getelementptr i64, ptr %at, i64 1
   %stride.seen = load i64, ptr %stride.look
   %stride.same = icmp eq i64 %stride.is, %stride.seen
+  %after = getelementptr i64, ptr %at, i64 2
   %both = and i1 %extent.same, %stride.same
   br i1 %both, label %dimension, label %differs
 
-same:
-  ret i1 true
+end:
+  ret ptr %at
 
 differs:
-  ret i1 false
+  ret ptr null
 }}
 """
 
@@ -117,27 +418,71 @@ _FIELD = """  %{name}.at = getelementptr i8, ptr %array, i64 {offset}
 _COMPARED = ("type", "data", "dtype", "flags", "dimensions")
 
 
+_WORDS = ("INPUTS", "OUTPUTS", "FUNCTION", "SLOTS", "RUNTIME", "REPORT", "WAKE", "LOOKS")
+"""What the words of a `Look` begin with."""
+_METH_O = 8
+"""Of a function of Python's that takes one argument."""
+_PY_EQ = 2
+_NAMES = ("_array", "_mins", "_buffer", "asks")
+"""Attributes that native code asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is to be called where arrays are alike, and how: `function(slots, runtime, report)`, addresses all."""
+
+    function: int = 0
+    """0 where `otherwise` is all that is called."""
+    slots: int = 0
+    runtime: int = 0
+    report: int = 0
+    wake: int = 0
+    """What is called with `function` before anything is looked at; 0 for nothing."""
+    otherwise: Callable[[int], bool] = bool
+    """Called with what `function` returned where that is not 0, with 0 where there is none; its answer is that of the
+    whole call."""
+    keep: object = None
+    """What must stay alive for this."""
+
+
+Repeated = Callable[[tuple[Any, ...]], bool]
+"""Of the arrays or `Buffer`s that `realize` was given: whether the call was made."""
+
+
 class Look:
-    """What was seen of some arrays."""
+    """What was seen of some arrays, those of images first, and of where images begin."""
 
-    def __init__(self, arrays: Sequence[NDArray[Any]], compare: Any, code: Code) -> None:
-        words = [len(arrays)]
-        for array in arrays:
-            words += _seen(array)
-        self._words = (ctypes.c_int64 * len(words))(*words)
-        self._dtypes = [array.dtype for array in arrays]  # held, so that no other comes to lie there
-        self._code = code
-        self.again: Callable[[tuple[Any, ...]], bool] = partial(compare, ctypes.addressof(self._words))
-        """Whether these are arrays of which all that a call depends on is the same: their addresses, types, shapes,
-        strides and flags. Of some arrays that are it says no."""
+    def __init__(
+        self, images: Sequence[NDArray[Any]], arrays: Sequence[NDArray[Any]], made: Callable[..., Any]
+    ) -> None:
+        self._counts = len(images), len(arrays)
+        self._words = [word for array in (*images, *arrays) for word in _seen(array)]
+        self._dtypes = [array.dtype for array in (*images, *arrays)]  # held, so that no other comes to lie there
+        self._made = made
+
+    def calling(
+        self, call: Call, marks: list[object], own: list[object], images: tuple[Any, ...], mins: tuple[Any, ...]
+    ) -> Repeated:
+        """A native function that makes `call` where `marks` holds what `own` does, the arrays of `images` (each a
+        `Buffer` or an `ImageParam` that has one) are those that were seen and begin at `mins`, and it is given the
+        others or `Buffer`s over them from 0. Of some arrays that are it says no.
+
+        All that a call depends on is compared: the arrays' addresses, types, shapes, strides and flags. They are held
+        until `call` is done; Python's lock is let go meanwhile.
+        """
+        words = (*self._counts, call.function, call.slots, call.runtime, call.report, call.wake, *self._words)
+        packed = struct.pack(f"<{len(words)}q", *words)
+        made: Repeated = self._made((packed, marks, own, images, mins, call.otherwise, call.keep, self._dtypes))
+        return made
 
 
-def look(arrays: Sequence[NDArray[Any]]) -> Look | None:
-    """What is to be seen of these; None of subclasses of NumPy's array, and where it is laid out in another way."""
-    compare = _compare()
-    if compare is None or any(type(array) is not np.ndarray for array in arrays):
+def look(images: Sequence[NDArray[Any]], arrays: Sequence[NDArray[Any]], buffer: type) -> Look | None:
+    """What is to be seen of these, the arrays of images and others; `buffer` is the type `Buffer`. None of subclasses
+    of NumPy's array, and where it is laid out in another way."""
+    made = _made(buffer)
+    if made is None or any(type(array) is not np.ndarray for array in (*images, *arrays)):
         return None
-    return Look(arrays, *compare)
+    return Look(images, arrays, made)
 
 
 def _seen(array: NDArray[Any]) -> list[int]:
@@ -158,8 +503,8 @@ def _held(array: NDArray[Any]) -> list[int]:
 
 
 @cache
-def _compare() -> tuple[Any, Code] | None:
-    """The native function and what it lives in, or None where arrays are laid out in another way."""
+def _made(buffer: type) -> Callable[[tuple[Any, ...]], Repeated] | None:
+    """What makes native functions, or None where arrays are laid out in another way."""
     if not hasattr(ctypes, "pythonapi") or _WORD != 8 or sys.byteorder != "little":
         return None
     tried = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
@@ -170,13 +515,29 @@ def _compare() -> tuple[Any, Code] | None:
             return None
     offsets = {name: getattr(_Fields, name).offset for name, *_ in _Fields._fields_}
     compared = {
-        name: _FIELD.format(name=name, offset=offsets[name], place=place, bits=8 * getattr(_Fields, name).size)
-        for place, name in enumerate(_COMPARED, 1)
+        f"{name}_is": _FIELD.format(name=name, offset=offsets[name], place=place, bits=8 * getattr(_Fields, name).size)
+        for place, name in enumerate(_COMPARED)
     }
-    calls = {
-        key: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        for key, name in (("size", "PyTuple_Size"), ("item", "PyTuple_GetItem"))
+    called = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        for name in re.findall(r"call \w+ {(\w+)}", _TEXT)
     }
-    code = compile_module(_TEXT.format(**offsets | compared | calls), ["alike"], host())
-    signature = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.py_object)
-    return signature(code.addresses["alike"]), code
+    known = {name: sys.intern(name) for name in _NAMES}
+    objects = {"TUPLE": tuple, "LIST": list, "BUFFER": buffer, "FALSE": False, **known}
+    _alive.extend(objects.values())
+    addresses = called | {name: id(one) for name, one in objects.items()}
+    text = _TEXT.format(
+        **offsets,
+        **compared,
+        **{name: f"inttoptr (i64 {at} to ptr)" for name, at in addresses.items()},
+        **{name: place for place, name in enumerate(_WORDS)},
+        COMPARED=len(_COMPARED),
+        METH_O=_METH_O,
+        PY_EQ=_PY_EQ,
+    )
+    code = compile_module(text, ["made"], replace(host(), level=1)).keep()
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(code.addresses["made"])
+
+
+_alive: list[object] = []
+"""What native code has the addresses of, as it lives as long as the process."""

@@ -37,6 +37,13 @@ def waker(address: int) -> Callable[[], None] | None:
     return None if made is None else partial(made.wake_for, address)
 
 
+def waker_address() -> int:
+    """Where the function lies that wakes a thread for the pipeline at an address; 0 where loops run on the caller
+    alone."""
+    made = pool.pool() if _CELL.threads > 1 else None
+    return 0 if made is None else ctypes.cast(made.wake_for, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
 def loops_run() -> int:
     """How many parallel loops were offered to threads so far, of all pipelines."""
     made = pool.pool() if _CELL.threads > 1 else None
