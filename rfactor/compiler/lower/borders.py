@@ -81,7 +81,9 @@ def borders(loop: For, around: bool = False) -> Borders | None:
         if not differences or None in solved:
             left.add(one)
             continue
-        plain[one] = value
+        if plain.setdefault(one, value) != value:  # one text at two places, where names in it are of other values
+            left.add(one)
+            continue
         for low, beyond in filter(None, solved):
             if low is not None:
                 first = low if first is None else affine.maximum(first, low)

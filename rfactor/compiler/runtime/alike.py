@@ -505,7 +505,11 @@ def _held(array: NDArray[Any]) -> list[int]:
 @cache
 def _made(buffer: type) -> Callable[[tuple[Any, ...]], Repeated] | None:
     """What makes native functions, or None where arrays are laid out in another way."""
-    if not hasattr(ctypes, "pythonapi") or _WORD != 8 or sys.byteorder != "little":
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()  # what is looked at stays as it is while the lock is held
+    if not locked or not hasattr(ctypes, "pythonapi") or _WORD != 8 or sys.byteorder != "little":
+        return None
+    functions = re.findall(r"call \w+ {(\w+)}", _TEXT)
+    if not all(hasattr(ctypes.pythonapi, name) for name in functions):
         return None
     tried = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
     fixed = np.zeros((), np.float64)
@@ -518,10 +522,7 @@ def _made(buffer: type) -> Callable[[tuple[Any, ...]], Repeated] | None:
         f"{name}_is": _FIELD.format(name=name, offset=offsets[name], place=place, bits=8 * getattr(_Fields, name).size)
         for place, name in enumerate(_COMPARED)
     }
-    called = {
-        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        for name in re.findall(r"call \w+ {(\w+)}", _TEXT)
-    }
+    called = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in functions}
     known = {name: sys.intern(name) for name in _NAMES}
     objects = {"TUPLE": tuple, "LIST": list, "BUFFER": buffer, "FALSE": False, **known}
     _alive.extend(objects.values())
