@@ -413,12 +413,12 @@ def _bound(
     values: dict[str, Any] = {}
     sparse: list[str] = []
     strides: list[Stride] = []
-    for (name, _), input_ in zip(prepared.images_by_name, inputs, strict=True):
-        _place(name, Placed(input_.array, input_.mins), values, sparse, strides)
+    for image, input_ in zip(prepared.algorithm.images, inputs, strict=True):
+        _place(image.name, image.dimensions, Placed(input_.array, input_.mins), values, sparse, strides)
     for (_, name, _), number in zip(prepared.numbers_by_name, numbers, strict=True):
         values[name] = number
     for output, place in zip(prepared.outputs, placed, strict=True):
-        _place(output.name, place, values, sparse, strides)
+        _place(output.name, len(output.box), place, values, sparse, strides)
         if output.component == 0:
             shape, mins = place.array.shape, place.mins
             for d, (low, extent) in zip(count(), output.box, strict=False):
@@ -428,12 +428,15 @@ def _bound(
     return found, found.bind(values)[0]
 
 
-def _place(name: str, place: Placed, values: dict[str, Any], sparse: list[str], strides: list[Stride]) -> None:
+def _place(
+    name: str, rank: int, place: Placed, values: dict[str, Any], sparse: list[str], strides: list[Stride]
+) -> None:
+    """`rank` is how many dimensions there should be; that there are so many is checked later."""
     values[name] = place
     array = place.array
     if array.ndim and array.strides[-1] != array.itemsize and array.shape[-1] > 1:
         sparse.append(name)
-    for d in range(array.ndim):
+    for d in range(min(array.ndim, rank)):
         elements, rest = divmod(array.strides[-1 - d], array.itemsize)
         if elements in _SMALL_STRIDES and not rest and array.shape[-1 - d] > 1:
             strides.append((name, d, elements))
