@@ -24,6 +24,8 @@ CALL_NS = 2.0
 """Of one scalar operation of `libm`, at least; lanes do not help. Not of what is arithmetic, see `ir.routines`."""
 MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
+RECORD_NS = 10.0
+"""To make a lane of a record with what is kept beside it, and to merge it."""
 COPY_NS = 0.05
 """What an iteration of a histogram gains by copies, between random data and equal ones,"""
 STORE_NS = 1.0

@@ -28,6 +28,7 @@ from rfactor.compiler.auto.machine import (
     MISS_NS,
     PARTIAL_NS,
     PLAIN_ROW_NS,
+    RECORD_NS,
     ROW_NS,
     STORE_NS,
     STREAMS,
@@ -340,7 +341,8 @@ def _lanes_ns(facts: Facts, number: int) -> float:
     iterations = ROW if facts.count is None else facts.count
     step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
     merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
-    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, CYCLE_NS)
+    merge_ns = RECORD_NS if facts.work.beside else CYCLE_NS
+    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, merge_ns)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:
