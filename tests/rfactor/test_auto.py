@@ -14,7 +14,7 @@ import rfactor as hl
 from rfactor.compiler.auto import apply, plan
 from rfactor.compiler.auto.apply import auto_rfactor, auto_rfactor_all
 from rfactor.compiler.auto.directive import AutoSchedule, Directive, Word
-from rfactor.compiler.auto.machine import BYTE_NS, CYCLE_NS, Machine
+from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
 from rfactor.compiler.auto.work import work
 from rfactor.errors import ScheduleError
 from rfactor.ir.evaluate import dtype_of
@@ -167,6 +167,56 @@ def test_large_domains_get_chunks_and_lanes():
     assert "specialize" not in text
 
 
+@pytest.mark.parametrize("update", [total, least, argmin], ids=lambda update: update.__name__)
+@pytest.mark.parametrize("shape", [(4, 1 << 21), (4096, 2048)], ids=["a line", "rows"])
+def test_what_caches_do_not_hold_is_read_from_several_parts_of_a_chunk(update, shape):
+    def streams(shape, machine):
+        return "parts in turn" in chosen(update, shape, machine, hl.Int(32))
+
+    assert streams(shape, THREADS)
+    assert not streams((shape[0], shape[1] // 4), THREADS)
+    assert not streams(None, THREADS)
+    assert not streams(shape, LANES)
+
+
+def test_parts_are_read_in_turn_only_where_neighbours_may_be_combined():
+    assert "parts in turn," not in chosen(last, (4096, 4096), THREADS, hl.Int(32))
+
+
+@pytest.mark.parametrize("shape", [(2, 4096), (3, 4999), (64, 160), (37, 163)])
+@pytest.mark.parametrize("update", [total, least, argmin, pair], ids=lambda update: update.__name__)
+def test_parts_that_are_read_in_turn_give_the_serial_bits(update, shape, monkeypatch):
+    monkeypatch.setattr(plan, "CACHED_BYTES", 0)
+    machine = replace(EAGER, chunk_ns=50)
+    for seed, type_ in enumerate((hl.UInt(8), hl.Int(32))):
+        data = random_data(type_, shape, seed)
+        serial, scheduled, pasted = (made(update, type_, shape) for _ in range(3))
+        text = str(auto_rfactor(scheduled[0], 0, machine))
+        assert "parts in turn" in text or update is pair, text
+        exec(text, {"f": pasted[0]})
+        right = answer(serial, data)
+        for one in (scheduled, pasted):
+            for a, b in zip(right, answer(one, data), strict=True):
+                np.testing.assert_array_equal(a, b, f"{type_}, {shape}")
+
+
+def test_lanes_keep_no_registers_for_what_is_stored_beside_a_record():
+    assert "32 lanes" in chosen(argmin, (4096, 512), THREADS, hl.UInt(32))
+    assert "128 lanes" in chosen(argmin, (4096, 1024), THREADS, hl.UInt(8))
+
+
+def test_functions_that_are_arithmetic_are_no_calls():
+    def lane_ns(function: Any) -> float:
+        f, r, image = hl.Func("summed_calls"), hl.RDom([(0, 100)]), hl.ImageParam(hl.Float(32), 1)
+        f[()] = hl.f32(0)
+        f[()] += function(image[r.x])
+        return work(f.name(), f.function.updates[0], f.references, THREADS).lane_ns
+
+    assert lane_ns(hl.exp) < CALL_NS / 2
+    assert lane_ns(hl.log) < CALL_NS / 2
+    assert lane_ns(hl.sin) >= CALL_NS
+
+
 def test_threads_of_unknown_sizes_are_for_runs_with_work_for_them():
     assert "specialize(ry.extent() > " in chosen(total, None, THREADS)
 
@@ -290,7 +340,7 @@ def greatest_float(f: Any, r: Any, a: Any, t: Any) -> None:
 
 @pytest.mark.parametrize("update", [total, least, every, greatest_float], ids=lambda update: update.__name__)
 def test_long_loops_that_llvm_makes_vectors_of_get_threads_alone(update):
-    text = chosen(update, (4096, 4096), THREADS)
+    text = chosen(update, (2048, 4096), THREADS)
     assert "parallel" in text
     assert "vectorize" not in text
     assert "LLVM makes vectors" in text

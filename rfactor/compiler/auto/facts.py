@@ -87,6 +87,12 @@ class Facts:
         return max(max(type_.bits, 8) for type_ in self.types)
 
     @property
+    def held(self) -> tuple[Type, ...]:
+        """Of the components that lanes keep in registers: what is stored beside a record is not."""
+        kept = tuple(type_ for i, type_ in enumerate(self.types) if i not in self.work.beside)
+        return self.types if self.lifted else kept
+
+    @property
     def count(self) -> int | None:
         """Iterations of the loops; None where that is not known."""
         return extents(self.loops)

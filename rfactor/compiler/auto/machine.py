@@ -14,10 +14,18 @@ from rfactor.native.engine import host
 CYCLE_NS = 0.27
 BYTE_NS = 0.0125
 """Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
+MEMORY_NS = 0.04
+"""Of one core, of memory, at least: several streams are worth it where an iteration takes no longer than that."""
+CACHED_BYTES = 1 << 24
+"""What caches may still hold of the data of the call before."""
+STREAMS = 4
+"""That a core fetches ahead of: what one of them reads of memory is not all that the core can."""
 CALL_NS = 2.0
-"""Of one scalar operation of `libm`, at least; lanes do not help."""
+"""Of one scalar operation of `libm`, at least; lanes do not help. Not of what is arithmetic, see `ir.routines`."""
 MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
+RECORD_NS = 10.0
+"""To make a lane of a record with what is kept beside it, and to merge it."""
 COPY_NS = 0.05
 """What an iteration of a histogram gains by copies, between random data and equal ones,"""
 STORE_NS = 1.0

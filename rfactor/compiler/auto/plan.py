@@ -10,28 +10,33 @@ Chunks are of constant size: a domain of one chunk is not run in parallel, so th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil, log2
 
 from rfactor.compiler.auto.directive import AutoSchedule, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import (
+    CACHED_BYTES,
     COPY_BYTES,
     COPY_NS,
     CYCLE_NS,
     FIRST_BYTES,
     FLIGHT,
     GATHER_NS,
+    MEMORY_NS,
     MERGE_NS,
     MISS_NS,
     PARTIAL_NS,
     PLAIN_ROW_NS,
+    RECORD_NS,
     ROW_NS,
     STORE_NS,
+    STREAMS,
     VECTOR_NS,
     Machine,
 )
 from rfactor.compiler.auto.own import own
-from rfactor.compiler.auto.work import follow, gathers, neighbours, state_octets
+from rfactor.compiler.auto.work import follow, gathers, neighbours, state_octets, streams
 from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Parts, Writer
 
 COPIES = 4
@@ -80,6 +85,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     cut, alone = chunks(facts, machine, pace) if shared is None else (None, "")
     if cut is not None and vectors:
         wide, narrow = lanes(facts, machine, cut)
+        wide, cut = _streamed(facts, machine, cut, wide)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
     if _rows(facts) and wide is None and not facts.joins:
@@ -277,6 +283,40 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     return Lanes(best, number), ""
 
 
+def _streamed(
+    facts: Facts, machine: Machine, cut: Chunks, wide: Lanes | str | None
+) -> tuple[Lanes | str | None, Chunks]:
+    """Lanes of several parts of a chunk in turn, where threads read more than caches hold, and the chunks; else `wide`.
+
+    As many parts as make up the streams that a core fetches ahead of, and as registers hold a vector of the state of.
+    All chunks are about as long, as what the last one lacks of its last part is looked for in all of its parts.
+    """
+    same = wide, cut
+    if isinstance(wide, str) or cut.cut is None or cut.size is None or facts.count is None or facts.scattered:
+        return same
+    (outer, rows), work = cut.cut, facts.work
+    inner = facts.loops[0] if wide is None else wide.loop
+    if (wide is None and not work.plain) or facts.pure or not facts.any_order or inner != facts.loops[0]:
+        return same
+    read = streams(work.loads, inner.name)
+    octets = sum(read.values())
+    if gathers(work.loads, inner.name) or facts.count * octets < CACHED_BYTES or work.lane_ns > octets * MEMORY_NS:
+        return same
+    state = state_octets(facts.held)
+    vector = machine.vector_bits // min(8 * min(read.values()), *(max(type_.bits, 8) for type_ in facts.held))
+    number = STREAMS // max(len(read), 1) or 1
+    while number > 1 and (machine.state_lanes(number * state) < vector or rows < number):
+        number //= 2
+    most = min(_lane_count(facts, machine) // number, machine.state_lanes(number * state))
+    each = max(vector, 1 << (most.bit_length() - 1))
+    if number < 2 or (inner != outer and (inner.extent or 0) < each):
+        return same
+    extent, within = outer.extent or rows, number * (each if inner == outer else 1)
+    rows = -(-extent // -(-extent // rows))
+    rows += -rows % within
+    return Lanes(inner, each, parts=Parts(outer, rows // number, number)), replace(cut, cut=(outer, rows))
+
+
 def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
     """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge.
 
@@ -301,7 +341,8 @@ def _lanes_ns(facts: Facts, number: int) -> float:
     iterations = ROW if facts.count is None else facts.count
     step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
     merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
-    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, CYCLE_NS)
+    merge_ns = RECORD_NS if facts.work.beside else CYCLE_NS
+    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, merge_ns)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:
@@ -329,10 +370,10 @@ def _inside(facts: Facts, cut: Chunks | None) -> Iterator[tuple[Loop, int | None
 
 def _lane_count(facts: Facts, machine: Machine) -> int:
     """Several vectors of the widest component, as far as registers hold the state."""
-    widest = max(max(type_.bits, 8) for type_ in facts.types)
-    narrowest = min(max(type_.bits, 8) for type_ in facts.types)
+    widest = max(max(type_.bits, 8) for type_ in facts.held)
+    narrowest = min(max(type_.bits, 8) for type_ in facts.held)
     wanted = max(FLIGHT * machine.vector_bits // widest, machine.vector_bits // narrowest)
-    number = min(wanted, machine.state_lanes(state_octets(facts.types)))
+    number = min(wanted, machine.state_lanes(state_octets(facts.held)))
     return max(1 << (number.bit_length() - 1), LEAST_LANES)
 
 

@@ -17,8 +17,9 @@ from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.linear import linear
+from rfactor.ir.routines import ROUTINES
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, Type
+from rfactor.ir.types import BOOL, F32, Type
 
 _SIMPLE = 0.5
 """Cycles of an addition of vectors, or a comparison, or a choice."""
@@ -59,6 +60,8 @@ class Work:
     """What it reads of other functions and of images."""
     plain: bool
     """Whether LLVM makes vectors of the serial loop."""
+    beside: frozenset[int]
+    """Components that lanes load and store only where there is a new record."""
 
 
 def work(name: str, definition: Definition, references: Mapping[str, Any], machine: Machine) -> Work:
@@ -71,22 +74,30 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     own = {node for node in nodes if isinstance(node, Call) and node.kind == "func" and node.name == name}
     moves = domain is not None and any(_moves(argument, domain) for argument in definition.arguments)
     held: set[Call] = set() if moves else own  # in registers
-    often = set(_distinct((*_often(definition.values, own), *exprs[len(definition.values) :]), references, 0))
+    asked = _often(definition.values, own)
+    beside = frozenset(
+        component
+        for component, (change, value) in enumerate(zip(asked, definition.values, strict=True))
+        if change is not value and all(component != record.index for record in own if record in change.children)
+    )
+    often = set(_distinct((*asked, *exprs[len(definition.values) :]), references, 0))
     lane = scalar = calls = 0.0
     for node in nodes:
-        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt":
+        routine = _routine(node)
+        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt" and routine is None:
             calls += 1
         if node in held:
             continue
-        scalar += _alone(node)
-        if node in often:
-            lane += _throughput(node) * _width(node) / machine.vector_bits
+        for step in (node,) if routine is None else _distinct((routine,), {}, 0):
+            scalar += _alone(step)
+            if node in often:
+                lane += _throughput(step) * _width(step) / machine.vector_bits
     waits = _waits(definition.values, {node: node.index for node in own})
     lane_ns = max(lane * CYCLE_NS, octets * BYTE_NS, 0.01) + calls * CALL_NS
     apart_ns = max(scalar * CYCLE_NS, octets * BYTE_NS, 0.1) + calls * CALL_NS
     one_by_one = max(apart_ns, waits * CYCLE_NS + calls * CALL_NS)
     plain = _plain(definition, own, loads)
-    return Work(lane_ns, lane_ns if plain else one_by_one, apart_ns, waits * CYCLE_NS, octets, loads, plain)
+    return Work(lane_ns, lane_ns if plain else one_by_one, apart_ns, waits * CYCLE_NS, octets, loads, plain, beside)
 
 
 def _often(values: tuple[Expr, ...], own: Container[Expr]) -> list[Expr]:
@@ -116,6 +127,11 @@ def _record_beside(value: Expr, values: tuple[Expr, ...], own: Container[Expr]) 
             if least or (isinstance(new, Op) and new.op == "select" and new.args[0] == change):
                 return change
     return None
+
+
+def _routine(node: Expr) -> Expr | None:
+    """The arithmetic that a function is computed by, if it is."""
+    return ROUTINES.get(node.name) if isinstance(node, Call) and not _is_load(node) and node.type == F32 else None
 
 
 def _is_load(call: Call) -> bool:
@@ -302,6 +318,13 @@ def neighbours(loads: Iterable[Call], variable: str) -> int:
 def follow(loads: Iterable[Call], variable: str) -> int:
     """How many of `loads` read the next element, or one a few steps further, when `variable` grows by one."""
     return sum(1 for load in loads if any(variable in names(arg) for arg in load.args) and _near(load, variable))
+
+
+def streams(loads: Iterable[Call], variable: str) -> dict[str, int]:
+    """The images and functions whose neighbours in memory are read as `variable` grows, and the bytes of an element."""
+    return {
+        load.name: load.type.bits // 8 or 1 for load in loads if load.args and _steps_by_one(load.args[0], variable)
+    }
 
 
 def _beside(load: Call, variable: str) -> bool:

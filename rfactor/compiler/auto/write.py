@@ -52,6 +52,8 @@ class Lanes:
     lanes: int
     copies: bool = False
     """Unrolled copies of what is updated at points that data choose."""
+    parts: Parts | None = None
+    """Of the chunk, which take turns: so many lanes of each."""
 
 
 class Writer:
@@ -156,6 +158,13 @@ class Writer:
         part, _ = self.split(parts.loop, parts.size, reason if parts.number > 1 else "one part")
         return part, self.name("v")
 
+    def stream(self, parts: Parts) -> tuple[str, str]:
+        """The loop over parts that are read in turn, and the variable that counts them."""
+        part, _ = self.split(
+            parts.loop, parts.size, f"{parts.number} parts in turn, as memory gives several more than one"
+        )
+        return part, self.name("w")
+
     def turns(self, parts: Parts, v: str, *tasks: str, later: bool = False) -> None:
         """An iteration of each part in turn; if that is said `later`, only in runs in which threads pay.
 
@@ -225,6 +234,7 @@ class Writer:
     def lanes(self, wide: Lanes) -> None:
         """Neighbours combined in lanes, or in copies."""
         base, update, tasks, facts = self.of, self.update, self.tasks, self.facts
+        streams = [] if wide.parts is None else [self.stream(wide.parts)]
         if wide.copies:
             reason = f"{wide.lanes} copies in turn, so that equal neighbours do not wait for each other's store"
         else:
@@ -232,7 +242,7 @@ class Writer:
             reason = f"{wide.lanes} lanes, {vectors} vector{'s' * (vectors > 1)} of the widest component"
         outer, inner = self.split(wide.loop, wide.lanes, reason)
         v = self.name("v")
-        self.factor(COPIED if wide.copies else LANES, (inner, v))
+        self.factor(COPIED if wide.copies else LANES, (inner, v), *streams)
         self.merge(base, update, inner, *([tasks] if tasks else []))
         inside = facts.within or tasks
         if inside:
@@ -244,6 +254,12 @@ class Writer:
             self.say("unroll", outer, UNROLLED // wide.lanes)
         else:
             self.say("vectorize", v, whole=True)
+            for _, w in streams:
+                self.now[wide.loop.name] = outer
+                within = (self.now[loop.name] for loop in facts.loops if loop not in self.whole)
+                self.say("unroll", w, whole=True)
+                self.say("reorder", v, w, *within, tasks)
+                self.say("unroll", w)
             self.say("vectorize", v)
             self.join(base, update, inner)
 
