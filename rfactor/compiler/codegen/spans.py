@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, names
-from rfactor.ir.loopnest import Block, Let, Load, Ramp, Stmt, Store
+from rfactor.ir.loopnest import Block, Broadcast, Let, Load, Ramp, Stmt, Store
 from rfactor.ir.types import I64
 
 _NEVER = Const(ALWAYS.type, False)
@@ -73,12 +73,17 @@ def _strided(stmt: Stmt, bound: Mapping[str, object]) -> Iterator[tuple[Load, Ex
             yield from _strided(child, bound)
         return
     assert isinstance(stmt, Let | Store)
-    if isinstance(stmt, Let) or stmt.predicate != _NEVER:
+    if isinstance(stmt, Let) or not _never(stmt.predicate):
         for load in _always(stmt.value):
             if (place := _place(load)) is not None:
                 yield load, *place, bound
     if isinstance(stmt, Let):
         yield from _strided(stmt.body, {**bound, stmt.name: object()})
+
+
+def _never(predicate: Expr) -> bool:
+    """Whether what has this predicate does not happen, in any lane."""
+    return _never(predicate.value) if isinstance(predicate, Broadcast) else predicate == _NEVER
 
 
 def _always(expr: Expr) -> Iterator[Load]:
