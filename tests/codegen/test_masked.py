@@ -35,8 +35,8 @@ def copied(type: Type, lanes: int, step: int, loaded: bool) -> LoweredPipeline:
     return pipeline(body, source("a", type), source("m", BOOL), sink("b", type))
 
 
-@pytest.mark.parametrize("type", [U8, U16, I32, I64, F16, F32, F64, BOOL], ids=str)
-@pytest.mark.parametrize("lanes", [3, 5, 8, 16, 33])
+@pytest.mark.parametrize("type", [U8, U16, I64, F16, F32, BOOL], ids=str)
+@pytest.mark.parametrize("lanes", [3, 8, 33])
 @pytest.mark.parametrize("step", [1, -1])
 @pytest.mark.parametrize("loaded", [True, False], ids=["load", "store"])
 def test_lanes_that_are_set_are_moved_and_nothing_else_is_touched(

@@ -132,7 +132,7 @@ def agrees(nest: Stmt, notes: int) -> None:
     assert show_nest(changed).count(".latest[u") == notes
     run = compile_pipeline(pipeline(changed, *GIVEN))
     random = np.random.default_rng(0)
-    for n in (-1, 0, 1, 7, 254, 255, 256, 510, 511, 5000):
+    for n in (-1, 0, 1, 7, 254, 255, 256, 510, 511, 1100):
         for m in (0, -3, 100):
             values: dict[str, Any] = {
                 "a": random.integers(0, 256, max(n, 0) * LANES + 4, np.uint8),

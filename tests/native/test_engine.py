@@ -206,8 +206,12 @@ def test_what_an_interrupt_leaves_is_collected_in_any_order(moment: str, monkeyp
 
     assert add(1) == 2
     monkeypatch.setattr(f"llvmlite.binding.{moment}", interrupted)
-    for _ in range(20):
-        interrupt()
-        gc.collect()
+    gc.freeze()  # what other tests have left would be gone through each time
+    try:
+        for _ in range(20):
+            interrupt()
+            gc.collect()
+    finally:
+        gc.unfreeze()
     monkeypatch.undo()
     assert add(2) == 3
