@@ -25,5 +25,10 @@ def _work_counts() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _what_others_left() -> None:
-    """What tests of other files have made, a gigabyte in the end, is not gone through in each collection."""
+    """What tests of other files have made, a gigabyte in the end, is not gone through in each collection.
+
+    What of it nobody holds any more is collected first: the name of a function is free again only then.
+    """
+    gc.unfreeze()
+    gc.collect()
     gc.freeze()
