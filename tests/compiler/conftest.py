@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def _free_names() -> None:
-    """Collect what the errors of the last test still hold; what is left, compiled programs mostly, is not gone through again.
-
-    It is once more when the next file begins (`tests/conftest.py`).
-    """
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects() -> Iterator[None]:
+    """What was there before, libraries and what was compiled, need not be looked at again by each collection."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _free_names() -> None:
+    """Collect what the errors of the last test still hold."""
+    gc.collect()
