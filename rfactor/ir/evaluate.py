@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.routines import PARAMETER, ROUTINES
+from rfactor.ir.routines import PARAMETERS, ROUTINES
 from rfactor.ir.types import Type
 from rfactor.ir.unknown import sampled
 
@@ -440,8 +440,8 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
     if not boxed and type.bits < 64 and row.name in ROUTINES:
-        single = evaluate(ROUTINES[row.name], {PARAMETER.name: args[0].astype(np.float32)})
-        return single.astype(dtype_of(type))
+        singles = {parameter.name: arg.astype(np.float32) for parameter, arg in zip(PARAMETERS, args, strict=False)}
+        return evaluate(ROUTINES[row.name], singles).astype(dtype_of(type))
     native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

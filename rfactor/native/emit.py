@@ -1,7 +1,7 @@
 """Expressions to LLVM values, at one place of the code after the other.
 
 What operations mean to the machine is in `rules` and `conversions`; functions that the machine has no instruction for
-are arithmetic in all lanes at once where `ir.routines` has them (`exp` and `log` of `f32`), else (`pow`, …) one scalar
+are arithmetic in all lanes at once where `ir.routines` has them (`exp`, `log` and `pow` of `f32`), else (`sin`, …) one scalar
 routine of libm is called for every lane; `f16` by way of `f32`.
 """
 
@@ -18,7 +18,7 @@ from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
-from rfactor.ir.routines import PARAMETER, ROUTINES
+from rfactor.ir.routines import PARAMETERS, ROUTINES
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.conversions import convert, saturate
 from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, shuffle, splat
@@ -96,7 +96,8 @@ def _routine(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMValue
     arithmetic = ROUTINES.get(row.name) if type.element == F32 else None
     if arithmetic is None:
         return _each_lane(builder, type, row, args)
-    return Emitter(builder, {PARAMETER.name: args[0]}, lanes=type.lanes).emit(arithmetic)
+    given = {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)}
+    return Emitter(builder, given, lanes=type.lanes).emit(arithmetic)
 
 
 def _count(builder: Builder, row: Intrinsic, value: LLVMValue) -> LLVMValue:

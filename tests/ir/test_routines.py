@@ -1,23 +1,90 @@
 """Functions of f32 that are arithmetic: near the exact values, everywhere."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import evaluate
-from rfactor.ir.routines import PARAMETER, ROUTINES
+from rfactor.ir.intrinsics import INTRINSICS
+from rfactor.ir.routines import PARAMETERS, ROUTINES
 
+Floats = NDArray[np.float32]
 ENDS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 88.72283, 88.72284, -87.33655, -103.97208, -103.9721, 1e-45, 3e38]
 
 
-@pytest.mark.parametrize("name", sorted(ROUTINES))
+@pytest.mark.parametrize("name", sorted(name for name in ROUTINES if INTRINSICS[name].arity == 1))
 def test_values_are_within_a_unit_in_the_last_place(name: str) -> None:
     bits = np.arange(0, 1 << 32, 3989, dtype=np.uint64).astype(np.uint32)
     x = np.concatenate([bits.view(np.float32), np.array(ENDS, np.float32)])
     with np.errstate(all="ignore"):
-        value = evaluate(ROUTINES[name], {PARAMETER.name: x})
         exact = getattr(np, name)(x.astype(np.float64))
+    assert _off(evaluate(ROUTINES[name], {PARAMETERS[0].name: x}), exact) < 1
+
+
+def test_powers_are_within_six_tenths_of_a_unit_in_the_last_place() -> None:
+    random = np.random.default_rng(8)
+    size = 1 << 20
+    any_x, any_y = random.integers(0, 1 << 32, (2, size), np.uint32).view(np.float32)
+    positive = np.exp(random.uniform(-103, 88, size)).astype(np.float32)
+    near_1 = (1 + random.standard_normal(size) * 1e-3).astype(np.float32)
+    # Exponents such that the powers are anywhere between the least and the greatest.
+    with np.errstate(all="ignore"):
+        inside = (random.uniform(-104, 89, size) / np.log(positive.astype(np.float64))).astype(np.float32)
+        far = (random.uniform(-104, 89, size) / np.log(near_1.astype(np.float64))).astype(np.float32)
+    whole = random.integers(-40, 40, size).astype(np.float32)
+    mixed = random.standard_normal(size).astype(np.float32)
+    for x, y in ((any_x, any_y), (positive, inside), (near_1, far), (mixed, whole), (2 * abs(mixed), 9 * mixed[::-1])):
+        with np.errstate(all="ignore"):
+            exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+        assert _off(_power(x, y), exact) < 0.6
+
+
+def test_powers_of_every_small_exponent_are_within_six_tenths_of_a_unit_in_the_last_place() -> None:
+    x = np.arange(0, 1 << 32, 65521, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    for y in (2.2, 1 / 2.2, 0.5, -0.5, 1.0, 2.0, -1.0, 3.0, -3.0, 1e-3, 127.5, 1 / 3, 2.4, 100.0, -149.0):
+        exponent = np.full_like(x, y)
+        with np.errstate(all="ignore"):
+            exact = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
+        assert _off(_power(x, exponent), exact) < 0.6
+
+
+def test_powers_that_floats_hold_are_exact() -> None:
+    whole = np.arange(-9, 10, dtype=np.float32)
+    x, y = (part.ravel() for part in np.meshgrid(np.arange(-64, 65, dtype=np.float32), whole))
+    exact = np.array([math.pow(a, b) if a or b >= 0 else math.copysign(math.inf, a) ** -b for a, b in zip(x, y)])
+    held = exact == exact.astype(np.float32)
+    np.testing.assert_array_equal(_power(x, y)[held], exact[held])
+
+
+def test_powers_of_zeros_infinities_ones_and_no_numbers_are_those_of_c() -> None:
+    """Annex F.9.4.4 of the standard, by NumPy's `power`, with the signs of zeros."""
+    sizes = [0.0, 1e-45, 1e-39, 0.5, 0.99999994, 1.0, 1.0000001, 1.5, 2.0, 3.0, 4.0, 149.0, 16777215.0, 16777216.0,
+             2.0**40, 3.4e38, np.inf]  # fmt: skip
+    values = np.array([*sizes, *(-size for size in sizes), np.nan], np.float32)
+    x, y = np.array(list(itertools.product(values, values)), np.float32).T
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
         nearest = exact.astype(np.float32)
-    finite = np.isfinite(nearest)
-    np.testing.assert_array_equal(value[~finite], nearest[~finite])
-    unit = np.spacing(np.abs(nearest[finite])).astype(np.float64)
-    assert np.max(np.abs(value[finite].astype(np.float64) - exact[finite]) / unit) < 1
+    value = _power(x, y)
+    assert _off(value, exact) < 0.6
+    signed = ~np.isnan(nearest)
+    np.testing.assert_array_equal(np.signbit(value[signed]), np.signbit(nearest[signed]))
+    none = (nearest == 0) | ~np.isfinite(nearest)
+    np.testing.assert_array_equal(value[none], nearest[none])
+
+
+def _power(x: Floats, y: Floats) -> Floats:
+    return evaluate(ROUTINES["pow"], {PARAMETERS[0].name: x, PARAMETERS[1].name: y})
+
+
+def _off(value: Floats, exact: NDArray[np.floating]) -> float:
+    """By how many units in the last place `value` is off, at most. Where that of `exact` is not finite, it is the same."""
+    with np.errstate(all="ignore"):
+        nearest = exact.astype(np.float32)
+        finite = np.isfinite(nearest)
+        np.testing.assert_array_equal(value[~finite], nearest[~finite])
+        unit = np.spacing(np.abs(nearest[finite])).astype(exact.dtype)
+        return float(np.max(np.abs(value[finite].astype(exact.dtype) - exact[finite]) / unit))

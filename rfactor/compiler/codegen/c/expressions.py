@@ -10,9 +10,10 @@ from rfactor.compiler.codegen.c.types import constant, is_half, literal, value_t
 from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import Assert, Load
 from rfactor.ir.nest_printer import show_told
-from rfactor.ir.routines import PARAMETER, ROUTINES
+from rfactor.ir.routines import PARAMETERS, ROUTINES
 from rfactor.ir.types import F16, F32, Type
 from rfactor.native.output import form
 
@@ -108,9 +109,10 @@ class Expressions:
         arithmetic = ROUTINES.get(called) if type in (F16, F32) else None
         if arithmetic is None:
             return self._unit.need(helpers.function(called, type))
-        inner = Expressions(self._unit, {PARAMETER.name: "x"}, (arithmetic,))
+        names = [parameter.name for parameter in PARAMETERS[: INTRINSICS[called].arity]]
+        inner = Expressions(self._unit, {name: name for name in names}, (arithmetic,))
         value = inner.text(arithmetic)
-        return self._unit.need(helpers.of_lines(f"rf_{called}_{type}", type, "x", inner.lines, value))
+        return self._unit.need(helpers.of_lines(f"rf_{called}_{type}", type, names, inner.lines, value))
 
     def _line(self, line: Print, condition: str, shown: list[str]) -> str:
         """What prints a line of the nest; see `native.output`."""

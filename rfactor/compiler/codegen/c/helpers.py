@@ -161,11 +161,11 @@ def function(called: str, type: Type) -> tuple[str, str]:
     return name, make(row, type, name)
 
 
-def of_lines(name: str, type: Type, parameter: str, lines: list[str], value: str) -> tuple[str, str]:
-    """A function of a float by name, and its definition: `lines`, after which `value` is what it gives."""
+def of_lines(name: str, type: Type, parameters: list[str], lines: list[str], value: str) -> tuple[str, str]:
+    """A function of floats by name, and its definition: `lines`, after which `value` is what it gives."""
     body = "".join(f"    {line}\n" for line in (*lines, f"return {_rounded(type, value)};"))
     c = value_type(type)
-    return name, f"static inline {c} {name}({c} {parameter}) {{\n{body}}}\n"
+    return name, f"static inline {c} {name}({', '.join(f'{c} {one}' for one in parameters)}) {{\n{body}}}\n"
 
 
 def _real_function(row: Intrinsic, type: Type, name: str) -> str:
