@@ -7,7 +7,7 @@ Lowering ends in a nest without `Provide`, `Realize`, or vectorized and unrolled
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rfactor.ir.effects import Print
@@ -376,6 +376,8 @@ class BufferArgument:
     output: bool
     dense: bool = True
     """Whether the stride of dimension 0 is promised to be 1 (checked on entry)."""
+    stored: bool = field(default=False, compare=False)
+    """Of an output: whether the nest stores all that it reads of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,24 +50,29 @@ def _divide(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> tuple[L
 def euclidean_quotient(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """`a // b`."""
     known = int(b.value) if isinstance(b, Literal) else 0
-    if known <= 0:
+    if known == 0:
         return _divide(builder, type, a, b)[0]
     if not type.is_signed:
         return builder.udiv(a, b)
-    if known & (known - 1) == 0:
-        return builder.ashr(a, Literal(type, known.bit_length() - 1))
-    # Rounding down is truncation of the complement: ~(~a / b) for negative a.
-    sign = builder.ashr(a, Literal(type, type.bits - 1))
-    return builder.xor(sign, builder.udiv(builder.xor(sign, a), b))
+    size = abs(known)
+    if size & (size - 1) == 0:
+        quotient = builder.ashr(a, Literal(type, size.bit_length() - 1))
+    else:
+        # Rounding down is truncation of the complement: ~(~a / b) for negative a.
+        sign = builder.ashr(a, Literal(type, type.bits - 1))
+        quotient = builder.xor(sign, builder.udiv(builder.xor(sign, a), Literal(type, size)))
+    # The remainder is the same by b and by -b.
+    return builder.sub(Literal(type, 0), quotient) if known < 0 else quotient
 
 
 def euclidean_remainder(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """`a % b`."""
-    known = int(b.value) if isinstance(b, Literal) else 0
-    if known <= 0:
+    size = abs(int(b.value)) if isinstance(b, Literal) else 0
+    if size == 0:
         return _divide(builder, type, a, b)[1]
-    if known & (known - 1) == 0:
-        return builder.and_(a, Literal(type, known - 1))
+    if size & (size - 1) == 0:
+        return builder.and_(a, Literal(type, size - 1))
     if not type.is_signed:
         return builder.urem(a, b)
-    return builder.sub(a, builder.mul(euclidean_quotient(builder, type, a, b), b))
+    positive = Literal(type, size)
+    return builder.sub(a, builder.mul(euclidean_quotient(builder, type, a, positive), positive))

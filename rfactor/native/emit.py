@@ -131,6 +131,10 @@ LIBM_SYMBOLS = {
 """The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
 
 
+_OF_BITS = {"and": "==", "&": "==", "min": "==", "or": "!=", "|": "!=", "max": "!="}
+"""What the bits of all lanes are to those that are all set, or none of which is, where the lanes are joined."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """Somewhere outside, that runs before what is emitted."""
@@ -302,8 +306,13 @@ class Emitter:
 
     def _joined(self, expr: LaneReduction) -> LLVMValue:
         """Halves joined as vectors while there are some, then lane by lane; a sum of integers as what LLVM knows
-        instructions for (of bytes, by eights)."""
+        instructions for (of bytes, by eights), truth values as the bits of a word."""
         type, value, rule = expr.value.type, self.emit(expr.value), RULES[expr.op]
+        if type.is_bool and (relation := _OF_BITS.get(expr.op)) is not None:
+            word = ir.IntType(type.lanes)
+            return self.builder.icmp_unsigned(
+                relation, self.builder.bitcast(value, word), word(-1 if relation == "==" else 0)
+            )
         if expr.op == "+" and type.is_int:
             name = f"llvm.vector.reduce.add.{mangled(value.type)}"
             return self.builder.call(declare(self.builder, name, value.type.element, [value.type]), [value])

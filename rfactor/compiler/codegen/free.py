@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rfactor.compiler.lower.prefixes import is_prefixes
+from rfactor.compiler.lower.totals import is_total
 from rfactor.ir.expr import Expr, Var, walk
 from rfactor.ir.loopnest import (
     Allocate,
@@ -68,8 +69,9 @@ def buffers(stmt: Stmt, known: dict[int, tuple[Stmt, frozenset[str]]]) -> frozen
 
 
 def uses_vectors(stmt: Stmt) -> bool:
-    """Whether any value in `stmt` has several lanes, but for running values, which no schedule put in vectors."""
-    if is_prefixes(stmt):
+    """Whether any value in `stmt` has several lanes, but for running values and sums of bytes, which no schedule put in
+    vectors."""
+    if is_prefixes(stmt) or is_total(stmt):
         return False
     return any(node.type.lanes > 1 for expr in expressions(stmt) for node in walk(expr)) or any(
         uses_vectors(child) for child, _ in bodies(stmt)

@@ -6,11 +6,12 @@ A lane whose predicate is false touches no memory. Lanes of one address are stor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from llvmlite import ir
 
+from rfactor.compiler.codegen.booleans import as_stored
 from rfactor.compiler.codegen.interleaved import interleave
 from rfactor.compiler.codegen.lanes import Turns, shared, turns
 from rfactor.compiler.codegen.masked import masked_load, masked_store, written_out
@@ -42,6 +43,8 @@ class Array:
 
     pointer: LLVMValue
     type: Type
+    ours: bool = False
+    """Whether all that it holds was stored by this code."""
 
 
 class Memory:
@@ -80,6 +83,7 @@ class Memory:
         condition = _condition(store.predicate)
         if condition is False:
             return
+        store = self._stored(store)
         value = emitter.emit(store.value)
         if condition is True:
             self._store(store, value, emitter, None)
@@ -93,11 +97,17 @@ class Memory:
 
     def fill(self, stores: Sequence[Store], emitter: Emitter) -> None:
         """Emit stores that fill memory together (`interleaved.groups`), by address, as one."""
+        stores = [self._stored(store) for store in stores]
         first, type = stores[0].index, stores[0].value.type
         assert isinstance(first, Ramp)
         values = [self._as_word(type, emitter.emit(store.value)) for store in stores]
         address = self._at(self.arrays[stores[0].buffer], first.base, emitter)
         self.builder.store(interleave(self.builder, values), address, align=_bytes(type))
+
+    def _stored(self, store: Store) -> Store:
+        """`store`, of what it puts into memory."""
+        value = as_stored(store.value, lambda buffer: self.arrays[buffer].ours)
+        return store if value is store.value else replace(store, value=value)
 
     def address(self, store: Store, emitter: Emitter) -> LLVMValue:
         """Where a store of one lane stores."""

@@ -249,7 +249,7 @@ def build(
             address = builder.gep(given, [I64_(position)], source_etype=I64_)
             position += 1
             if isinstance(argument, BufferArgument) and slot == argument.name:
-                arrays[slot] = Array(builder.load(address, typ=POINTER), argument.type)
+                arrays[slot] = Array(builder.load(address, typ=POINTER), argument.type, argument.stored)
             else:
                 variables[slot] = _scalar(builder, builder.load(address, typ=I64_), type_)
     failure = builder.alloca(I32)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from llvmlite import ir
@@ -425,7 +425,7 @@ class Statements:
 
     def _within(self, allocation: Allocate, pointer: LLVMValue, held: Mapping[str, LLVMValue]) -> None:
         outer = self.arrays.get(allocation.buffer)
-        self.arrays[allocation.buffer] = Array(pointer, allocation.type)
+        self.arrays[allocation.buffer] = Array(pointer, allocation.type, ours=True)
         self._read = {}  # the buffer may have another's name
         with self._scope():
             self._last(allocation.body, held)
@@ -521,7 +521,9 @@ def new_function(
     pointers, values = rest[3 : 3 + len(arrays)], rest[3 + len(arrays) :]
     for argument in (*rest[:3], *pointers):
         argument.add_attribute("noalias")
-    inside = {key: Array(pointer, array.type) for (key, array), pointer in zip(arrays.items(), pointers, strict=True)}
+    inside = {
+        key: replace(array, pointer=pointer) for (key, array), pointer in zip(arrays.items(), pointers, strict=True)
+    }
     for key, argument in zip((*arrays, *variables), (*pointers, *values), strict=True):
         argument.name = label(key)
     builder = ir.IRBuilder(function.append_basic_block("entry"))

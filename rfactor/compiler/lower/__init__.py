@@ -27,7 +27,9 @@ Vectors are made cheaper:
     `records`, `no_record`              what improves a least or greatest value is stored where one does
     `latest`                            an innermost loop notes which iteration chose last (stores: `groups`)
     `keep`, `hoist`                     points stay in registers, and vectors are loaded before the loop
+    `merged`                            lanes that loops of a few iterations merge are joined as vectors
     `prefixes`                          running values of integers take some points at a time
+    `totals`                            sums of bytes in a wider type take some elements at a time
     `previous`                          what the iteration before has stored is kept beside the array
 
 What is known of coordinates, for all of them:
@@ -53,6 +55,7 @@ from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.latest import latest
 from rfactor.compiler.lower.masked import unmasked
+from rfactor.compiler.lower.merged import merged
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.overflow import extents_of
@@ -69,6 +72,7 @@ from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.lower.together import together
+from rfactor.compiler.lower.totals import totals
 from rfactor.compiler.lower.unroll import constant_extents, unroll
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.lower.vectorize import vectorize
@@ -112,7 +116,7 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     body = without_record(records(unmasked(zeros(tidy(body)))))
-    yield "final", previous(prefixes(hoist(keep(latest(body)))))
+    yield "final", previous(totals(prefixes(hoist(keep(latest(merged(body)))))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
@@ -180,5 +184,6 @@ def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgum
         for component in range(len(function.types)):
             buffer = buffer_name(name, component)
             type_, dimensions = function.types[component], len(function.variables)
-            given.append(BufferArgument(buffer, type_, dimensions, True, buffer not in sparse))
+            stored = not function.pure.may_keep(component)
+            given.append(BufferArgument(buffer, type_, dimensions, True, buffer not in sparse, stored))
     return tuple(given)

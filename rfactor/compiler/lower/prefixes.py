@@ -81,7 +81,7 @@ def _several(loop: For, store: Store) -> Stmt | None:
     start = affine.add(loop.min, affine.scale(several, lanes))
     vectors = Lanes(lanes, {loop.name: Ramp(start, affine.integer(1), lanes)}, ALWAYS)
     index, data = vectors.value(store.index), vectors.wide(vectors.value(change.data))
-    if not (isinstance(index, Ramp) and index.stride == Const(index.type.element, 1) and _dense(data)):
+    if not (isinstance(index, Ramp) and index.stride == Const(index.type.element, 1) and dense(data)):
         return None
     if change.op == "-":
         data = Op(data.type, "neg", (data,))
@@ -110,7 +110,7 @@ def _several(loop: For, store: Store) -> Stmt | None:
     )
 
 
-def _dense(data: Expr) -> bool:
+def dense(data: Expr) -> bool:
     """Whether nothing is printed, and what is loaded lies side by side or is the same for all lanes."""
     for node in walk(data):
         if isinstance(node, Print):

@@ -99,15 +99,16 @@ def _separate(stmt: Stmt, varying: set[str]) -> bool:
         return _separate(stmt.body, varying)
     if isinstance(stmt, Atomic):
         store = stmt.body
-        if not isinstance(store, Store) or not _scalar(store) or names(store.index) & varying:
+        if not isinstance(store, Store) or not scalar(store) or names(store.index) & varying:
             return False
         return in_place(store) is not None
     if isinstance(stmt, Store):
-        return _scalar(stmt) and bool(names(stmt.index) & varying)
+        return scalar(stmt) and bool(names(stmt.index) & varying)
     return False
 
 
-def _scalar(store: Store) -> bool:
+def scalar(store: Store) -> bool:
+    """Whether nothing in a store has lanes yet."""
     return all(node.type.lanes == 1 for e in (store.index, store.value, store.predicate) for node in walk(e))
 
 
