@@ -381,11 +381,13 @@ def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Seque
     return shared.keys() <= prepared.overwritable
 
 
-def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[HasPlace]:
-    return [
-        image if type(image) is Buffer else given[name] if given and name in given else image.given()
+def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[Placed]:
+    """The arrays of images as they are now: held, as other threads may give the `Buffer`s others meanwhile."""
+    held: list[HasPlace] = [
+        given[name] if given and name in given else image.given() if isinstance(image, ImageParam) else image
         for name, image in prepared.images_by_name
     ]
+    return [Placed(image.array, image.mins) for image in held]
 
 
 def _numbers(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[Any]:

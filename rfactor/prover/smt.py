@@ -9,7 +9,9 @@ and a model is a hint that callers confirm by evaluation. Only this file and
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -64,6 +66,21 @@ def limit_memory(megabytes: int) -> None:
 limit_memory(MEMORY)
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Around what calls Z3: Ctrl-C raises `KeyboardInterrupt`, wherever it comes.
+
+    Z3's interface runs Python for each argument that it hands over, and of what a signal raises there ctypes keeps no
+    more than the text.
+    """
+    try:
+        yield
+    except ctypes.ArgumentError as error:
+        if KeyboardInterrupt.__name__ not in str(error):
+            raise
+        raise KeyboardInterrupt from None
+
+
 class _NoTerm(Exception):
     """An expression that has no term: a call of a Func."""
 
@@ -79,7 +96,7 @@ def solve(conditions: Sequence[Expr], meaning: Meaning, limits: Limits, linear: 
     if not all(map(is_among_reals, conditions)):
         return GaveUp("an infinity or NaN has no place among the reals")
     # The context is gone when its function returns, hence inside the gate.
-    with GATE:
+    with GATE, _interruptible():
         return _solve(conditions, meaning, limits, linear)
 
 
@@ -155,7 +172,7 @@ def script(conditions: Sequence[Expr], meaning: Meaning) -> str:
     """
     if not all(map(is_among_reals, conditions)):
         raise Error("an infinity or NaN has no place among the reals")
-    with GATE:
+    with GATE, _interruptible():
         context = z3.Context()
         terms = Terms(context, meaning)
         terms.spelt_out = not _divides_remainders(conditions)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler import pipeline
 from rfactor.compiler.language.changes import LATEST, Changing
 from rfactor.compiler.pipeline import prepare
-from rfactor.compiler.runtime import alike
+from rfactor.compiler.runtime import alike, arguments
 from rfactor.compiler.runtime.alike import Call, look
 from rfactor.errors import BufferError
 
@@ -460,3 +461,23 @@ def test_what_is_no_tuple_is_an_error() -> None:
     again = calling(Native(lambda *_: 0), np.zeros(3))
     with pytest.raises(SystemError):
         again(3)  # type: ignore[arg-type]
+
+
+def test_an_image_that_gets_another_array_meanwhile_is_read_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may give it one at any moment: what is kept of an array has to be of that one."""
+    first, second = np.full(4, 1, np.int32), np.full(4, 2, np.int32)
+    image, f, out = hl.Buffer(first, "meanwhile"), hl.Func("meanwhile_read"), np.zeros(4, np.int32)
+    f[x] = image[x]
+
+    def asked(array: np.ndarray, mins: tuple[int, ...]) -> tuple[object, ...]:
+        image._array = second
+        return arguments.seen(array, mins)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "seen", asked)
+        f.realize(out)
+        assert out.tolist() == [1] * 4
+    for array in (first, second, first, first, first):
+        image._array = array
+        f.realize(out)
+        assert out.tolist() == array.tolist()

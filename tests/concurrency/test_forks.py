@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -238,6 +239,34 @@ def test_an_interrupt_in_a_proof_is_raised_and_no_answer() -> None:
         time.sleep(1)  # where the answer came sooner
 
     with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_an_interrupt_as_an_argument_is_handed_to_the_solver_is_raised() -> None:
+    """ctypes makes an `ArgumentError` of it."""
+    from rfactor.ir.meaning import Meaning
+    from rfactor.ir.parser import parse_expr
+    from rfactor.ir.types import I64
+    from rfactor.prover.limits import Limits
+    from rfactor.prover.smt import script, solve
+
+    asked = [parse_expr("x == 3", types={"x": I64})]
+    for work in (lambda: solve(asked, Meaning.WRAP, Limits()), lambda: script(asked, Meaning.WRAP)):
+        handed: list[FrameType] = []
+
+        def interrupted(frame: FrameType, event: str, arg: object, handed: list[FrameType] = handed) -> None:
+            if event == "call" and frame.f_code.co_name == "from_param":
+                handed.append(frame)
+                if len(handed) == 20:  # the context is there
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+
+        sys.setprofile(interrupted)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                work()
+        finally:
+            sys.setprofile(None)
         work()
 
 

@@ -92,11 +92,11 @@ class Buffer(OnEntry, Named, Region):
         self._called = False
         self.asks = bool(given) and isinstance(given[0], Buffer) and given[0].asks
 
-    @classmethod
-    def make_bounds_query(cls, type: Type, sizes: Sequence[int], name: str = "") -> Buffer:
+    @staticmethod
+    def make_bounds_query(type: Type, sizes: Sequence[int], name: str = "") -> Buffer:
         """A box without memory of its own, to be asked what is read for it, or to become what is needed of it: see
         `Callable`. All its elements are one, which is 0."""
-        made = cls(_no_memory(type, _extents(type, sizes)), name)
+        made = Buffer(_no_memory(type, _extents(type, sizes)), name)
         made.asks = True
         return made
 
@@ -116,20 +116,20 @@ class Buffer(OnEntry, Named, Region):
         self._array = _no_memory(self.type(), [extent for _, extent in shape])
         self._mins = tuple(low for low, _ in shape)
 
-    @classmethod
-    def make_scalar(cls, type: Type, name: str = "") -> Buffer:
+    @staticmethod
+    def make_scalar(type: Type, name: str = "") -> Buffer:
         """One element, in no dimension."""
-        return cls(type, [], name)
+        return Buffer(type, [], name)
 
-    @classmethod
-    def make_interleaved(cls, type: Type, width: int, height: int, channels: int, name: str = "") -> Buffer:
+    @staticmethod
+    def make_interleaved(type: Type, width: int, height: int, channels: int, name: str = "") -> Buffer:
         """A zero image whose channels (dimension 2) lie together in memory."""
-        return cls(type, [width, height, channels], [2, 0, 1], name)
+        return Buffer(type, [width, height, channels], [2, 0, 1], name)
 
-    @classmethod
-    def make_with_shape_of(cls, src: Buffer, name: str = "") -> Buffer:
+    @staticmethod
+    def make_with_shape_of(src: Buffer, name: str = "") -> Buffer:
         """Zeros of the type, the box and the order in memory of another."""
-        result = cls(np.zeros_like(src.array), name)
+        result = Buffer(np.zeros_like(src.array), name)
         result._mins = src.mins
         return result
 

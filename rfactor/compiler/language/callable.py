@@ -55,12 +55,12 @@ class Callable:
         places, asks = dict(values), False
         for name, dtype, dimensions in self._images:
             value = values[name]
-            asks = asks or (type(value) is Buffer and value.asks)
+            asks = asks or (isinstance(value, Buffer) and value.asks)
             places[name] = _placed("Input", name, value, dtype, dimensions)
         placed: list[Placed] = []
         for output in self._prepared.outputs:
             value = values[output.name]
-            asks = asks or (type(value) is Buffer and value.asks)
+            asks = asks or (isinstance(value, Buffer) and value.asks)
             place = _placed("Output", output.name, value, output.dtype, len(output.box))
             if output.component and (place.array.shape != placed[-1].array.shape or place.mins != placed[-1].mins):
                 raise BufferError(f"the arrays given for {output.function.name} have different boxes")
@@ -101,7 +101,7 @@ class Callable:
 
 
 def _placed(kind: str, name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
-    if type(value) is np.ndarray:
+    if isinstance(value, np.ndarray):
         place = Placed(value, (0,) * value.ndim)
     elif isinstance(value, Buffer):
         place = Placed(value.array, value.mins)

@@ -228,7 +228,7 @@ class Expr:
     def defined(self) -> bool:
         """Whether it is one: `Expr()` is not."""
         try:
-            return type(self) is not Expr or object.__getattribute__(self, "_node") is not None
+            return type(self).node is not Expr.node or object.__getattribute__(self, "_node") is not None
         except AttributeError:
             return text_of(self) is not None
 
@@ -237,7 +237,7 @@ def text_of(value: object) -> str | None:
     """A text that is given as it is, or as `Expr("text")`; None of anything else."""
     if isinstance(value, str):
         return value
-    if type(value) is not Expr:
+    if not isinstance(value, Expr):
         return None
     try:
         found: str = object.__getattribute__(value, "_text")

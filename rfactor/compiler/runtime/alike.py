@@ -237,12 +237,28 @@ end:
   ret ptr %answer
 }}
 
+; Whether a type is `Buffer`, or a class of the user's that is made of it.
+define internal i1 @is_buffer(ptr %type) {{
+entry:
+  %itself = icmp eq ptr %type, {BUFFER}
+  br i1 %itself, label %answer, label %derived
+
+derived:
+  %is = call i32 {PyType_IsSubtype}(ptr %type, ptr {BUFFER})
+  %made = icmp ne i32 %is, 0
+  br label %answer
+
+answer:
+  %buffer = phi i1 [ true, %entry ], [ %made, %derived ]
+  ret i1 %buffer
+}}
+
 ; The array of a `Buffer` or of the one that was set of an `ImageParam`, where it begins at `mins`; else null.
 define internal ptr @image_array(ptr %image, ptr %mins) {{
 entry:
   %image.type.at = getelementptr i8, ptr %image, i64 {type}
   %image.type = load ptr, ptr %image.type.at
-  %plain = icmp eq ptr %image.type, {BUFFER}
+  %plain = call i1 @is_buffer(ptr %image.type)
   br i1 %plain, label %itself, label %parameter
 
 itself:
@@ -260,7 +276,7 @@ nothing:
 is.set:
   %set.type.at = getelementptr i8, ptr %set, i64 {type}
   %set.type = load ptr, ptr %set.type.at
-  %set.plain = icmp eq ptr %set.type, {BUFFER}
+  %set.plain = call i1 @is_buffer(ptr %set.type)
   br i1 %set.plain, label %buffer, label %other
 
 buffer:
@@ -303,7 +319,7 @@ typed:
   br i1 %alike, label %right, label %other
 
 right:
-  %placed = icmp eq ptr %kind, {BUFFER}
+  %placed = call i1 @is_buffer(ptr %kind)
   br i1 %placed, label %buffer, label %plain
 
 plain:

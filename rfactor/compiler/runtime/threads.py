@@ -74,7 +74,7 @@ def thread_count() -> int:
     for variable in ("RFACTOR_NUM_THREADS", "HL_NUM_THREADS", "OMP_NUM_THREADS"):
         # OpenMP allows a list, one number a level of nesting; the outermost counts.
         first = os.environ.get(variable, "").split(",")[0].strip()
-        if first.isdigit() and int(first) > 0:
+        if first.isdecimal() and int(first) > 0:
             return int(first)
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
