@@ -1,7 +1,8 @@
 """Claims about `-x`, `~x` or `x ^ k` alone, read as claims about any value: one-to-one maps of a type onto itself.
 
 Where `x` occurs as `~x` only, what holds for every `~x` holds for every value; the other operand of `x ^ k` may be
-anything that does not depend on `x`. Two sides that end in the same such map are equal where its operands are.
+anything that does not depend on `x`. Two sides that end in the same such map are equal where its operands are. What is
+read of numbers by their magnitude only, `abs(x)`, holds of any value that is not below 0.
 """
 
 from __future__ import annotations
@@ -110,14 +111,26 @@ def _freed(pairs: list[Pair], assumptions: tuple[Expr, ...], meaning: Meaning) -
             if isinstance(child, Var):
                 readers.setdefault(child, set()).add(node)
     values: dict[Expr, Expr] = {}
+    known: list[Expr] = []
     for var, found in readers.items():
         (reader, *more) = found
         if more or reader is None or not isinstance(var, Var):
             continue
+        image = Var(var.type, f"{var.name} mapped")
         places = [at for at in mapped(reader, meaning) if reader.children[at] == var]
         if len(places) == 1 and all(var.name not in names(e) for e in _others(reader, places[0])):
-            values[reader] = Var(var.type, f"{var.name} mapped")
-    return [(replace(a, values), replace(b, values)) for a, b in ends], tuple(replace(e, values) for e in assumptions)
+            values[reader] = image
+        elif _is_magnitude(reader, meaning):
+            values[reader] = image
+            known.append(apply("<=", const(var.type, 0), image))
+    given = tuple(replace(e, values) for e in assumptions)
+    return [(replace(a, values), replace(b, values)) for a, b in ends], (*given, *known)
+
+
+def _is_magnitude(expr: Expr, meaning: Meaning) -> bool:
+    """Whether `expr` is the magnitude of a real or of an unbounded integer: it takes each value from 0 on."""
+    unbounded = expr.type.is_float or (expr.type.is_signed and meaning is Meaning.MATH)
+    return isinstance(expr, Op) and expr.op == "abs" and unbounded
 
 
 def _others(expr: Expr, place: int) -> list[Expr]:

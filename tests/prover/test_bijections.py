@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Expr, Var
+from rfactor.ir.expr import Expr, Var, apply, const
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import Type, parse_type
@@ -112,3 +112,36 @@ def test_a_claim_about_what_a_constant_turns_is_one_of_values() -> None:
     assert isinstance(prove_equal((left,), (right,)), Proven)
     wrong = parse_expr("max(k ^ y, x ^ k) + k", types)
     assert isinstance(prove_equal((left,), (wrong,)), Refuted)
+
+
+@pytest.mark.parametrize(("type_", "meaning"), [(F64, Meaning.WRAP), (I8, Meaning.MATH)])
+def test_what_only_a_magnitude_reads_is_any_value_from_0_on(type_: Type, meaning: Meaning) -> None:
+    types = {"x": type_, "y": type_}
+    left, right = (parse_expr(text, types) for text in ("max(abs(x), y)", "max(y, abs(x))"))
+    plainer = without_bijections([(left, right)], (), meaning)
+    assert plainer is not None
+    ((one, other),), known = plainer
+    assert "abs" not in f"{one} {other}"
+    assert known == (apply("<=", const(type_, 0), Var(type_, "x mapped")),)
+    least = parse_expr("max(abs(x), -3)", types)
+    assert isinstance(prove_equal((least,), (parse_expr("abs(x)", types),), meaning=meaning), Proven)
+    below = parse_expr("max(abs(x), 3)", types)
+    assert isinstance(prove_equal((below,), (parse_expr("abs(x)", types),), meaning=meaning), Refuted)
+
+
+def test_magnitudes_that_wrap_and_those_of_what_stands_elsewhere_stay() -> None:
+    for type_, meaning in ((I8, Meaning.WRAP), (U8, Meaning.MATH)):
+        pair = tuple(parse_expr(text, {"x": type_, "y": type_}) for text in ("max(abs(x), y)", "max(y, abs(x))"))
+        assert without_bijections([(pair[0], pair[1])], (), meaning) is None
+    pair = tuple(parse_expr(text, {"x": F64}) for text in ("abs(x) + x", "x + abs(x)"))
+    assert without_bijections([(pair[0], pair[1])], (), Meaning.WRAP) is None
+
+
+def test_an_infinity_is_above_every_magnitude_that_is_below_something() -> None:
+    types = {"a": F64, "x": F64, "i": I8}
+    left = parse_expr("select(abs(a) < x, select(abs(a) < inf, i, 0), 1)", types)
+    right = parse_expr("select(abs(a) < x, i, 1)", types)
+    assert isinstance(prove_equal((left,), (right,)), Proven)
+    wrong = parse_expr("select(abs(a) <= x, i, 1)", types)
+    also = parse_expr("select(abs(a) <= x, select(abs(a) < inf, i, 0), 1)", types)
+    assert not isinstance(prove_equal((also,), (wrong,)), Proven)  # where both are infinite
