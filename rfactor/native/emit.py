@@ -1,8 +1,8 @@
 """Expressions to LLVM values, at one place of the code after the other.
 
 What operations mean to the machine is in `rules` and `conversions`; functions that the machine has no instruction for
-are arithmetic in all lanes at once where `ir.routines` has them (`exp`, `log` and `pow` of `f32`), else (`sin`, …) one scalar
-routine of libm is called for every lane; `f16` by way of `f32`.
+are arithmetic in all lanes at once where `ir.routines` has them (`exp`, `log` and `pow` of `f32`), else (`sin`, …) one
+scalar routine of libm is called for every lane; `f16` by way of `f32`.
 """
 
 from __future__ import annotations

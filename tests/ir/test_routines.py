@@ -54,7 +54,9 @@ def test_powers_of_every_small_exponent_are_within_six_tenths_of_a_unit_in_the_l
 def test_powers_that_floats_hold_are_exact() -> None:
     whole = np.arange(-9, 10, dtype=np.float32)
     x, y = (part.ravel() for part in np.meshgrid(np.arange(-64, 65, dtype=np.float32), whole))
-    exact = np.array([math.pow(a, b) if a or b >= 0 else math.copysign(math.inf, a) ** -b for a, b in zip(x, y)])
+    exact = np.array(
+        [math.pow(a, b) if a or b >= 0 else math.copysign(math.inf, a) ** -b for a, b in zip(x, y, strict=True)]
+    )
     held = exact == exact.astype(np.float32)
     np.testing.assert_array_equal(_power(x, y)[held], exact[held])
 
@@ -81,7 +83,7 @@ def _power(x: Floats, y: Floats) -> Floats:
 
 
 def _off(value: Floats, exact: NDArray[np.floating]) -> float:
-    """By how many units in the last place `value` is off, at most. Where that of `exact` is not finite, it is the same."""
+    """By how many units in the last place `value` is off, at most; where `exact` is not finite, it is the same."""
     with np.errstate(all="ignore"):
         nearest = exact.astype(np.float32)
         finite = np.isfinite(nearest)
