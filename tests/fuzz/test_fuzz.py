@@ -46,7 +46,7 @@ def passed(outcome: Outcome) -> None:
     assert outcome.kind != "invalid", f"{outcome.detail}\n{outcome.program.text()}"
 
 
-@settings(SOME, max_examples=120)
+@settings(SOME, max_examples=70)
 @given(SEEDS)
 def test_the_three_executions_agree(seed: int) -> None:
     passed(run_seed(seed, passes=passes_of(seed)))
