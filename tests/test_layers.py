@@ -108,3 +108,16 @@ def test_a_package_of_many_files_says_what_each_is_for(package):
     folders = {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
     directives = {"parallel_scan", "compute_with"}
     assert set(re.findall(r"`([a-z_0-9]+/?)`", said)) - directives == (files | folders) - directives
+
+
+HASHED = {"unique": {"return_index", "return_inverse", "return_counts"}, "intersect1d": {"assume_unique"}}
+"""What NumPy hashes in C++ unless one of these is asked for: there a daemon cannot end with the interpreter."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_daemon_is_inside_what_numpy_hashes(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "np":
+            assert node.attr not in ("isin", "setdiff1d", "union1d", "unique_values"), f"{path}: {node.lineno}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in HASHED:
+            assert HASHED[node.func.attr] & {word.arg for word in node.keywords}, f"{path}: {node.lineno}"

@@ -144,6 +144,24 @@ def differs(left: Array, right: Array) -> Array:
     return different
 
 
+def distinct(values: Array) -> Array:
+    """The different values, ascending, by sorting.
+
+    NumPy's `unique` hashes in C++, where a daemon cannot end with the interpreter: taking the lock again there is
+    `std::terminate`. So do `isin` and `intersect1d`, which ask it.
+    """
+    ordered: Array = np.sort(values, axis=None)
+    found: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]]
+    return found
+
+
+def among(values: Array, others: Array) -> Array:
+    """For each value whether it is one of the others, of which there is one at least."""
+    ordered = np.sort(others, axis=None)
+    found: Array = ordered[np.searchsorted(ordered, values).clip(max=ordered.size - 1)] == values
+    return found
+
+
 def refute(
     left: Sequence[Expr],
     right: Sequence[Expr],

@@ -224,7 +224,7 @@ def _sums(steps: sampling.Array, bits: int, low: int, p: int) -> Iterator[tuple[
     size = len(steps)
     if size**3 >> (bits - low):
         for sums, width in ((times(1), 1), (both(1, size), 2)):
-            ends = np.flatnonzero(np.isin(sums, -steps & every))
+            ends = np.flatnonzero(sampling.among(sums, -steps & every))
             for i in ends[ends != 0].tolist()[:1]:
                 last = int(np.searchsorted(steps, -sums[i : i + 1] & every)[0])
                 yield (*divmod(i, size)[2 - width :], last)
@@ -238,7 +238,7 @@ def _four_lists(lists: list[sampling.Array], size: int, bits: int, low: int) -> 
     every = np.uint64((1 << bits) - 1)
     halves = [_merged(one, other, part, every) for one, other in (lists[:2], lists[2:])]
     left, right = halves[0][0], -halves[1][0] & every
-    for value in np.intersect1d(left, right).tolist():
+    for value in np.intersect1d(sampling.distinct(left), sampling.distinct(right), assume_unique=True).tolist():
         i, j = int(np.argmax(left == value)), int(np.argmax(right == value))
         numbers = (halves[0][1][i], halves[0][2][i], halves[1][1][j], halves[1][2][j])
         if any(numbers):

@@ -173,7 +173,7 @@ def first_data(update: Update, e: tuple[Var, ...]) -> list[Mapping[str, Expr]]:
         size = rows * len(starts)
         columns = [without_rounding(spread(end, size)) for end in ends]
         nodes = sum(len(list(walk(tidy(part)))) for part in step(update, e, datum))
-        count, kinds = len(np.unique(numbered(columns))), len(set(datum.values()))
+        count, kinds = sampling.distinct(numbered(columns)).size, len(set(datum.values()))
         found.append((-count, nodes, -kinds, len(found), datum))
     most = min(found)[0]
     many = [one for one in found if 4 * one[0] <= 3 * most]
