@@ -26,11 +26,11 @@ from typing import TypeGuard
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.overflow import in_i32, sum_in_i64
-from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.expr import replace as replaced
-from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store
 from rfactor.ir.operations import MIRRORED, OPPOSITE
+from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import BOOL, I32, I64
 
 SHORT = 16
@@ -98,23 +98,16 @@ def _innermost(body: Stmt) -> bool:
     if isinstance(body, For):
         short = isinstance(body.extent, Const) and int(body.extent.value) <= SHORT
         return (body.kind == "unrolled" or (body.kind == "serial" and short)) and _innermost(body.body)
-    return all(map(_innermost, (body.body,) if isinstance(body, Allocate) else parts(body)))
+    return all(map(_innermost, parts(body)))
 
 
 def unclamped(stmt: Stmt, plain: Mapping[Expr, Expr]) -> Stmt:
     """`stmt` with coordinates as they are without their clamp, and comparisons answered."""
-    if isinstance(stmt, Block):
-        return block(*(unclamped(part, plain) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else unclamped(stmt.otherwise, plain)
-        return If(stmt.condition, unclamped(stmt.then, plain), otherwise)
-    if isinstance(stmt, Let):
-        return Let(stmt.name, replaced(stmt.value, plain), unclamped(stmt.body, plain))
-    if isinstance(stmt, For | Produce | Allocate):
-        return replace(stmt, body=unclamped(stmt.body, plain))
-    if isinstance(stmt, Store):
-        return replace(stmt, value=replaced(stmt.value, plain))
-    return stmt
+    stmt = with_parts(stmt, lambda part: unclamped(part, plain))
+    if not isinstance(stmt, Let | Store):
+        return stmt
+    value = replaced(stmt.value, plain)
+    return stmt if value is stmt.value else replace(stmt, value=value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,34 +18,17 @@ from rfactor.compiler.lower.conditions import positive
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Var, walk
 from rfactor.ir.expr import replace as replaced
-from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Broadcast, For, If, Let, Load, Ramp, Stmt, Store
+from rfactor.ir.statements import is_innermost, walk_nest, with_parts
 
 
 def hoist(stmt: Stmt) -> Stmt:
     """The flat nest of vectors with what innermost loops repeat before them."""
-    if isinstance(stmt, Block):
-        return block(*map(hoist, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, hoist(stmt.then), None if stmt.otherwise is None else hoist(stmt.otherwise))
-    if isinstance(stmt, For):
-        innermost = stmt.kind == "serial" and all(
-            isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)
-        )
-        return _hoisted(stmt) if innermost else replace(stmt, body=hoist(stmt.body))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=hoist(stmt.body))
-    return stmt
-
-
-def parts(stmt: Stmt) -> Iterator[Stmt]:
-    """`stmt` and the statements inside."""
-    yield stmt
-    for part in stmt.statements if isinstance(stmt, Block) else (stmt.body,) if isinstance(stmt, Let | Produce) else ():
-        yield from parts(part)
+    return _hoisted(stmt) if isinstance(stmt, For) and is_innermost(stmt) else with_parts(stmt, hoist)
 
 
 def _hoisted(loop: For) -> Stmt:
-    inside = list(parts(loop.body))
+    inside = list(walk_nest(loop.body))
     bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
     written = {part.buffer for part in inside if isinstance(part, Store)}
     same: dict[Expr, Expr] = {}
@@ -93,12 +76,5 @@ def _repeated(expr: Expr, bound: set[str], written: set[str]) -> Iterator[Expr]:
 
 def _replaced(stmt: Stmt, values: dict[Expr, Expr]) -> Stmt:
     """`stmt` with `values` in place of what they are the values of."""
-    if isinstance(stmt, Block):
-        return block(*(_replaced(part, values) for part in stmt.statements))
-    if isinstance(stmt, Let):
-        return Let(stmt.name, replaced(stmt.value, values), _replaced(stmt.body, values))
-    if isinstance(stmt, Produce):
-        return replace(stmt, body=_replaced(stmt.body, values))
-    if isinstance(stmt, Store):
-        return replace(stmt, value=replaced(stmt.value, values))
-    return stmt
+    stmt = with_parts(stmt, lambda part: _replaced(part, values))
+    return replace(stmt, value=replaced(stmt.value, values)) if isinstance(stmt, Let | Store) else stmt

@@ -24,11 +24,11 @@ from itertools import combinations
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import positive
-from rfactor.compiler.lower.hoist import parts
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, apply, conjunction, names, walk
 from rfactor.ir.expr import replace as replaced
-from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Broadcast, For, If, Let, Load, Ramp, Stmt, Store, block
+from rfactor.ir.statements import is_innermost, walk_nest, with_parts
 from rfactor.ir.types import I64, Type
 
 _MOST = 24
@@ -37,22 +37,12 @@ _MOST = 24
 
 def keep(stmt: Stmt) -> Stmt:
     """The flat nest with such points in storage of their own."""
-    if isinstance(stmt, Block):
-        return block(*map(keep, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, keep(stmt.then), None if stmt.otherwise is None else keep(stmt.otherwise))
-    if isinstance(stmt, For):
-        if stmt.kind == "serial" and all(isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)):
-            return _kept(stmt)
-        return replace(stmt, body=keep(stmt.body))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=keep(stmt.body))
-    return stmt
+    return _kept(stmt) if isinstance(stmt, For) and is_innermost(stmt) else with_parts(stmt, keep)
 
 
 def _kept(loop: For) -> Stmt:
     stores: dict[str, list[Store]] = {}
-    for part in parts(loop.body):
+    for part in walk_nest(loop.body):
         if isinstance(part, Store):
             stores.setdefault(part.buffer, []).append(part)
     kept: dict[str, _Points] = {}
@@ -82,7 +72,7 @@ class _Points:
 
 def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
     """The points of `buffer` that the loop writes, where it writes and reads no others."""
-    inside = list(parts(loop.body))
+    inside = list(walk_nest(loop.body))
     bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
     type_ = stores[0].value.type
     indices = tuple(dict.fromkeys(store.index for store in stores))
@@ -156,13 +146,10 @@ def _with(loop: For, kept: dict[str, _Points]) -> Stmt:
     }
 
     def visit(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Block):
-            return block(*map(visit, stmt.statements))
         if isinstance(stmt, Let):
             return Let(stmt.name, replaced(stmt.value, loads), visit(stmt.body))
-        if isinstance(stmt, Produce):
-            return replace(stmt, body=visit(stmt.body))
-        assert isinstance(stmt, Store)
+        if not isinstance(stmt, Store):
+            return with_parts(stmt, visit)
         value = replaced(stmt.value, loads)
         if stmt.buffer not in kept:
             return replace(stmt, value=value, index=replaced(stmt.index, loads))

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import positive
 from rfactor.compiler.lower.groups import Group, group, grouped, taken_apart
-from rfactor.compiler.lower.hoist import parts
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.vectorize import Lanes
 from rfactor.ir.expr import Const, Expr, Op, Var, cast, names, rebuild, walk
-from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Load, Ramp, Stmt, Store, block
+from rfactor.ir.statements import is_innermost, with_parts
 from rfactor.ir.types import BOOL, I32, I64, Type
 
 _LONGEST = 1 << 12
@@ -31,21 +31,11 @@ _LONGEST = 1 << 12
 
 def latest(stmt: Stmt, own: frozenset[str] = frozenset()) -> Stmt:
     """The flat nest of vectors with such loops, over buffers that it allocates: `own`, and those inside."""
-    if isinstance(stmt, Block):
-        return block(*(latest(part, own) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else latest(stmt.otherwise, own)
-        return If(stmt.condition, latest(stmt.then, own), otherwise)
-    if isinstance(stmt, For):
-        innermost = stmt.kind == "serial" and all(
-            isinstance(part, Block | Let | Produce | Store) for part in parts(stmt.body)
-        )
-        return _noted(stmt, own) if innermost else replace(stmt, body=latest(stmt.body, own))
+    if isinstance(stmt, For) and is_innermost(stmt):
+        return _noted(stmt, own)
     if isinstance(stmt, Allocate):
-        return replace(stmt, body=latest(stmt.body, own | {stmt.buffer}))
-    if isinstance(stmt, Let | Produce):
-        return replace(stmt, body=latest(stmt.body, own))
-    return stmt
+        own |= {stmt.buffer}
+    return with_parts(stmt, lambda part: latest(part, own))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.groups import group, grouped, taken_apart
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Expr, Op, names, rebuild
-from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, Atomic, Block, For, Let, Load, Produce, Ramp, Stmt, Store
+from rfactor.ir.statements import with_parts
 
 Place = tuple[str, Expr]
 """A buffer and the index of a vector whose lanes lie side by side."""
@@ -28,26 +29,23 @@ def unmasked(stmt: Stmt, stored: frozenset[Place] = _NOWHERE) -> Stmt:
     apart = taken_apart(stmt)
     if apart is not None:
         return _unmasked_group(stmt, *apart, stored)
-    if isinstance(stmt, Block):
-        parts = []
-        for part in stmt.statements:
-            parts.append(unmasked(part, stored))
+    if isinstance(stmt, Atomic):
+        return stmt
+    if isinstance(stmt, For) and stmt.kind == "parallel":
+        stored = _NOWHERE
+    elif isinstance(stmt, For | Let):
+        stored = _without(stored, stmt.name)
+    elif isinstance(stmt, Allocate):
+        stored = frozenset(place for place in stored if place[0] != stmt.buffer)
+
+    def visit(part: Stmt) -> Stmt:
+        nonlocal stored
+        before = stored
+        if isinstance(stmt, Block):
             stored |= _stores(part)
-        return block(*parts)
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else unmasked(stmt.otherwise, stored)
-        return If(stmt.condition, unmasked(stmt.then, stored), otherwise)
-    if isinstance(stmt, For):
-        inside = _NOWHERE if stmt.kind == "parallel" else _without(stored, stmt.name)
-        return replace(stmt, body=unmasked(stmt.body, inside))
-    if isinstance(stmt, Let):
-        return replace(stmt, body=unmasked(stmt.body, _without(stored, stmt.name)))
-    if isinstance(stmt, Allocate):
-        others = frozenset(place for place in stored if place[0] != stmt.buffer)
-        return replace(stmt, body=unmasked(stmt.body, others))
-    if isinstance(stmt, Produce):
-        return replace(stmt, body=unmasked(stmt.body, stored))
-    return stmt
+        return unmasked(part, before)
+
+    return with_parts(stmt, visit)
 
 
 def _stores(stmt: Stmt) -> frozenset[Place]:

@@ -16,10 +16,10 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.compiler.lower.prefixes import dense
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.compiler.lower.uses import parts
 from rfactor.compiler.lower.vectorize import Lanes, scalar
 from rfactor.ir.expr import Op, names, walk
-from rfactor.ir.loopnest import Allocate, Block, For, If, LaneReduction, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Block, For, LaneReduction, Load, Ramp, Stmt, Store, block
+from rfactor.ir.statements import walk_nest, with_parts
 
 _MOST = 64
 """Lanes that are joined: further ones do not lie in registers."""
@@ -27,30 +27,13 @@ _MOST = 64
 
 def merged(stmt: Stmt) -> Stmt:
     """The flat nest of vectors with such loops as stores."""
-    return _merged(stmt, frozenset(_of_lanes(stmt)))
+    lanes = {one.buffer for one in walk_nest(stmt) if isinstance(one, Store) and one.value.type.lanes > 1}
 
+    def visit(part: Stmt) -> Stmt:
+        joined = _joined(part, lanes) if isinstance(part, For) else None
+        return with_parts(part, visit) if joined is None else joined
 
-def _of_lanes(stmt: Stmt) -> Set[str]:
-    """The buffers that vectors are stored to."""
-    if isinstance(stmt, Store):
-        return {stmt.buffer} if stmt.value.type.lanes > 1 else set()
-    found: set[str] = set()
-    for part in (stmt.body,) if isinstance(stmt, Allocate) else parts(stmt):
-        found |= _of_lanes(part)
-    return found
-
-
-def _merged(stmt: Stmt, lanes: Set[str]) -> Stmt:
-    if isinstance(stmt, Block):
-        return block(*(_merged(part, lanes) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _merged(stmt.otherwise, lanes)
-        return If(stmt.condition, _merged(stmt.then, lanes), otherwise)
-    if isinstance(stmt, For):
-        return _joined(stmt, lanes) or replace(stmt, body=_merged(stmt.body, lanes))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=_merged(stmt.body, lanes))
-    return stmt
+    return visit(stmt)
 
 
 def _joined(loop: For, lanes: Set[str]) -> Stmt | None:

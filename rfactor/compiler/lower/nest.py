@@ -20,7 +20,7 @@ from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
 from rfactor.compiler.lower.stage_loops import hole, stage_nest
 from rfactor.compiler.lower.trace import around
-from rfactor.compiler.lower.uses import called, called_functions, parts, uses, uses_outside
+from rfactor.compiler.lower.uses import called, called_functions, uses, uses_outside
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     SILENT,
@@ -34,6 +34,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Const, Expr, Op, conjunction, names, transform
 from rfactor.ir.loopnest import Assert, Block, For, If, Produce, Realize, Stmt, block
+from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import BOOL
 
 TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
@@ -160,20 +161,16 @@ def _innermost(
     name, places = function.name, count()
 
     def visit(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Block):
-            return Block(tuple(map(visit, stmt.statements)))
         if not uses(stmt, name):
             return stmt
-        if (
-            isinstance(stmt, For)
-            and (stmt.kind != "vectorized" or in_lanes(stmt))
-            and not (called(stmt.min, name) or called(stmt.extent, name))
-        ):
-            return replace(stmt, body=visit(stmt.body))
-        if isinstance(stmt, If) and not called(stmt.condition, name):
-            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
-        if isinstance(stmt, Produce | Realize):
-            return replace(stmt, body=visit(stmt.body))
+        if isinstance(stmt, For):
+            around = called(stmt.min, name) or called(stmt.extent, name)
+            around = around or (stmt.kind == "vectorized" and not in_lanes(stmt))
+        else:
+            around = not isinstance(stmt, Block | If | Produce | Realize)
+            around = around or (isinstance(stmt, If) and called(stmt.condition, name))
+        if not around:
+            return with_parts(stmt, visit)
         return once(
             f"{name}.{next(places)}", _realize(function, schedule, _computed(function, produce, stmt, told), told)
         )
@@ -349,24 +346,17 @@ def _at_loops(
     def visit(stmt: Stmt) -> Stmt:
         if isinstance(stmt, For):
             seen.append(stmt.name)
-            if not is_level(stmt.name):
-                return replace(stmt, body=visit(stmt.body))
-            if not uses(stmt.body, name):
-                return stmt
-            changed.append(stmt.name)
-            return replace(stmt, body=within(stmt.body))
-        if isinstance(stmt, Block):
-            return Block(tuple(map(visit, stmt.statements)))
-        if isinstance(stmt, If):
-            return If(stmt.condition, visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise))
+            if is_level(stmt.name):
+                if not uses(stmt.body, name):
+                    return stmt
+                changed.append(stmt.name)
+                return replace(stmt, body=within(stmt.body))
         if isinstance(stmt, Produce) and level.variable == OUTERMOST:
             parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
             loops = (f"{stmt.name}.s{k}.{OUTERMOST}" for k in range(len(parts)))
             within_loops = (once(n, p) if is_level(n) else p for n, p in zip(loops, parts, strict=True))
             return replace(stmt, body=block(*map(visit, within_loops)))
-        if isinstance(stmt, Produce | Realize):
-            return replace(stmt, body=visit(stmt.body))
-        return stmt
+        return with_parts(stmt, visit)
 
     result = visit(nest)
     found = changed if any(map(is_level, seen)) else None

@@ -17,9 +17,9 @@ from functools import reduce
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute, walk
-from rfactor.ir.loopnest import Allocate, AnyLane, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store
-from rfactor.ir.loopnest import block as sequence
+from rfactor.ir.loopnest import AnyLane, Block, Broadcast, For, If, Let, Load, Ramp, Stmt, Store, block
 from rfactor.ir.operations import MIRRORED, OPPOSITE
+from rfactor.ir.statements import with_parts
 
 _AT_A_TIME = 4
 _RARE = frozenset({"<", ">"})
@@ -28,20 +28,11 @@ _RARE = frozenset({"<", ">"})
 
 def without_record(stmt: Stmt) -> Stmt:
     """The flat nest of vectors, records in branches of their own, with such loops."""
-    if isinstance(stmt, Block):
-        return sequence(*map(without_record, stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else without_record(stmt.otherwise)
-        return If(stmt.condition, without_record(stmt.then), otherwise)
-    if isinstance(stmt, For):
-        change = _change(stmt.body, stmt.name) if stmt.kind == "serial" else None
-        count = affine.constant_value(stmt.extent)
-        if change is None or (count is not None and count < 2 * _AT_A_TIME):
-            return replace(stmt, body=without_record(stmt.body))
-        return _several(stmt, *change)
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=without_record(stmt.body))
-    return stmt
+    if isinstance(stmt, For) and stmt.kind == "serial":
+        change, count = _change(stmt.body, stmt.name), affine.constant_value(stmt.extent)
+        if change is not None and (count is None or count >= 2 * _AT_A_TIME):
+            return _several(stmt, *change)
+    return with_parts(stmt, without_record)
 
 
 def _several(loop: For, relation: str, here: Expr, best: Load) -> Stmt:
@@ -55,7 +46,7 @@ def _several(loop: For, relation: str, here: Expr, best: Load) -> Stmt:
     done = affine.scale(some, _AT_A_TIME)
     rest = replace(loop, min=affine.add(loop.min, done), extent=affine.subtract(_count(loop), done))
     blocks = For(several.name, _at(0), some, "serial", If(some_record, these))
-    return blocks if affine.constant_value(rest.extent) == 0 else sequence(blocks, rest)
+    return blocks if affine.constant_value(rest.extent) == 0 else block(blocks, rest)
 
 
 def _count(loop: For) -> Expr:

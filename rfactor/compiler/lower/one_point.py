@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.uses import expressions, parts
+from rfactor.compiler.lower.uses import expressions
 from rfactor.compiler.schedule.directives import PLAIN, FunctionSchedule, Schedule, StageSchedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.ir.algorithm import Algorithm, Definition, Function
 from rfactor.ir.expr import Call, Expr, Var, names, walk
 from rfactor.ir.loopnest import For, Stmt
+from rfactor.ir.statements import parts
 from rfactor.semantics.validity import pure_dimensions
 
 

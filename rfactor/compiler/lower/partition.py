@@ -26,7 +26,8 @@ from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, substitute, variables, walk
 from rfactor.ir.expr import replace as replaced
-from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, block
+from rfactor.ir.loopnest import For, If, Let, Load, Stmt, block
+from rfactor.ir.statements import parts, walk_nest, with_body, with_parts
 from rfactor.ir.types import I32
 
 
@@ -37,20 +38,13 @@ def partition(stmt: Stmt, spans: Spans) -> Stmt:
 
 def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """The same inside the vectorised loops `lanes`."""
-    if isinstance(stmt, Block):
-        return block(*(_parts(part, spans, lanes) for part in stmt.statements))
     if isinstance(stmt, For):
         inner = _parts(stmt.body, _inside(stmt, spans), _within(stmt, lanes))
-        return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _parts(stmt.otherwise, spans, lanes)
-        return If(stmt.condition, _parts(stmt.then, spans, lanes), otherwise)
+        return with_body(stmt, inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return replace(stmt, body=_parts(body, _inside(stmt, spans), lanes))
-    if isinstance(stmt, Produce | Allocate):
-        return replace(stmt, body=_parts(stmt.body, spans, lanes))
-    return stmt
+        return with_body(stmt, _parts(body, _inside(stmt, spans), lanes))
+    return with_parts(stmt, lambda part: _parts(part, spans, lanes))
 
 
 def _differs(let: Let, lanes: dict[str, For]) -> bool:
@@ -62,16 +56,10 @@ def _differs(let: Let, lanes: dict[str, For]) -> bool:
 def _told(stmt: Stmt, let: Let) -> Stmt:
     """`stmt` with the value of `let` for its name in guards, and in what else has a name."""
     value = {let.name: let.value}
-    if isinstance(stmt, Block):
-        return block(*(_told(part, let) for part in stmt.statements))
+    stmt = with_parts(stmt, lambda part: _told(part, let))
     if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _told(stmt.otherwise, let)
-        return If(substitute(stmt.condition, value), _told(stmt.then, let), otherwise)
-    if isinstance(stmt, Let):
-        return Let(stmt.name, substitute(stmt.value, value), _told(stmt.body, let))
-    if isinstance(stmt, For | Produce | Allocate):
-        return replace(stmt, body=_told(stmt.body, let))
-    return stmt
+        return replace(stmt, condition=substitute(stmt.condition, value))
+    return replace(stmt, value=substitute(stmt.value, value)) if isinstance(stmt, Let) else stmt
 
 
 def _within(loop: For, lanes: dict[str, For]) -> dict[str, For]:
@@ -198,23 +186,16 @@ def _reached(loop: For, spans: Spans, lanes: dict[str, For]) -> Expr:
 
 def _ended(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`stmt`, whose loops are not split, each no longer than to where it does nothing any more."""
-    if isinstance(stmt, Block):
-        return block(*(_ended(part, spans, lanes) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _ended(stmt.otherwise, spans, lanes)
-        return If(stmt.condition, _ended(stmt.then, spans, lanes), otherwise)
     if isinstance(stmt, For):
-        inner = replace(stmt, body=_ended(stmt.body, _inside(stmt, spans), _within(stmt, lanes)))
+        inner = with_body(stmt, _ended(stmt.body, _inside(stmt, spans), _within(stmt, lanes)))
         if _short(stmt) or stmt.kind == "parallel":
             return inner
         reached = _reached(stmt, spans, lanes)
         return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return replace(stmt, body=_ended(body, _inside(stmt, spans), lanes))
-    if isinstance(stmt, Produce | Allocate):
-        return replace(stmt, body=_ended(stmt.body, spans, lanes))
-    return stmt
+        return with_body(stmt, _ended(body, _inside(stmt, spans), lanes))
+    return with_parts(stmt, lambda part: _ended(part, spans, lanes))
 
 
 def _begin(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
@@ -291,22 +272,16 @@ def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Ex
 
 def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
     """The guards in `stmt` that depend on the loop `name` and on no loop inside that could be partitioned for them."""
-    if isinstance(stmt, Block):
-        for part in stmt.statements:
-            yield from _guards(part, name, inner)
-    elif isinstance(stmt, For):
-        yield from _guards(stmt.body, name, {**inner, stmt.name: stmt})
+    if isinstance(stmt, For):
+        inner = {**inner, stmt.name: stmt}
     elif isinstance(stmt, If):
         for condition in conjuncts(stmt.condition):
             used = names(condition)
             serial = any(n in used and not _short(loop) for n, loop in inner.items())
             if name in used and not serial and not any(isinstance(node, Load) for node in walk(condition)):
                 yield condition, {n: loop for n, loop in inner.items() if n in used}
-        yield from _guards(stmt.then, name, inner)
-        if stmt.otherwise is not None:
-            yield from _guards(stmt.otherwise, name, inner)
-    elif isinstance(stmt, Let | Produce | Allocate):
-        yield from _guards(stmt.body, name, inner)
+    for part in parts(stmt):
+        yield from _guards(part, name, inner)
 
 
 def _short(loop: For) -> bool:
@@ -319,13 +294,7 @@ def _short(loop: For) -> bool:
 
 def _has_vectors(stmt: Stmt) -> bool:
     """Whether there is a vectorised loop in `stmt`."""
-    if isinstance(stmt, Block):
-        return any(map(_has_vectors, stmt.statements))
-    if isinstance(stmt, If):
-        return _has_vectors(stmt.then) or (stmt.otherwise is not None and _has_vectors(stmt.otherwise))
-    if isinstance(stmt, For):
-        return stmt.kind == "vectorized" or _has_vectors(stmt.body)
-    return isinstance(stmt, Let | Produce | Allocate) and _has_vectors(stmt.body)
+    return any(isinstance(part, For) and part.kind == "vectorized" for part in walk_nest(stmt))
 
 
 def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False) -> _Safe | None:
@@ -370,18 +339,12 @@ def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:
 
 def _assuming(stmt: Stmt, held: set[Expr]) -> Stmt:
     """`stmt` where the conditions `held` are known to hold."""
-    if isinstance(stmt, Block):
-        return block(*(_assuming(part, held) for part in stmt.statements))
-    if isinstance(stmt, If):
-        left = [c for c in conjuncts(stmt.condition) if c not in held]
-        then = _assuming(stmt.then, held)
+    if isinstance(stmt, If) and not held.isdisjoint(asked := list(conjuncts(stmt.condition))):
+        left = [condition for condition in asked if condition not in held]
         if not left:
-            return then
-        otherwise = None if stmt.otherwise is None else _assuming(stmt.otherwise, held)
-        return If(_all(left), then, otherwise)
-    if isinstance(stmt, For | Let | Produce | Allocate):
-        return replace(stmt, body=_assuming(stmt.body, held))
-    return stmt
+            return _assuming(stmt.then, held)
+        stmt = replace(stmt, condition=conjunction(*left))
+    return with_parts(stmt, lambda part: _assuming(part, held)) if held else stmt
 
 
 def _decided(stmt: Stmt, below: list[Expr]) -> Stmt:
@@ -391,18 +354,11 @@ def _decided(stmt: Stmt, below: list[Expr]) -> Stmt:
 
 
 def _whole(stmt: Stmt, below: list[Expr]) -> Stmt:
-    if isinstance(stmt, Block):
-        return block(*(_whole(part, below) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _whole(stmt.otherwise, below)
-        return If(stmt.condition, _whole(stmt.then, below), otherwise)
     if isinstance(stmt, Let) and stmt.value.type == I32 and not is_value(stmt.name):
         arms = {node: arm for node in walk(stmt.value) if (arm := _arm(node, below)) is not None}
-        value = affine.tidy(replaced(stmt.value, arms)) if arms else stmt.value
-        return Let(stmt.name, value, _whole(stmt.body, below))
-    if isinstance(stmt, For | Let | Produce | Allocate):
-        return replace(stmt, body=_whole(stmt.body, below))
-    return stmt
+        if arms:
+            stmt = replace(stmt, value=affine.tidy(replaced(stmt.value, arms)))
+    return with_parts(stmt, lambda part: _whole(part, below))
 
 
 def _arm(expr: Expr, below: list[Expr]) -> Expr | None:
@@ -416,10 +372,3 @@ def _arm(expr: Expr, below: list[Expr]) -> Expr | None:
             if over is not None and over <= 0:  # low - high <= one <= 0
                 return low if expr.op == "min" else high
     return None
-
-
-def _all(conditions: list[Expr]) -> Expr:
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = Op(result.type, "and", (result, condition))
-    return result

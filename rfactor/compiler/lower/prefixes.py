@@ -24,8 +24,9 @@ from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.vectorize import Lanes
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, substitute, walk
-from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, LanePrefix, Let, Load, Produce, Ramp, Stmt, Store
+from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, LanePrefix, Let, Load, Ramp, Stmt, Store
 from rfactor.ir.loopnest import block as sequence
+from rfactor.ir.statements import with_parts
 from rfactor.ir.types import I32, I64, Type
 
 _BITS, _MOST = 512, 16
@@ -41,17 +42,9 @@ def joins(op: str, type_: Type) -> bool:
 
 def prefixes(stmt: Stmt) -> Stmt:
     """The flat nest of vectors, its last form, with such loops in vectors."""
-    if isinstance(stmt, Block):
-        return sequence(*map(prefixes, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, prefixes(stmt.then), None if stmt.otherwise is None else prefixes(stmt.otherwise))
-    if isinstance(stmt, For):
-        if isinstance(stmt.body, Store) and stmt.kind == "serial":
-            return _several(stmt, stmt.body) or stmt
-        return replace(stmt, body=prefixes(stmt.body))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=prefixes(stmt.body))
-    return stmt
+    if isinstance(stmt, For) and isinstance(stmt.body, Store) and stmt.kind == "serial":
+        return _several(stmt, stmt.body) or stmt
+    return with_parts(stmt, prefixes)
 
 
 def is_prefixes(stmt: Stmt) -> bool:

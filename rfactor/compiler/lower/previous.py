@@ -17,13 +17,13 @@ from dataclasses import replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import positive
-from rfactor.compiler.lower.hoist import parts
 from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Block, Broadcast, For, If, Let, Load, Produce, Ramp, Stmt, Store, block
+from rfactor.ir.statements import is_innermost, walk_nest, with_parts
 from rfactor.ir.types import I32, I64
 
 
@@ -31,23 +31,16 @@ def previous(stmt: Stmt) -> Stmt:
     """The flat nest of vectors, its last form, with such loops."""
     if is_prefixes(stmt):
         return stmt
-    if isinstance(stmt, Block):
-        return block(*map(previous, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, previous(stmt.then), None if stmt.otherwise is None else previous(stmt.otherwise))
-    if isinstance(stmt, For):
-        if stmt.kind == "serial" and all(isinstance(part, Let | Produce | Store) for part in parts(stmt.body)):
-            return _kept(stmt)
-        return replace(stmt, body=previous(stmt.body))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=previous(stmt.body))
-    return stmt
+    if isinstance(stmt, For) and is_innermost(stmt):
+        return _kept(stmt)
+    return with_parts(stmt, previous)
 
 
 def _kept(loop: For) -> Stmt:
-    """`loop`, whose body is one store and what has a name in it."""
-    *around, store = parts(loop.body)
-    assert isinstance(store, Store)
+    """`loop`, where its body is one store and what has a name in it."""
+    *around, store = walk_nest(loop.body)
+    if not isinstance(store, Store) or any(isinstance(part, Block) for part in around):
+        return loop
     bound = {part.name for part in around if isinstance(part, Let)}
     before = None if names(store.index) & bound or not _always(store.predicate) else _before(store.index, loop.name)
     values = [store.value, *(part.value for part in around if isinstance(part, Let))]

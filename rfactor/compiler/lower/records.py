@@ -14,13 +14,13 @@ no branch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from rfactor.compiler.lower.groups import group, taken_apart
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Expr, Op, names
-from rfactor.ir.loopnest import Allocate, AnyLane, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import AnyLane, Atomic, If, Let, Load, Stmt, Store, block
 from rfactor.ir.operations import MIRRORED, OPPOSITE
+from rfactor.ir.statements import with_parts
 
 MUCH = 2
 """A branch costs about what it costs to choose between this many times the vectors of the record itself."""
@@ -30,16 +30,10 @@ _RARE = 16
 
 def records(stmt: Stmt) -> Stmt:
     """The flat nest of vectors with such stores in branches of their own."""
-    if isinstance(stmt, Block):
-        return block(*map(records, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, records(stmt.then), None if stmt.otherwise is None else records(stmt.otherwise))
     apart = taken_apart(stmt)
     if apart is not None:
         return _branched(*apart) or stmt
-    if isinstance(stmt, For | Let | Produce | Allocate):
-        return replace(stmt, body=records(stmt.body))
-    return stmt
+    return stmt if isinstance(stmt, Atomic) else with_parts(stmt, records)
 
 
 def _branched(lets: Mapping[str, Expr], stores: tuple[Store, ...]) -> Stmt | None:

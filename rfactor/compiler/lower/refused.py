@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rfactor.compiler.lower.affine import reads
-from rfactor.compiler.lower.uses import expressions, parts, uses
+from rfactor.compiler.lower.uses import expressions, uses
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Dimension,
@@ -24,6 +24,7 @@ from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.loopnest import For, Let, LoopKind, Provide, Realize, Stmt
+from rfactor.ir.statements import parts
 
 _RUNS: Mapping[LoopKind, str] = {"parallel": "parallelize", "vectorized": "vectorize", "unrolled": "unroll"}
 _PLACES = "compute_root() or compute_at() gives it loops of its own"

@@ -13,9 +13,9 @@ from rfactor.compiler.lower.ends import Interval
 from rfactor.compiler.lower.interval import Intervals
 from rfactor.compiler.lower.scope import Definition, LoopRange, Scope
 from rfactor.compiler.lower.sums import Computed, Sums
-from rfactor.compiler.lower.uses import parts
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import For, Let, Stmt
+from rfactor.ir.statements import parts
 
 
 def lengths(before: Stmt, after: Stmt, scope: Scope) -> Mapping[Interval, Computed]:

@@ -15,12 +15,13 @@ from dataclasses import replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.nest import answered, assumed
-from rfactor.compiler.lower.uses import called, parts, uses
+from rfactor.compiler.lower.uses import called, uses
 from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
 from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, names, walk
-from rfactor.ir.loopnest import Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, block
+from rfactor.ir.loopnest import Block, For, If, Let, Produce, Provide, Realize, Stmt
 from rfactor.ir.simplify import simplify
+from rfactor.ir.statements import parts, with_body, with_parts
 from rfactor.ir.types import BOOL
 
 _NEVER, _ALWAYS = Const(BOOL, False), Const(BOOL, True)
@@ -112,29 +113,21 @@ def _known(algorithm: Algorithm) -> frozenset[str]:
 
 def _skip(stmt: Stmt, known: frozenset[str], moving: frozenset[str]) -> Stmt:
     """`stmt` where the variables `known` and `moving` are known, the latter in an iteration of a loop around."""
-    if isinstance(stmt, Block):
-        return block(*(_skip(part, known, moving) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _skip(stmt.otherwise, known, moving)
-        return replace(stmt, then=_skip(stmt.then, known, moving), otherwise=otherwise)
-    if isinstance(stmt, For):
-        inside = moving if stmt.kind == "vectorized" else moving | {stmt.name}
-        return replace(stmt, body=_skip(stmt.body, known, inside))
-    if isinstance(stmt, Let):
-        moves = bool(names(stmt.value) & moving) and _is_known(stmt.value, known | moving)
-        here = known | {stmt.name} if _is_known(stmt.value, known) else known
-        return replace(stmt, body=_skip(stmt.body, here, moving | {stmt.name} if moves else moving))
-    if isinstance(stmt, Produce):
-        return replace(stmt, body=_skip(stmt.body, known, moving))
     if isinstance(stmt, Realize):
         body = _skip(stmt.body, known, moving)  # those that read it may be skipped themselves
         body = _apart(body, stmt.name, known, moving)
         if not _asks(body, known | moving):
-            return replace(stmt, body=body)
+            return with_body(stmt, body)
         needed = simplify(_needed(body, stmt.name, known | moving))
         found = needed in (_ALWAYS, _NEVER)
-        return replace(stmt, body=body if found else _only_if(body, stmt.name, needed, known | moving))
-    return stmt
+        return with_body(stmt, body if found else _only_if(body, stmt.name, needed, known | moving))
+    here, inside = known, moving
+    if isinstance(stmt, For) and stmt.kind != "vectorized":
+        inside |= {stmt.name}
+    elif isinstance(stmt, Let) and _is_known(stmt.value, known | moving):
+        here |= {stmt.name} if _is_known(stmt.value, known) else frozenset()
+        inside |= {stmt.name} if names(stmt.value) & moving else frozenset()
+    return with_parts(stmt, lambda part: _skip(part, here, inside))
 
 
 def _apart(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str], most: int = _MOST_LOOPS) -> Stmt:
@@ -142,15 +135,11 @@ def _apart(stmt: Stmt, name: str, known: frozenset[str], moving: frozenset[str],
     arm reads the function `name` and the other does not."""
     if isinstance(stmt, Produce) and stmt.name == name:
         return stmt
-    if isinstance(stmt, Block):
-        return block(*(_apart(part, name, known, moving, most) for part in stmt.statements))
-    if isinstance(stmt, If):
-        if stmt.otherwise is None:
-            return replace(stmt, then=_apart(stmt.then, name, known, moving, most))
+    if isinstance(stmt, If) and stmt.otherwise is not None:
         then = _apart(stmt.then, name, known, moving, most - _cases(stmt.otherwise))
         return replace(stmt, then=then, otherwise=_apart(stmt.otherwise, name, known, moving, most - _cases(then)))
-    if isinstance(stmt, Let | Produce | Realize):
-        return replace(stmt, body=_apart(stmt.body, name, known, moving, most))
+    if isinstance(stmt, Block | If | Let | Produce | Realize):
+        return with_parts(stmt, lambda part: _apart(part, name, known, moving, most))
     condition = _of_arms(stmt, name, known, moving) if 2 * _cases(stmt) <= most else None
     if condition is None:
         return stmt
@@ -185,14 +174,7 @@ def _where(stmt: Stmt, condition: Expr, value: Const) -> Stmt:
     """The loops of a stage where `condition` is known to be true or false."""
     if isinstance(stmt, Provide):
         return replace(stmt, values=tuple(answered(one, condition, value) for one in stmt.values))
-    if isinstance(stmt, Block):
-        return block(*(_where(part, condition, value) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else _where(stmt.otherwise, condition, value)
-        return replace(stmt, then=_where(stmt.then, condition, value), otherwise=otherwise)
-    if isinstance(stmt, For | Let | Produce | Realize | Atomic):
-        return replace(stmt, body=_where(stmt.body, condition, value))
-    return stmt
+    return with_parts(stmt, lambda part: _where(part, condition, value))
 
 
 def _needed(stmt: Stmt, name: str, known: frozenset[str]) -> Expr:
@@ -253,11 +235,6 @@ def _only_if(stmt: Stmt, name: str, condition: Expr, known: frozenset[str]) -> S
     """`stmt` where the function `name` is computed where `condition` holds, or another one on what is known."""
     if isinstance(stmt, Produce) and stmt.name == name:
         return If(condition, stmt) if _alone(stmt) else stmt
-    if isinstance(stmt, Block):
-        return block(*(_only_if(part, name, condition, known) for part in stmt.statements))
-    if isinstance(stmt, If) and not _is_known(stmt.condition, known):
-        otherwise = None if stmt.otherwise is None else _only_if(stmt.otherwise, name, condition, known)
-        return replace(stmt, then=_only_if(stmt.then, name, condition, known), otherwise=otherwise)
-    if isinstance(stmt, For | Let | Produce | Realize):
-        return replace(stmt, body=_only_if(stmt.body, name, condition, known))
-    return stmt
+    if isinstance(stmt, If) and _is_known(stmt.condition, known):
+        return stmt
+    return with_parts(stmt, lambda part: _only_if(part, name, condition, known))

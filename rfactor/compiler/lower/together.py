@@ -22,12 +22,13 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.nest import once
 from rfactor.compiler.lower.sharing import Group, Pair, Stage, groups
 from rfactor.compiler.lower.turns import coordinates, decided, known, left
-from rfactor.compiler.lower.uses import called, parts, uses
+from rfactor.compiler.lower.uses import called, uses
 from rfactor.compiler.schedule.directives import OUTERMOST, Schedule, StageSchedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Expr, Var, apply, conjunction
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt, block
+from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import I32
 
 
@@ -112,14 +113,8 @@ def _joined(stmt: Stmt, around: _Around) -> tuple[Stmt, bool]:
         found = found or here
         return done
 
-    if isinstance(stmt, Block):
-        return block(*map(visit, stmt.statements)), found
-    if isinstance(stmt, If):
-        then, otherwise = visit(stmt.then), None if stmt.otherwise is None else visit(stmt.otherwise)
-        return If(stmt.condition, then, otherwise), found
-    if isinstance(stmt, For | Let | Produce | Realize):
-        return replace(stmt, body=visit(stmt.body)), found
-    return stmt, False
+    visited = with_parts(stmt, visit)
+    return visited, found
 
 
 def _produced(stmt: Stmt) -> Iterator[str]:

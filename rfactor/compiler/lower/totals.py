@@ -19,8 +19,8 @@ from rfactor.compiler.lower.prefixes import dense
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.vectorize import Lanes, scalar
 from rfactor.ir.expr import Expr, Op, Var, cast, names, walk
-from rfactor.ir.loopnest import Allocate, Block, For, If, LaneReduction, Let, Produce, Ramp, Stmt, Store
-from rfactor.ir.loopnest import block as sequence
+from rfactor.ir.loopnest import For, LaneReduction, Let, Ramp, Stmt, Store, block
+from rfactor.ir.statements import with_parts
 from rfactor.ir.types import I32, Type
 
 _LANES = 64
@@ -32,17 +32,9 @@ _SUM = Type("uint", 32)
 
 def totals(stmt: Stmt) -> Stmt:
     """The flat nest of vectors with such loops in vectors."""
-    if isinstance(stmt, Block):
-        return sequence(*map(totals, stmt.statements))
-    if isinstance(stmt, If):
-        return If(stmt.condition, totals(stmt.then), None if stmt.otherwise is None else totals(stmt.otherwise))
-    if isinstance(stmt, For):
-        if isinstance(stmt.body, Store) and stmt.kind == "serial":
-            return _several(stmt, stmt.body) or stmt
-        return replace(stmt, body=totals(stmt.body))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=totals(stmt.body))
-    return stmt
+    if isinstance(stmt, For) and isinstance(stmt.body, Store) and stmt.kind == "serial":
+        return _several(stmt, stmt.body) or stmt
+    return with_parts(stmt, totals)
 
 
 def is_total(stmt: Stmt) -> bool:
@@ -76,7 +68,7 @@ def _several(loop: For, store: Store) -> Stmt | None:
     done = affine.scale(some, _LANES)
     vectors = For(several.name, affine.integer(0), some, "serial", replace(store, value=value))
     rest = replace(loop, min=affine.add(loop.min, done), extent=affine.subtract(extent, done))
-    return Let(some.name, affine.divide(extent, _LANES), sequence(vectors, rest))
+    return Let(some.name, affine.divide(extent, _LANES), block(vectors, rest))
 
 
 def _byte(data: Expr) -> Expr | None:

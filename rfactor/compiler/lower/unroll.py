@@ -18,6 +18,7 @@ from rfactor.compiler.lower.choices import Choices
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
+from rfactor.ir.statements import with_parts
 from rfactor.ir.types import BOOL, I32
 
 _MOST_GUARDED = 64
@@ -31,8 +32,6 @@ def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({
 
     `values` are the definitions around the statement, outermost first. Loops with no such bound are left as they are.
     """
-    if isinstance(stmt, Block):
-        return block(*(constant_extents(part, values) for part in stmt.statements))
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else constant_extents(stmt.otherwise, values)
         known = {**values, **dict(_equal(stmt.condition))}
@@ -40,23 +39,19 @@ def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({
     if isinstance(stmt, Let):
         inside = {**values, stmt.name: stmt.value} if stmt.value.type == I32 else values
         return replace(stmt, body=constant_extents(stmt.body, {} if stmt.name in values else inside))
-    if isinstance(stmt, Produce | Allocate | Atomic):
-        return replace(stmt, body=constant_extents(stmt.body, values))
-    if isinstance(stmt, For):
-        loop = replace(stmt, body=constant_extents(stmt.body, values))
-        if stmt.kind not in ("unrolled", "vectorized") or affine.constant_value(stmt.extent) is not None:
-            return loop
-        for extent in _expansions(stmt.extent, values):
-            if affine.constant_value(extent) is not None:
-                return replace(loop, extent=extent)
-            most = affine.greatest(extent)
-            if most is not None and most <= _MOST_GUARDED:
-                break
-        else:
-            return loop
-        guard = apply("<", affine.subtract(Var(I32, stmt.name), stmt.min), stmt.extent)
-        return replace(loop, extent=affine.integer(max(most, 0)), body=If(guard, loop.body))
-    return stmt
+    inner = with_parts(stmt, lambda part: constant_extents(part, values))
+    if not isinstance(inner, For) or inner.kind not in ("unrolled", "vectorized"):
+        return inner
+    if affine.constant_value(inner.extent) is not None:
+        return inner
+    for extent in _expansions(inner.extent, values):
+        if affine.constant_value(extent) is not None:
+            return replace(inner, extent=extent)
+        most = affine.greatest(extent)
+        if most is not None and most <= _MOST_GUARDED:
+            guard = apply("<", affine.subtract(Var(I32, inner.name), inner.min), inner.extent)
+            return replace(inner, extent=affine.integer(max(most, 0)), body=If(guard, inner.body))
+    return inner
 
 
 def _expansions(expr: Expr, values: Mapping[str, Expr]) -> Iterator[Expr]:
@@ -82,29 +77,21 @@ def _equal(condition: Expr) -> Iterator[tuple[str, Const]]:
 
 def unroll(stmt: Stmt) -> Stmt:
     """The flat nest without unrolled loops. Raises `ScheduleError` for one whose extent is no constant."""
-    if isinstance(stmt, Block):
-        return block(*map(unroll, stmt.statements))
-    if isinstance(stmt, For):
-        body = unroll(stmt.body)
-        if stmt.kind != "unrolled":
-            return replace(stmt, body=body)
-        count = affine.constant_value(stmt.extent)
-        if count is None:
-            raise ScheduleError(
-                f"{stmt.name} cannot be unrolled: its extent {stmt.extent} is not a constant; give unroll a factor"
-            )
-        if count > _MOST_UNROLLED:
-            raise ScheduleError(
-                f"{stmt.name} is unrolled {count} times: {_MOST_UNROLLED} is the most; split it and unroll the inner "
-                "loop, as in unroll(x, 8)"
-            )
-        choices = Choices(stmt.name)
-        return block(*(_set_variable(body, choices, affine.add(stmt.min, affine.integer(i))) for i in range(count)))
-    if isinstance(stmt, If):
-        return If(stmt.condition, unroll(stmt.then), None if stmt.otherwise is None else unroll(stmt.otherwise))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=unroll(stmt.body))
-    return stmt
+    loop = with_parts(stmt, unroll)
+    if not isinstance(loop, For) or loop.kind != "unrolled":
+        return loop
+    count = affine.constant_value(loop.extent)
+    if count is None:
+        raise ScheduleError(
+            f"{loop.name} cannot be unrolled: its extent {loop.extent} is not a constant; give unroll a factor"
+        )
+    if count > _MOST_UNROLLED:
+        raise ScheduleError(
+            f"{loop.name} is unrolled {count} times: {_MOST_UNROLLED} is the most; split it and unroll the inner "
+            "loop, as in unroll(x, 8)"
+        )
+    choices = Choices(loop.name)
+    return block(*(_set_variable(loop.body, choices, affine.add(loop.min, affine.integer(i))) for i in range(count)))
 
 
 def _set_variable(stmt: Stmt, choices: Choices, value: Expr) -> Stmt:
@@ -114,20 +101,16 @@ def _set_variable(stmt: Stmt, choices: Choices, value: Expr) -> Stmt:
         return choices.of(expr, value)
 
     def visit(part: Stmt) -> Stmt:
-        if isinstance(part, Block):
-            return block(*map(visit, part.statements))
+        if isinstance(part, Block | Produce | Atomic):
+            return with_parts(part, visit)
         if isinstance(part, For):
             return For(part.name, new(part.min), new(part.extent), part.kind, visit(part.body))
         if isinstance(part, If):
             return If(new(part.condition), visit(part.then), None if part.otherwise is None else visit(part.otherwise))
         if isinstance(part, Let):
             return Let(part.name, new(part.value), visit(part.body))
-        if isinstance(part, Produce):
-            return Produce(part.name, visit(part.body))
         if isinstance(part, Allocate):
             return Allocate(part.buffer, part.type, new(part.size), visit(part.body))
-        if isinstance(part, Atomic):
-            return replace(part, body=visit(part.body))
         if isinstance(part, Store):
             return Store(part.buffer, new(part.index), new(part.value), new(part.predicate))
         if isinstance(part, Write):

@@ -1,4 +1,4 @@
-"""What statements are made of, and which functions they call."""
+"""Which functions statements call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Call, Expr, walk
-from rfactor.ir.loopnest import Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt
+from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
+from rfactor.ir.statements import parts, walk_nest
 
 
 def called_functions(function: Function) -> set[str]:
@@ -20,33 +21,16 @@ def called_functions(function: Function) -> set[str]:
     }
 
 
-def parts(stmt: Stmt) -> tuple[Stmt, ...]:
-    """The statements directly in one."""
-    if isinstance(stmt, Block):
-        return stmt.statements
-    if isinstance(stmt, If):
-        return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
-    return (stmt.body,) if isinstance(stmt, For | Produce | Realize | Let | Atomic) else ()
-
-
 def expressions(stmt: Stmt) -> Iterator[Expr]:
-    """Every expression of a statement and of the statements in it."""
-    if isinstance(stmt, Block):
-        for part in stmt.statements:
-            yield from expressions(part)
-    elif isinstance(stmt, For):
-        yield from (stmt.min, stmt.extent)
-        yield from expressions(stmt.body)
-    elif isinstance(stmt, If):
-        yield stmt.condition
-        yield from expressions(stmt.then)
-        if stmt.otherwise is not None:
-            yield from expressions(stmt.otherwise)
-    elif isinstance(stmt, Provide):
-        yield from stmt.arguments
-        yield from stmt.values
-    elif isinstance(stmt, Produce | Realize | Let | Atomic):
-        yield from expressions(stmt.body)
+    """Every expression of a statement and of the statements in it: of loops, guards and updates."""
+    for part in walk_nest(stmt):
+        if isinstance(part, For):
+            yield from (part.min, part.extent)
+        elif isinstance(part, If):
+            yield part.condition
+        elif isinstance(part, Provide):
+            yield from part.arguments
+            yield from part.values
 
 
 def called(expr: Expr, name: str) -> bool:

@@ -24,7 +24,6 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import in_place
 from rfactor.compiler.lower.private import private
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.compiler.lower.uses import parts
 from rfactor.errors import ScheduleError
 from rfactor.ir.effects import Print, Told
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, rebuild, walk
@@ -46,6 +45,7 @@ from rfactor.ir.loopnest import (
     block,
 )
 from rfactor.ir.simplify import simplify
+from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import I64
 
 _MOST_LANES = 1 << 12
@@ -54,16 +54,8 @@ _MOST_LANES = 1 << 12
 
 def vectorize(stmt: Stmt) -> Stmt:
     """The flat nest without vectorised loops. Raises `ScheduleError` for one whose extent is no constant."""
-    if isinstance(stmt, Block):
-        return block(*map(vectorize, stmt.statements))
-    if isinstance(stmt, For):
-        body = vectorize(stmt.body)
-        return _vectors(replace(stmt, body=body)) if stmt.kind == "vectorized" else replace(stmt, body=body)
-    if isinstance(stmt, If):
-        return If(stmt.condition, vectorize(stmt.then), None if stmt.otherwise is None else vectorize(stmt.otherwise))
-    if isinstance(stmt, Let | Produce | Allocate):
-        return replace(stmt, body=vectorize(stmt.body))
-    return stmt
+    inner = with_parts(stmt, vectorize)
+    return _vectors(inner) if isinstance(inner, For) and inner.kind == "vectorized" else inner
 
 
 def _vectors(loop: For) -> Stmt:
@@ -124,10 +116,8 @@ class Lanes:
     memo: dict[Expr, Expr] = field(init=False, default_factory=dict)
 
     def visit(self, stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Block):
-            return block(*map(self.visit, stmt.statements))
-        if isinstance(stmt, For | Produce | Allocate):
-            return replace(stmt, body=self.visit(stmt.body))
+        if isinstance(stmt, Block | For | Produce | Allocate):
+            return with_parts(stmt, self.visit)
         if isinstance(stmt, If):
             return self._branch(stmt)
         if isinstance(stmt, Let):
@@ -251,7 +241,7 @@ def _is_changed(condition: Expr, branch: If) -> bool:
         part = pending.pop()
         repeated |= isinstance(part, For)
         stored += [part.buffer] if isinstance(part, Store) else ()
-        pending += (part.body,) if isinstance(part, Allocate) else parts(part)
+        pending += parts(part)
     read = {node.buffer for node in walk(condition) if isinstance(node, Load)}
     return (repeated or len(stored) > 1) and not read.isdisjoint(stored)
 

@@ -16,7 +16,8 @@ from math import copysign, prod
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, Op, Var, cast, names, substitute, walk
-from rfactor.ir.loopnest import Allocate, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, For, Let, Load, Stmt, Store
+from rfactor.ir.statements import with_parts
 from rfactor.ir.types import I32, I64
 
 
@@ -26,22 +27,13 @@ def zeros(stmt: Stmt, lets: Mapping[str, Expr] | None = None, own: frozenset[str
     `lets` are the values of names that read no memory, in terms of names that have none.
     """
     lets = {} if lets is None else lets
-    if isinstance(stmt, Block):
-        return block(*(zeros(part, lets, own) for part in stmt.statements))
-    if isinstance(stmt, If):
-        otherwise = None if stmt.otherwise is None else zeros(stmt.otherwise, lets, own)
-        return If(stmt.condition, zeros(stmt.then, lets, own), otherwise)
-    if isinstance(stmt, Let):
-        told = lets if affine.reads(stmt.value) else {**lets, stmt.name: substitute(stmt.value, lets)}
-        return replace(stmt, body=zeros(stmt.body, told, own))
-    if isinstance(stmt, Allocate):
-        return replace(stmt, body=zeros(stmt.body, lets, own | {stmt.buffer}))
-    if isinstance(stmt, Produce):
-        return replace(stmt, body=zeros(stmt.body, lets, own))
-    if isinstance(stmt, For):
-        loop = replace(stmt, body=zeros(stmt.body, lets, own))
-        return _joined(loop, lets, own) or loop
-    return stmt
+    told = lets
+    if isinstance(stmt, Let) and not affine.reads(stmt.value):
+        told = {**lets, stmt.name: substitute(stmt.value, lets)}
+    elif isinstance(stmt, Allocate):
+        own |= {stmt.buffer}
+    inner = with_parts(stmt, lambda part: zeros(part, told, own))
+    return (_joined(inner, lets, own) or inner) if isinstance(inner, For) else inner
 
 
 def clears(loop: For) -> bool:

@@ -24,7 +24,6 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts
 from rfactor.compiler.lower.nest import in_own_storage
 from rfactor.compiler.lower.storage import buffer_name
-from rfactor.compiler.lower.uses import parts
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
@@ -50,6 +49,7 @@ from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, Write
 from rfactor.ir.several import points
+from rfactor.ir.statements import parts
 from rfactor.ir.types import I32, I64, Type
 
 _ONE, _ZERO = integer(1), integer(0)
