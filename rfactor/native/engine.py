@@ -336,6 +336,7 @@ def _run_passes(module: Any, target: Target, machine: Any) -> None:
         manager.run(module, builder)
     else:
         manager = builder.getFunctionPassManager()
+        manager.add_dead_store_elimination_pass()
         for function in module.functions:
             if not (function.is_declaration or _left_alone(function)):
                 manager.run(function, builder)

@@ -17,6 +17,7 @@ The holes are filled, consumers before producers:
 Functions become memory:
     `storage`                           flat buffers, and points as indices
     `tidy`                              constants folded, loops and branches that do nothing taken away
+    `limits`                            where guards that ask for data cease to hold is computed before their loops
     `partition` (clamps, choices: `borders`) iterations that no guard stops run without it
     `unroll` (of many values one: `choices`)
     `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
@@ -54,6 +55,7 @@ from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.latest import latest
+from rfactor.compiler.lower.limits import limits
 from rfactor.compiler.lower.masked import unmasked
 from rfactor.compiler.lower.merged import merged
 from rfactor.compiler.lower.nest import Nest, build
@@ -111,7 +113,8 @@ def passes(
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
-    body = partition(body, extents_of(algorithm))
+    spans = extents_of(algorithm)
+    body = partition(limits(body, spans), spans)
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body

@@ -40,14 +40,14 @@ def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     if isinstance(stmt, Block):
         return block(*(_parts(part, spans, lanes) for part in stmt.statements))
     if isinstance(stmt, For):
-        inner = _parts(stmt.body, _inside(stmt, spans), _within(stmt, lanes))
+        inner = _parts(stmt.body, inside(stmt, spans), _within(stmt, lanes))
         return replace(stmt, body=inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else _parts(stmt.otherwise, spans, lanes)
         return If(stmt.condition, _parts(stmt.then, spans, lanes), otherwise)
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return replace(stmt, body=_parts(body, _inside(stmt, spans), lanes))
+        return replace(stmt, body=_parts(body, inside(stmt, spans), lanes))
     if isinstance(stmt, Produce | Allocate):
         return replace(stmt, body=_parts(stmt.body, spans, lanes))
     return stmt
@@ -79,11 +79,13 @@ def _within(loop: For, lanes: dict[str, For]) -> dict[str, For]:
     return {**lanes, loop.name: loop} if loop.kind == "vectorized" else lanes
 
 
-def _inside(stmt: For | Let, spans: Spans) -> Spans:
+def inside(stmt: For | Let, spans: Spans) -> Spans:
     """`spans` in the body of `stmt`, with that of its variable."""
     if isinstance(stmt, For):
         return _with(spans, stmt.name, stmt.min, affine.plus(affine.add(stmt.min, stmt.extent), -1))
-    return _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
+    if stmt.value.type != I32 or (affine.reads(stmt.value) and not surely_in_i32(stmt.value, spans)):
+        return spans  # sums of data may wrap
+    return _with(spans, stmt.name, stmt.value, stmt.value)
 
 
 def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
@@ -155,7 +157,7 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
             first = affine.maximum(first, ends.first)
         if ends.end is not None:
             last = affine.minimum(last, ends.end)
-    whole = _ended(loop.body, _inside(loop, spans), lanes)
+    whole = _ended(loop.body, inside(loop, spans), lanes)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
         inside = [apply(">=", here, first)] if first != loop.min else []
@@ -204,14 +206,14 @@ def _ended(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
         otherwise = None if stmt.otherwise is None else _ended(stmt.otherwise, spans, lanes)
         return If(stmt.condition, _ended(stmt.then, spans, lanes), otherwise)
     if isinstance(stmt, For):
-        inner = replace(stmt, body=_ended(stmt.body, _inside(stmt, spans), _within(stmt, lanes)))
+        inner = replace(stmt, body=_ended(stmt.body, inside(stmt, spans), _within(stmt, lanes)))
         if _short(stmt) or stmt.kind == "parallel":
             return inner
         reached = _reached(stmt, spans, lanes)
         return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return replace(stmt, body=_ended(body, _inside(stmt, spans), lanes))
+        return replace(stmt, body=_ended(body, inside(stmt, spans), lanes))
     if isinstance(stmt, Produce | Allocate):
         return replace(stmt, body=_ended(stmt.body, spans, lanes))
     return stmt
