@@ -160,10 +160,10 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     whole = _ended(loop.body, inside(loop, spans), lanes)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
-        inside = [apply(">=", here, first)] if first != loop.min else []
+        within = [apply(">=", here, first)] if first != loop.min else []
         if last != end:
-            inside.append(apply("<", here, last))
-        return replace(loop, body=If(conjunction(*inside), body, whole)) if inside else replace(loop, body=body)
+            within.append(apply("<", here, last))
+        return replace(loop, body=If(conjunction(*within), body, whole)) if within else replace(loop, body=body)
     return _ranges(loop, body, whole, first, last, _reached(loop, spans, lanes))
 
 
