@@ -30,7 +30,9 @@ Vectors are made cheaper:
     `keep`, `hoist`                     points stay in registers, and vectors are loaded before the loop
     `merged`                            lanes that loops of a few iterations merge are joined as vectors
     `prefixes`                          running values of integers take some points at a time
+    `extremes`                          the least and the greatest of floats take some elements at a time
     `totals`                            sums of bytes in a wider type take some elements at a time
+    `accumulators`                      lanes that each iteration joins are joined after the loop
     `previous`                          what the iteration before has stored is kept beside the array
 
 What is known of coordinates, for all of them:
@@ -48,9 +50,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rfactor.compiler.lower.accumulators import accumulators
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
+from rfactor.compiler.lower.extremes import extremes
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
@@ -119,7 +123,7 @@ def passes(
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     body = without_record(records(unmasked(zeros(tidy(body)))))
-    yield "final", previous(totals(prefixes(hoist(keep(latest(merged(body)))))))
+    yield "final", previous(accumulators(totals(extremes(prefixes(hoist(keep(latest(merged(body)))))))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
