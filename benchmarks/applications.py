@@ -1,4 +1,4 @@
-"""Programs as people write them for Halide's Python bindings, under schedules of theirs, for `rfactor` and Halide alike."""
+"""Programs as people write them for Halide's Python bindings, and schedules of theirs, for `rfactor` and Halide alike."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _convolution(kind: str) -> Build:
 
     def build(hl: Any, a: Any, weights: Any) -> Any:
         (c, x, y), f, out = _vars(hl, "c x y"), hl.Func("f"), hl.Func("out")
-        xi, yi = _vars(hl, "xi yi")
+        (xi,) = _vars(hl, "xi")
         r = hl.RDom([(0, 16), (0, 3), (0, 3)], "r")
         f[c, x, y] = hl.f32(0)
         f[c, x, y] += weights[c, r.y, r.z, r.x] * a[r.x, x + r.y, y + r.z]

@@ -1,7 +1,7 @@
 """Where LLVM's own vectorizers may gain: their passes cost a third of the time that all take.
 
-Of the two, that of loops comes first, and makes gathers and scatters of elements that lie further apart than a vector is
-long: of a loop that is unrolled so far (`unroll(x, 16)`), whose iteration the other makes vectors of.
+Of the two, that of loops comes first, and makes gathers and scatters of elements that lie further apart than a vector
+is long: of a loop that is unrolled so far (`unroll(x, 16)`), whose iteration the other makes vectors of.
 """
 
 from __future__ import annotations

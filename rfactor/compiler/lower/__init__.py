@@ -4,6 +4,7 @@ The algorithm is rewritten:
     `scans` (in tiles: `scan_tiles`)    what `parallel_scan` was given becomes a reduction of blocks and their scan
     `inline`                            calls of functions without loops become their values
     `data_ends`                         coordinates that are stored values are clamped to what parameters say of them
+    `raced`                             loops that were asked to run at once do where loops around keep them apart
     `skip`                              runs that need one arm of a choice alone get loops of their own
 Its loops are made, with holes for bounds:
     `nest` (a stage's: `stage_loops`; what shares loops: `sharing`; reductions needed at one point: `one_point`; what
@@ -68,6 +69,7 @@ from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.previous import previous
+from rfactor.compiler.lower.raced import raced
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
@@ -162,6 +164,7 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
     algorithm = clamp_coordinates(inline(algorithm, schedule))
+    schedule = raced(algorithm, schedule)
     schedule = specialized_by_arms(algorithm, schedule)
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)

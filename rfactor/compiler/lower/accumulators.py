@@ -9,8 +9,8 @@
 
 A join of lanes takes as many steps as their number has bits, and `x.lanes` is a register. `op` is associative and
 commutative, and joined lanes are so already in any order: for floats that is where another rounding is allowed, or
-nothing is rounded. Sums of bytes in a wider type stay as they are: machines add bytes to each other at once, and compare
-truth values at once.
+nothing is rounded. Sums of bytes in a wider type stay as they are: machines add bytes to each other at once, and
+compare truth values at once.
 """
 
 from __future__ import annotations
