@@ -1,4 +1,4 @@
-"""Programs as people write them for Halide's Python bindings, and schedules of theirs, for `rfactor` and Halide alike."""
+"""Programs as people write them for Halide, under schedules of theirs, in `rfactor` and Halide alike."""
 
 from __future__ import annotations
 
