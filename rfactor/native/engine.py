@@ -36,6 +36,8 @@ class Target:
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
+    store_remover: bool = False
+    """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
     pointers: bool = True
     """Whether the code generator looks for pointers that move with loops: it takes long (x86; others always do)."""
     abi: str = ""
@@ -336,7 +338,8 @@ def _run_passes(module: Any, target: Target, machine: Any) -> None:
         manager.run(module, builder)
     else:
         manager = builder.getFunctionPassManager()
-        manager.add_dead_store_elimination_pass()
+        if target.store_remover:
+            manager.add_dead_store_elimination_pass()
         for function in module.functions:
             if not (function.is_declaration or _left_alone(function)):
                 manager.run(function, builder)
