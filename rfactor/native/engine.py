@@ -36,6 +36,8 @@ class Target:
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
+    loop_repeater: bool = False
+    """Whether several iterations of a loop are made one, where only passes of level 1 run: those of others do anyway."""
     store_remover: bool = False
     """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
     pointers: bool = True
@@ -338,6 +340,8 @@ def _run_passes(module: Any, target: Target, machine: Any) -> None:
         manager.run(module, builder)
     else:
         manager = builder.getFunctionPassManager()
+        if target.loop_repeater:
+            manager.add_loop_unroll_pass()
         if target.store_remover:
             manager.add_dead_store_elimination_pass()
         for function in module.functions:
