@@ -26,9 +26,11 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts, positive
 from rfactor.compiler.lower.overflow import Spans, in_i32, span, surely_in_i32
 from rfactor.compiler.lower.partition import inside
+from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.effects import Print
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, walk
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, block
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I32, I64, Type
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -113,29 +115,32 @@ def _first(loop: For, spans: Spans) -> Iterator[tuple[Expr, frozenset[str], Span
     """What the guards ask that the first iteration of `loop` meets for certain, each with the loops that it is in, that
     one included, and with what is known of their coordinates."""
 
-    def met(stmt: Stmt, loops: frozenset[str], spans: Spans) -> Iterator[tuple[Expr, frozenset[str], Spans]]:
+    def met(stmt: Stmt, loops: dict[str, Expr], spans: Spans) -> Iterator[tuple[Expr, frozenset[str], Spans]]:
         if isinstance(stmt, Block):
             for part in stmt.statements:
                 yield from met(part, loops, spans)
         elif isinstance(stmt, For):
             if (affine.constant_value(stmt.extent) or 0) > 0:
-                yield from met(stmt.body, loops | {stmt.name}, inside(stmt, spans))
+                yield from met(stmt.body, {**loops, stmt.name: stmt.min}, inside(stmt, spans))
         elif isinstance(stmt, Produce):
             yield from met(stmt.body, loops, spans)
         elif isinstance(stmt, If):
-            yield from ((condition, loops, spans) for condition in conjuncts(stmt.condition))
+            yield from ((condition, frozenset(loops), spans) for condition in conjuncts(stmt.condition))
+            if simplify(substitute(stmt.condition, loops)) == ALWAYS:
+                yield from met(stmt.then, loops, spans)
 
-    yield from met(loop.body, frozenset({loop.name}), inside(loop, spans))
+    yield from met(loop.body, {loop.name: loop.min}, inside(loop, spans))
 
 
 def _told(stmt: Stmt, found: dict[Expr, Expr]) -> Stmt:
-    """`stmt` whose first guards ask for what `found` says instead."""
+    """`stmt` whose guards ask for what `found` says instead."""
     if isinstance(stmt, Block):
         return block(*(_told(part, found) for part in stmt.statements))
     if isinstance(stmt, For | Produce):
         return replace(stmt, body=_told(stmt.body, found))
     if isinstance(stmt, If):
-        return replace(stmt, condition=conjunction(*(found.get(one, one) for one in conjuncts(stmt.condition))))
+        condition = conjunction(*(found.get(one, one) for one in conjuncts(stmt.condition)))
+        return replace(stmt, condition=condition, then=_told(stmt.then, found))
     return stmt
 
 
