@@ -1,8 +1,8 @@
 """Where code with vectors gains by passes of LLVM that take a tenth of its time, and seldom find anything there.
 
-    for r in (0, 5): s[…] = s[…] + a[…]     unrolled whole: no counter, and loads at constant distances
-    for r in (0, e): h[a[r]] = h[a[r]] + 1  eight iterations at a time: half the time
-    s[i] = s[i] + a; s[i] = s[i] + b        the first store is left out (so it is where a loop was unrolled)
+for r in (0, 5): s[…] = s[…] + a[…]     unrolled whole: no counter, and loads at constant distances
+for r in (0, e): h[a[r]] = h[a[r]] + 1  eight iterations at a time: half the time
+s[i] = s[i] + a; s[i] = s[i] + b        the first store is left out (so it is where a loop was unrolled)
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from rfactor.compiler.lower.affine import constant_value, reads
 from rfactor.ir.expr import walk
 from rfactor.ir.loopnest import Block, For, LaneReduction, Stmt, Store
 
-_FEW = 32
-"""Iterations of a loop that LLVM may unroll."""
+_FEW = 16
+"""Iterations of a loop that is unrolled whole, at most."""
 _LOOPS = 16
 _NODES = 64
 
