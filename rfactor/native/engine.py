@@ -37,7 +37,7 @@ class Target:
     slp_vectorizer: bool = True
     loop_unroller: bool = True
     loop_repeater: bool = False
-    """Whether several iterations of a loop are made one, where only passes of level 1 run: those of others do anyway."""
+    """Whether several iterations of a loop are made one, where only passes of level 1 run: those of 3 do anyway."""
     store_remover: bool = False
     """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
     pointers: bool = True

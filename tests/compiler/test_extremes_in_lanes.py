@@ -89,7 +89,6 @@ def test_the_nest_means_the_same() -> None:
 
 
 def short() -> Any:
-    f, _, _ = extreme("max", F32)
     g, r = hl.Func("g"), hl.RDom([(0, 9)], "r")
     g[y] = hl.f32(0)
     g[y] = hl.max(g[y], hl.ImageParam(hl.Float(32), 2)[r.x, y])
