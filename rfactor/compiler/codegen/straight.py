@@ -12,7 +12,7 @@ from rfactor.compiler.lower.affine import constant_value, reads
 from rfactor.ir.expr import walk
 from rfactor.ir.loopnest import Block, For, LaneReduction, Stmt, Store
 
-_FEW = 16
+_FEW = 8
 """Iterations of a loop that is unrolled whole, at most."""
 _LOOPS = 16
 _NODES = 64
