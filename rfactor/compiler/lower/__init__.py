@@ -17,7 +17,7 @@ The holes are filled, consumers before producers:
     `skip`                              what no iteration reads is not computed in it
 Functions become memory:
     `storage`                           flat buffers, and points as indices
-    `tidy`                              constants folded, loops and branches that do nothing taken away
+    `tidy` (rows side by side: `rejoined`) constants folded, loops and branches that do nothing taken away
     `limits`                            where guards that ask for data cease to hold is computed before their loops
     `partition` (clamps, choices: `borders`) iterations that no guard stops run without it
     `unroll` (of many values one: `choices`)
