@@ -3,8 +3,8 @@
     f[i64(t % 3) + i64(t // 3) * 3 + m]   ->   f[i64(t) + m]
 
 So of fused loops over arrays whose rows have no gaps, as pixels of channels that lie beside each other: their lanes are
-a vector of memory then. Divisors are numbers above 0. Where `t` is a sum of coordinates its terms are added in i64: what
-stands in a quotient is held within i32 by the checks on entry.
+a vector of memory then. Divisors are numbers above 0. Where `t` is a sum of coordinates its terms are added in i64:
+what stands in a quotient is held within i32 by the checks on entry.
 """
 
 from __future__ import annotations
