@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import rfactor
+from benchmarks.applications import APPLICATIONS
 from benchmarks.directives import PIPELINES, Pipeline
 from rfactor.bench.compare import judged
 from rfactor.bench.contender import Contender
@@ -29,6 +30,7 @@ from rfactor.compiler.runtime.threads import thread_count
 
 BITS = (14, 16, 17, 20, 24)
 TRIALS = 25
+SCHEDULED = {**PIPELINES, **APPLICATIONS}
 BATCH_MS = 0.5
 
 
@@ -40,7 +42,7 @@ def main() -> None:
     parser.add_argument("--directives", action="store_true", help="the pipelines of benchmarks.directives")
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
-    known = list(PIPELINES if given.directives else KEYS)
+    known = list(SCHEDULED if given.directives else KEYS)
     short = given.directives
     unknown = [n for n in given.names if n not in known and not (short and any(k.startswith(n) for k in known))]
     if unknown:
@@ -49,7 +51,7 @@ def main() -> None:
     first = "pipeline" if given.directives else f"{'reduction':12}{'elements':>12}"
     print(f"{first:24}{'rfactor':>11}{'Halide':>11}{'ratio':>7}{'medians':>11}{'':>11}{'ratio':>7}")
     if given.directives:
-        for name, pipeline in PIPELINES.items():
+        for name, pipeline in SCHEDULED.items():
             if not given.names or name.startswith(tuple(given.names)):
                 built(name, pipeline, given.trials)
         return

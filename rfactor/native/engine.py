@@ -36,6 +36,10 @@ class Target:
     loop_vectorizer: bool = True
     slp_vectorizer: bool = True
     loop_unroller: bool = True
+    loop_repeater: bool = False
+    """Whether several iterations of a loop are made one, where only passes of level 1 run: those of 3 do anyway."""
+    store_remover: bool = False
+    """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
     pointers: bool = True
     """Whether the code generator looks for pointers that move with loops: it takes long (x86; others always do)."""
     abi: str = ""
@@ -336,6 +340,10 @@ def _run_passes(module: Any, target: Target, machine: Any) -> None:
         manager.run(module, builder)
     else:
         manager = builder.getFunctionPassManager()
+        if target.loop_repeater:
+            manager.add_loop_unroll_pass()
+        if target.store_remover:
+            manager.add_dead_store_elimination_pass()
         for function in module.functions:
             if not (function.is_declaration or _left_alone(function)):
                 manager.run(function, builder)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.codegen.module import passes_for
+from rfactor.compiler.codegen.module import generate, passes_for
 from rfactor.compiler.pipeline import executable, lowered
 from rfactor.native.engine import host
 
@@ -206,3 +206,79 @@ def test_a_triangle_of_zeros_is_filled_row_by_row() -> None:
     f.realize([out])
     columns, rows = np.meshgrid(np.arange(-2, 10), np.arange(6))
     assert (room == np.where(columns < rows, 0, 7)).all()
+
+
+def windowed() -> Any:
+    """Sums of windows in lanes."""
+    f, x, r = hl.Func("f"), hl.Var("x"), hl.RDom([(0, 5)])
+    f[x] = hl.i32(0)
+    f[x] += hl.i32(hl.Buffer(SOURCE.reshape(-1))[x + r.x])
+    f.vectorize(x, 8).update(0).reorder(r.x, x).vectorize(x, 8)
+    return f
+
+
+def spelled_out() -> Any:
+    """The same, unrolled."""
+    f, x, r = hl.Func("f"), hl.Var("x"), hl.RDom([(0, 5)])
+    f[x] = hl.i32(0)
+    f[x] += hl.i32(hl.Buffer(SOURCE.reshape(-1))[x + r.x])
+    f.vectorize(x, 8).update(0).reorder(r.x, x).unroll(r.x).vectorize(x, 8)
+    return f
+
+
+def counted_after_lanes() -> Any:
+    f, i, r = hl.Func("f"), hl.Var("i"), hl.RDom([(0, 64 * 32)])
+    f[i] = hl.u32(0)
+    f[hl.i32(hl.Buffer(SOURCE.reshape(-1))[r.x])] += hl.u32(1)
+    return f.bound(i, 0, 256).vectorize(i, 8)
+
+
+@pytest.mark.parametrize(
+    ("program", "unrolled", "repeated", "removed"),
+    [
+        (windowed, True, False, True),
+        (spelled_out, False, False, True),
+        (counted_after_lanes, False, True, False),
+        (in_lanes, False, False, False),
+    ],
+)
+def test_passes_that_seldom_find_anything_run_where_they_do(
+    program: Callable[[], Any], unrolled: bool, repeated: bool, removed: bool
+) -> None:
+    target = passes_for(lowered([program()]))
+    assert (target.level, target.loop_unroller, target.loop_repeater) == (1, unrolled, repeated)
+    assert target.store_remover == removed
+
+
+@pytest.mark.parametrize("program", [windowed, spelled_out, counted_after_lanes])
+def test_what_they_leave_has_the_same_values(program: Callable[[], Any]) -> None:
+    flat = SOURCE.reshape(-1).astype(np.int64)
+    if program is counted_after_lanes:
+        right = np.bincount(flat, minlength=256)
+    else:
+        right = np.sum([flat[i : i + 1000] for i in range(5)], axis=0)
+    assert np.array_equal(np.asarray(program().realize([len(right)])), right)
+
+
+@pytest.mark.parametrize(("copies", "told"), [(4, False), (8, False), (16, True), (33, True)])
+def test_iterations_of_loops_that_are_unrolled_far_are_not_put_together(copies: int, told: bool) -> None:
+    """Their elements lie side by side: those of two iterations do not."""
+    f, x = hl.Func("f"), hl.Var("x")
+    f[x] = hl.i32(hl.Buffer(SOURCE.reshape(-1))[x]) * 3 + 1
+    f.unroll(x, copies)
+    text, _ = generate(lowered([f]), host())
+    assert ('!"llvm.loop.vectorize.enable"' in text) == told
+    assert np.array_equal(np.asarray(f.realize([1999])), SOURCE.reshape(-1)[:1999].astype(np.int32) * 3 + 1)
+
+
+def test_several_loops_that_are_unrolled_far_are_told_apart() -> None:
+    f, g, x = hl.Func("f"), hl.Func("g"), hl.Var("x")
+    g[x] = hl.i32(hl.Buffer(SOURCE.reshape(-1))[x]) * 3 + 1
+    f[x] = g[x] + g[x + 1]
+    g.compute_root().unroll(x, 16)
+    f.unroll(x, 16)
+    text, _ = generate(lowered([f]), host())
+    loops = [line.split("!llvm.loop ")[1] for line in text.splitlines() if "!llvm.loop " in line]
+    assert len(set(loops)) == len(loops) >= 2
+    flat = SOURCE.reshape(-1).astype(np.int32) * 3 + 1
+    assert np.array_equal(np.asarray(f.realize([1000])), flat[:1000] + flat[1:1001])

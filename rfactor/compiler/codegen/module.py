@@ -24,6 +24,7 @@ from rfactor.compiler.codegen.statements import (
     arguments,
     new_function,
 )
+from rfactor.compiler.codegen.straight import short, stored_again, tight
 from rfactor.compiler.codegen.strides import strided
 from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
 from rfactor.compiler.lower.prefixes import is_prefixes
@@ -199,6 +200,8 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     with a schedule where to unroll: LLVM's own would only swell the loops that were left as they are on purpose. Where
     nothing is left for the vectorizers, each function is simplified by itself: the rest finds nothing in such code, but
     where running values are handed from one iteration to the next, through memory otherwise.
+    Short loops of vectors are unrolled, iterations of tight loops repeated, and stores that others follow left out,
+    where there are such (`straight`).
     Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
     minutes for get none; loops that a schedule has unrolled that far are not looked through for lanes.
     """
@@ -211,12 +214,15 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     lanes = not (vectors or long) and vectorizable(lowered.body)
     running = any(is_prefixes(part) for part in within(lowered.body))
     level = machine.level if lanes or running else min(machine.level, 1)
+    unrolled = level == 1 and short(lowered.body)
     return replace(
         machine,
         level=level,
         loop_vectorizer=lanes,
         slp_vectorizer=lanes,
-        loop_unroller=False,
+        loop_unroller=unrolled,
+        loop_repeater=level == 1 and tight(lowered.body),
+        store_remover=unrolled or (level == 1 and stored_again(lowered.body)),
         pointers=strided(lowered.body),
     )
 

@@ -14,11 +14,13 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import buffers, free
+from rfactor.compiler.codegen.hints import step_by_step
 from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.codegen.spans import spans
+from rfactor.compiler.codegen.vectorizable import side_by_side
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast
@@ -316,7 +318,9 @@ class Statements:
         following = builder.add(wide, I64_(1), flags=("nsw",))
         wide.add_incoming(low, before)
         wide.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("!=", following, high), inside, after)
+        back = builder.cbranch(builder.icmp_signed("!=", following, high), inside, after)
+        if side_by_side(name, body):
+            back.set_metadata("llvm.loop", step_by_step(builder.module))
         builder.position_at_end(after)
 
     def _branch(self, branch: If) -> None:

@@ -215,7 +215,8 @@ class Directives(Hints):
 
     def allow_race_conditions(self) -> Self:
         """Allow that the iterations of any loop run at once: where they may meet, the loop runs in its own order,
-        which is one of those allowed, and `parallel` and `vectorize` have no effect.
+        which is one of those allowed, and `parallel` and `vectorize` have no effect. Where loops around keep them
+        apart, as steps in time do whose points are those of the step before, it runs as asked.
         """
         return self._become(replace(self._schedule(), races=True))
 

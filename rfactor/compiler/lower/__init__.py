@@ -4,6 +4,7 @@ The algorithm is rewritten:
     `scans` (in tiles: `scan_tiles`)    what `parallel_scan` was given becomes a reduction of blocks and their scan
     `inline`                            calls of functions without loops become their values
     `data_ends`                         coordinates that are stored values are clamped to what parameters say of them
+    `raced`                             loops that were asked to run at once do where loops around keep them apart
     `skip`                              runs that need one arm of a choice alone get loops of their own
 Its loops are made, with holes for bounds:
     `nest` (a stage's: `stage_loops`; what shares loops: `sharing`; reductions needed at one point: `one_point`; what
@@ -16,7 +17,8 @@ The holes are filled, consumers before producers:
     `skip`                              what no iteration reads is not computed in it
 Functions become memory:
     `storage`                           flat buffers, and points as indices
-    `tidy`                              constants folded, loops and branches that do nothing taken away
+    `tidy` (rows side by side: `rejoined`) constants folded, loops and branches that do nothing taken away
+    `limits`                            where guards that ask for data cease to hold is computed before their loops
     `partition` (clamps, choices: `borders`) iterations that no guard stops run without it
     `unroll` (of many values one: `choices`)
     `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
@@ -29,7 +31,9 @@ Vectors are made cheaper:
     `keep`, `hoist`                     points stay in registers, and vectors are loaded before the loop
     `merged`                            lanes that loops of a few iterations merge are joined as vectors
     `prefixes`                          running values of integers take some points at a time
+    `extremes`                          the least and the greatest of floats take some elements at a time
     `totals`                            sums of bytes in a wider type take some elements at a time
+    `accumulators`                      lanes that each iteration joins are joined after the loop
     `previous`                          what the iteration before has stored is kept beside the array
 
 What is known of coordinates, for all of them:
@@ -47,13 +51,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rfactor.compiler.lower.accumulators import accumulators
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
+from rfactor.compiler.lower.extremes import extremes
 from rfactor.compiler.lower.hoist import hoist
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.keep import keep
 from rfactor.compiler.lower.latest import latest
+from rfactor.compiler.lower.limits import limits
 from rfactor.compiler.lower.masked import unmasked
 from rfactor.compiler.lower.merged import merged
 from rfactor.compiler.lower.nest import Nest, build
@@ -62,6 +69,7 @@ from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.previous import previous
+from rfactor.compiler.lower.raced import raced
 from rfactor.compiler.lower.records import records
 from rfactor.compiler.lower.refused import check_partitions, check_prefetches, idle_prefetches
 from rfactor.compiler.lower.scans import scans
@@ -111,12 +119,13 @@ def passes(
     yield "storage", body
     body = tidy(body)
     yield "tidy", body
-    body = partition(body, extents_of(algorithm))
+    spans = extents_of(algorithm)
+    body = partition(limits(body, spans), spans)
     yield "partition", body
     body = vectorize(unroll(constant_extents(body)))
     yield "vectorize", body
     body = without_record(records(unmasked(zeros(tidy(body)))))
-    yield "final", previous(totals(prefixes(hoist(keep(latest(merged(body)))))))
+    yield "final", previous(accumulators(totals(extremes(prefixes(hoist(keep(latest(merged(body)))))))))
 
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
@@ -155,6 +164,7 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     """The nest with holes, and the algorithm and schedule that it is of: scans rewritten, functions inlined."""
     algorithm, schedule = scans(algorithm, schedule)
     algorithm = clamp_coordinates(inline(algorithm, schedule))
+    schedule = raced(algorithm, schedule)
     schedule = specialized_by_arms(algorithm, schedule)
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)

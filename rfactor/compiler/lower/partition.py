@@ -39,11 +39,11 @@ def partition(stmt: Stmt, spans: Spans) -> Stmt:
 def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """The same inside the vectorised loops `lanes`."""
     if isinstance(stmt, For):
-        inner = _parts(stmt.body, _inside(stmt, spans), _within(stmt, lanes))
+        inner = _parts(stmt.body, inside(stmt, spans), _within(stmt, lanes))
         return with_body(stmt, inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return with_body(stmt, _parts(body, _inside(stmt, spans), lanes))
+        return with_body(stmt, _parts(body, inside(stmt, spans), lanes))
     return with_parts(stmt, lambda part: _parts(part, spans, lanes))
 
 
@@ -67,11 +67,13 @@ def _within(loop: For, lanes: dict[str, For]) -> dict[str, For]:
     return {**lanes, loop.name: loop} if loop.kind == "vectorized" else lanes
 
 
-def _inside(stmt: For | Let, spans: Spans) -> Spans:
+def inside(stmt: For | Let, spans: Spans) -> Spans:
     """`spans` in the body of `stmt`, with that of its variable."""
     if isinstance(stmt, For):
         return _with(spans, stmt.name, stmt.min, affine.plus(affine.add(stmt.min, stmt.extent), -1))
-    return _with(spans, stmt.name, stmt.value, stmt.value) if stmt.value.type == I32 else spans
+    if stmt.value.type != I32 or (affine.reads(stmt.value) and not surely_in_i32(stmt.value, spans)):
+        return spans  # sums of data may wrap
+    return _with(spans, stmt.name, stmt.value, stmt.value)
 
 
 def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
@@ -143,13 +145,13 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
             first = affine.maximum(first, ends.first)
         if ends.end is not None:
             last = affine.minimum(last, ends.end)
-    whole = _ended(loop.body, _inside(loop, spans), lanes)
+    whole = _ended(loop.body, inside(loop, spans), lanes)
     if loop.kind == "parallel":
         here = Var(I32, loop.name)
-        inside = [apply(">=", here, first)] if first != loop.min else []
+        within = [apply(">=", here, first)] if first != loop.min else []
         if last != end:
-            inside.append(apply("<", here, last))
-        return replace(loop, body=If(conjunction(*inside), body, whole)) if inside else replace(loop, body=body)
+            within.append(apply("<", here, last))
+        return replace(loop, body=If(conjunction(*within), body, whole)) if within else replace(loop, body=body)
     return _ranges(loop, body, whole, first, last, _reached(loop, spans, lanes))
 
 
@@ -187,14 +189,14 @@ def _reached(loop: For, spans: Spans, lanes: dict[str, For]) -> Expr:
 def _ended(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`stmt`, whose loops are not split, each no longer than to where it does nothing any more."""
     if isinstance(stmt, For):
-        inner = with_body(stmt, _ended(stmt.body, _inside(stmt, spans), _within(stmt, lanes)))
+        inner = with_body(stmt, _ended(stmt.body, inside(stmt, spans), _within(stmt, lanes)))
         if _short(stmt) or stmt.kind == "parallel":
             return inner
         reached = _reached(stmt, spans, lanes)
         return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return with_body(stmt, _ended(body, _inside(stmt, spans), lanes))
+        return with_body(stmt, _ended(body, inside(stmt, spans), lanes))
     return with_parts(stmt, lambda part: _ended(part, spans, lanes))
 
 

@@ -16,6 +16,7 @@ from math import inf
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
 from rfactor.compiler.lower.overflow import span
+from rfactor.compiler.lower.rejoined import rejoined
 from rfactor.compiler.lower.storage import is_value
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, rebuild, walk
@@ -44,7 +45,7 @@ class _Tidying:
         return _Tidying({**self._environment, name: value}, self._loops)
 
     def coordinate(self, expr: Expr) -> Expr:
-        return affine.tidy(self._substituted(expr, True))
+        return rejoined(affine.tidy(self._substituted(expr, True)))
 
     def bound(self, expr: Expr) -> Expr:
         """A coordinate in which extremes that the loops around decide are the arm that they are."""

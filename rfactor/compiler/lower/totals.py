@@ -19,13 +19,15 @@ from rfactor.compiler.lower.prefixes import dense
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.vectorize import Lanes, scalar
 from rfactor.ir.expr import Expr, Op, Var, cast, names, walk
-from rfactor.ir.loopnest import For, LaneReduction, Let, Ramp, Stmt, Store, block
+from rfactor.ir.loopnest import Allocate, For, LaneReduction, Let, Ramp, Stmt, Store, block
 from rfactor.ir.statements import with_parts
 from rfactor.ir.types import I32, Type
 
 _LANES = 64
 """Elements at a time."""
-_SEVERAL = ".several"
+SEVERAL = ".several"
+LANES = ".lanes"
+"""What lanes that a loop keeps to itself are called after (`accumulators`)."""
 _SUM = Type("uint", 32)
 """Of so many bytes."""
 
@@ -38,8 +40,10 @@ def totals(stmt: Stmt) -> Stmt:
 
 
 def is_total(stmt: Stmt) -> bool:
-    """Whether `stmt` is the vectors of such a loop, which no schedule asked for."""
-    if not (isinstance(stmt, For) and stmt.name.endswith(_SEVERAL) and isinstance(stmt.body, Store)):
+    """Whether `stmt` is the vectors of such a loop, or of one of `extremes`, which no schedule asked for."""
+    if isinstance(stmt, Allocate):
+        return stmt.buffer.endswith(f"{SEVERAL}{LANES}")
+    if not (isinstance(stmt, For) and stmt.name.endswith(SEVERAL) and isinstance(stmt.body, Store)):
         return False
     return any(isinstance(node, LaneReduction) for node in walk(stmt.body.value))
 
@@ -57,7 +61,7 @@ def _several(loop: For, store: Store) -> Stmt | None:
     count = affine.constant_value(loop.extent)
     if byte is None or loop.name in names(store.index) or affine.reads(store.index) or (count or _LANES) < _LANES:
         return None
-    several, some = Var(I32, f"{loop.name}{_SEVERAL}"), Var(I32, f"{loop.name}.some")
+    several, some = Var(I32, f"{loop.name}{SEVERAL}"), Var(I32, f"{loop.name}.some")
     start = affine.add(loop.min, affine.scale(several, _LANES))
     data = Lanes(_LANES, {loop.name: Ramp(start, affine.integer(1), _LANES)}, ALWAYS).value(byte)
     if data.type.lanes == 1 or not dense(data):

@@ -80,6 +80,8 @@ class Dimension:
     """Whether it comes from a reduction variable (`RVar`) rather than a pure one."""
     partitioned: bool = False
     """Whether something in it must be there to be partitioned."""
+    at_once: LoopKind | None = None
+    """How it was asked to run where races are allowed: its iterations meet, unless loops around keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class StageSchedule:
     failure: str | None = None
     """Why the pipeline stops where no condition holds, if it does."""
     races: bool = False
-    """Whether loops whose iterations meet may be asked to run at once; they run in order all the same."""
+    """Whether loops whose iterations meet may be asked to run at once; they run in order where they do."""
     atomic: bool = False
     """Whether iterations that update the same points may run at once, each update as one."""
     rounding: bool = False

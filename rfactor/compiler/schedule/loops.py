@@ -133,14 +133,16 @@ def run(
         for x: s   ->   parallel for x: s               (or vectorized, unrolled)
 
     A loop that is parallel or vectorized is pure: its iterations write points of their own. Any other is too where the
-    stage is atomic and its iterations commute: `why_not` has no reason against it. Where the stage allows races, or
-    nothing is to be proved, others stay as they are: in their own order none happens. Any loop may be unrolled.
+    stage is atomic and its iterations commute: `why_not` has no reason against it. Where nothing is to be proved,
+    others stay as they are; so they do where the stage allows races, but what was asked is kept: where loops around
+    keep their iterations apart, which lowering knows (`lower/raced`), they run so. Any loop may be unrolled.
     `asked` is the loop that the directive was given, where `name` is a part of it.
     """
     dimension, asked = find(stage, name, directive), asked or name
     collides = kind in ("parallel", "vectorized") and name not in pure
     if collides and not stage.atomic and stage.races:
-        return stage
+        asked_so = tuple(replace(d, at_once=kind) if d is dimension else d for d in stage.dimensions)
+        return replace(stage, dimensions=asked_so)
     if collides and not stage.atomic:
         raise ScheduleError(
             f"{directive}({asked}): its iterations update the same points one after the other, so they cannot run "
@@ -155,7 +157,7 @@ def run(
             f"{directive}({asked}) of an atomic update changes the order of its iterations, and with it the result: "
             f"{reason}"
         )
-    loops = tuple(replace(d, kind=kind) if d is dimension else d for d in stage.dimensions)
+    loops = tuple(replace(d, kind=kind, at_once=None) if d is dimension else d for d in stage.dimensions)
     return replace(stage, dimensions=loops)
 
 

@@ -8,7 +8,7 @@ from math import gcd
 from rfactor.compiler.schedule.directives import Split, StageSchedule
 from rfactor.compiler.schedule.ranges import Range, constant_ranges, unclamped
 from rfactor.ir.algorithm import Definition, Function, ReductionVariable
-from rfactor.ir.expr import Call, Const, Expr, Var, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, walk
 from rfactor.ir.linear import Sum, linear
 from rfactor.ir.types import I32
 
@@ -24,8 +24,9 @@ def pure_variables(function: Function, stage: Definition) -> tuple[str, ...]:
     return tuple([name for name in function.variables if name not in missing])
 
 
-def race_free(function: Function, stage: Definition) -> frozenset[str]:
-    """The reduction variables of a stage whose iterations touch points of their own.
+def race_free(function: Function, stage: Definition, fixed: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The reduction variables of a stage whose iterations touch points of their own, where those that are `fixed` have
+    one value.
 
     Two iterations that differ in such a variable never touch one point that either writes: every access of the function
     is apart from the point that is written, in some dimension (`_apart`); or the variable has one value. Pure variables
@@ -41,12 +42,14 @@ def race_free(function: Function, stage: Definition) -> frozenset[str]:
 
     written = point(stage.arguments)
     accesses = list(map(point, (stage.arguments, *_self_accesses(function, stage))))
-    moving = {variable.name: variable for variable in stage.domain.variables}
+    moving = {variable.name: variable for variable in stage.domain.variables if variable.name not in fixed}
 
     def is_free(variable: ReductionVariable) -> bool:
         return _runs_once(variable) or all(
             any(
-                _apart(mine, its, variable, frozenset(moving), function.name) or _beyond(mine, its, moving, ranges)
+                _apart(mine, its, variable, frozenset(moving), function.name)
+                or _beyond(mine, its, moving, ranges)
+                or _in_turn(mine, its, frozenset(moving), function.name, ranges)
                 for mine, its in zip(written, other, strict=True)
             )
             for other in accesses
@@ -105,6 +108,41 @@ def _beyond(mine: Sum, its: Sum, moving: Mapping[str, ReductionVariable], ranges
             ends = [[factor * end for end in ranges[term.name]] for factor in factors]
             low, high = low + sum(map(min, ends)), high + sum(map(max, ends))
     return low > 0 or high < 0
+
+
+def _in_turn(mine: Sum, its: Sum, moving: frozenset[str], owner: str, ranges: Mapping[str, Range]) -> bool:
+    """Whether two coordinates are remainders of what is a known number apart, and no multiple of the divisor: those of
+    t and t + 1 by 2. Nothing in them may differ between the two iterations.
+
+    What is divided may wrap where its divisor divides 2^32; by any other it has to be known to stay in i32.
+    """
+    (terms, constant), (other, its_constant) = mine, its
+    if constant != its_constant or any(list(one.values()) != [1] for one in (terms, other)):
+        return False
+    (first,), (second,) = terms, other
+    if not all(isinstance(one, Op) and one.op == "%" and one.type == I32 for one in (first, second)):
+        return False
+    assert isinstance(first, Op)
+    assert isinstance(second, Op)
+    divisor = first.args[1]
+    if divisor != second.args[1] or not isinstance(divisor, Const) or int(divisor.value) < 1:
+        return False
+    if any(_moves(one, moving, owner) for one in (first, second)):
+        return False
+    by, divided = int(divisor.value), (linear(first.args[0]), linear(second.args[0]))
+    if (1 << I32.bits) % by and not all(_stays(one, ranges) for one in divided):
+        return False
+    (left, start), (right, its_start) = divided
+    return left == right and int(start - its_start) % by != 0
+
+
+def _stays(total: Sum, ranges: Mapping[str, Range]) -> bool:
+    """Whether a sum of variables, in whatever order its terms are added, is known to be in i32."""
+    terms, constant = total
+    if not all(isinstance(term, Var) and term.name in ranges for term in terms):
+        return False
+    largest = sum(abs(int(f)) * max(map(abs, ranges[t.name])) for t, f in terms.items() if isinstance(t, Var))
+    return largest + abs(int(constant)) <= I32.max
 
 
 def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
