@@ -49,7 +49,7 @@ def race_free(function: Function, stage: Definition, fixed: frozenset[str] = fro
             any(
                 _apart(mine, its, variable, frozenset(moving), function.name)
                 or _beyond(mine, its, moving, ranges)
-                or _in_turn(mine, its, frozenset(moving), function.name)
+                or _in_turn(mine, its, frozenset(moving), function.name, ranges)
                 for mine, its in zip(written, other, strict=True)
             )
             for other in accesses
@@ -110,9 +110,10 @@ def _beyond(mine: Sum, its: Sum, moving: Mapping[str, ReductionVariable], ranges
     return low > 0 or high < 0
 
 
-def _in_turn(mine: Sum, its: Sum, moving: frozenset[str], owner: str) -> bool:
+def _in_turn(mine: Sum, its: Sum, moving: frozenset[str], owner: str, ranges: Mapping[str, Range]) -> bool:
     """Whether two coordinates are remainders of what is a known number apart, and no multiple of the divisor: those of
-    t and t + 1 by 2. Nothing in them may differ between the two iterations."""
+    t and t + 1 by 2. Nothing in them may differ between the two iterations, and what is divided does not wrap, or wraps
+    by a multiple of the divisor."""
     (terms, constant), (other, its_constant) = mine, its
     if constant != its_constant or any(list(one.values()) != [1] for one in (terms, other)):
         return False
@@ -126,8 +127,20 @@ def _in_turn(mine: Sum, its: Sum, moving: frozenset[str], owner: str) -> bool:
         return False
     if any(_moves(one, moving, owner) for one in (first, second)):
         return False
-    (left, start), (right, its_start) = linear(first.args[0]), linear(second.args[0])
-    return left == right and int(start - its_start) % int(divisor.value) != 0
+    whole, its_whole = linear(first.args[0]), linear(second.args[0])
+    exact = (1 << I32.bits) % int(divisor.value) == 0 or (_held(whole, ranges) and _held(its_whole, ranges))
+    return exact and whole[0] == its_whole[0] and int(whole[1] - its_whole[1]) % int(divisor.value) != 0
+
+
+def _held(sum_: Sum, ranges: Mapping[str, Range]) -> bool:
+    """Whether i32 holds a sum of variables whose ranges are known, and all that is added up on the way to it."""
+    terms, constant = sum_
+    most = abs(int(constant))
+    for term, factor in terms.items():
+        if not (isinstance(term, Var) and term.name in ranges):
+            return False
+        most += max(abs(int(factor) * end) for end in ranges[term.name])
+    return most <= int(I32.max)
 
 
 def _moves(term: Expr, moving: frozenset[str], owner: str) -> bool:
