@@ -145,3 +145,16 @@ def test_lanes_of_no_known_number_run_in_order() -> None:
     f.update(0).allow_race_conditions().parallel(r.x)
     assert kinds(f)[loop(r.x, kinds(f))] == "parallel"
     agrees(f, before, [12, 5])
+
+
+@pytest.mark.parametrize(("divisor", "told"), [(2, True), (3, False), (4, True)])
+def test_steps_in_turn_of_no_known_number_may_wrap(divisor: int, told: bool) -> None:
+    """2^31 - 1 and the step after it, which wraps, are the same by 3, and not by powers of two."""
+    start = hl.Param(hl.Int(32), "raced_start", 0)
+    f, r = hl.Func("f"), hl.RDom([(1, 9), (start, 4)], "r")
+    f[x, t] = x * 5 + t
+    f[r.x, (r.y + 1) % divisor] = f[r.x - 1, r.y % divisor] + f[r.x + 1, r.y % divisor]
+    before = expected(f, [12, divisor])
+    f.update(0).allow_race_conditions().parallel(r.x)
+    assert kinds(f)[loop(r.x, kinds(f))] == ("parallel" if told else "serial")
+    agrees(f, before, [12, divisor])
