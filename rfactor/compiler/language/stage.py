@@ -29,6 +29,7 @@ from rfactor.compiler.schedule.directives import (
     TailStrategy,
 )
 from rfactor.compiler.schedule.purity import pure_loops
+from rfactor.compiler.schedule.tails import check_parallel, check_tail
 from rfactor.errors import ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Const, cast
@@ -147,6 +148,7 @@ class Directives(Hints):
             raise ScheduleError(
                 f"split({old}) with tail strategy {tail.name}: an update changes each point once; use GuardWithIf"
             )
+        check_tail(schedule, old, tail, self._index() > 0)
         return loops.split(schedule, old, outer, inner, self._factor(old, factor), tail)
 
     def _factor(self, old: str, factor: Any) -> Any:
@@ -169,7 +171,7 @@ class Directives(Hints):
         old, new = variable_name(old_name), variable_name(new_name)
         taken = loops.taken_names(self._schedule())
         inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
-        return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.Auto))
+        return self._become(loops.split(self._schedule(), old, new, inner, 1))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
@@ -299,7 +301,10 @@ class Directives(Hints):
                 name = inner
         pure = pure_loops(self._owner().function, self._state().definition, schedule)
         done = schedule
-        return self._become(loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked))
+        run = loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked)
+        if kind == "parallel":
+            check_parallel(run)
+        return self._become(run)
 
     def parallel(self, var: Any, task_size: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""
