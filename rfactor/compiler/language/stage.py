@@ -15,6 +15,7 @@ from rfactor.compiler.language.given import startup, variable_name, whole
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
+from rfactor.compiler.language.reading import Reading, read_before
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
@@ -30,7 +31,7 @@ from rfactor.compiler.schedule.directives import (
 )
 from rfactor.compiler.schedule.purity import pure_loops
 from rfactor.compiler.schedule.tails import check_parallel, check_tail
-from rfactor.errors import ScheduleError, TypeMismatch
+from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Const, cast
 from rfactor.ir.expr import Expr as IrExpr
@@ -327,21 +328,25 @@ class Directives(Hints):
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
 
-        The condition is over parameters and the boxes of images and of the pipeline's outputs. The first that holds
-        decides.
+        The condition is over parameters, boxes of images and of the outputs, and what images hold at points
+        of such, read on entry. The first that holds decides.
         """
-        schedule = self._schedule()
+        schedule, owner = self._schedule(), self._owner()
         if schedule.failure is not None:
             raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
-        test = startup(self._owner(), condition, "specialize")
+        known = [one for one in owner.references.values() if isinstance(one, Reading)]
+        try:
+            test = startup(owner, read_before("condition", as_expr(condition), known), "specialize")
+        except AlgorithmError as varies:
+            raise ScheduleError(f"specialize({as_expr(condition)}): {varies}") from None
         if test.type != BOOL:
             raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
-        for place, known in zip(count(), schedule.specializations, strict=False):
-            if known.condition == test:
-                return Stage(self._owner(), self._index(), (*self._path(), place))
+        for place, special in enumerate(schedule.specializations):
+            if special.condition == test:
+                return Stage(owner, self._index(), (*self._path(), place))
         made = Specialization(test, replace(schedule, specializations=()))
         self._become(replace(schedule, specializations=(*schedule.specializations, made)))
-        return Stage(self._owner(), self._index(), (*self._path(), len(schedule.specializations)))
+        return Stage(owner, self._index(), (*self._path(), len(schedule.specializations)))
 
     def specialize_fail(self, message: str) -> None:
         """Stop with `message` where no condition given to `specialize` holds."""
