@@ -158,10 +158,10 @@ def check_wrapped(outputs: Sequence[Func]) -> None:
                 callers |= {one.name(): one for one in others}
     for name, wrapped in needed.items():
         for consumer, wrapper in wrapped.wrappers.items():
-            caller = callers.get(consumer)
-            if caller is None or any(wrapper in _instead(caller, used) for used in caller.references.values()):
+            called = callers[consumer].references if consumer in callers else None
+            if called is None or any(wrapper in _instead(callers[consumer], used) for used in called.values()):
                 continue
-            callees = ", ".join(one for one, used in caller.references.items() if isinstance(used, Wrapped)) or "none"
+            callees = ", ".join(one for one, used in called.items() if isinstance(used, Wrapped)) or "none"
             raise ScheduleError(
                 f'Cannot wrap "{name}" in "{consumer}" because "{consumer}" does not call "{name}": direct callees of '
                 f"{consumer}: {callees}; {wrapper.name()} would not be used"
@@ -192,9 +192,10 @@ def _instead(func: Func, used: object) -> list[Func]:
     found: list[Func] = []
     while isinstance(used, Wrapped):
         for_all = None if func in used.wrappers.values() else used.wrappers.get("")
-        used = used.wrappers.get(func.name(), for_all)
-        if used is not None:
-            found.append(used)
+        wrapper = used.wrappers.get(func.name(), for_all)
+        if wrapper is not None:
+            found.append(wrapper)
+        used = wrapper
     return found
 
 
