@@ -13,7 +13,7 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.freeze import Frozen, frozen
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.target import Target, get_target_from_environment, machine
-from rfactor.compiler.language.warned import warn
+from rfactor.compiler.language.warned import warn, warned
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
 from rfactor.compiler.lower.storage import buffer_name
@@ -120,7 +120,7 @@ class Made:
     def lowered(self) -> LoweredPipeline:
         """The nest that code is generated from: dimension 0 is dense where nothing else was promised."""
         if self._lowered is None:
-            self._lowered = lower(self._frozen.algorithm, self._frozen.schedule, self._sparse)
+            self._lowered = warned(lower(self._frozen.algorithm, self._frozen.schedule, self._sparse))
         return self._lowered
 
     def statement(self) -> str:

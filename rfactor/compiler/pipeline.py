@@ -19,7 +19,7 @@ from rfactor.compiler.language.freeze import frozen, parts
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.variables import Param
-from rfactor.compiler.language.warned import warn
+from rfactor.compiler.language.warned import warn, warned
 from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
@@ -250,7 +250,7 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
     same = _compiled.get(key)
     if same is None:
-        found = compile_pipeline(lower(algorithm, schedule, sparse))
+        found = compile_pipeline(warned(lower(algorithm, schedule, sparse)))
     else:
         found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
     _compiled.keep(key, found)

@@ -288,3 +288,12 @@ def test_what_has_no_derivative_is_refused() -> None:
         hl.propagate_adjoints(k)
     with pytest.raises(AlgorithmError, match="a range for each of its dimensions"):
         hl.propagate_adjoints(k, c, [])
+
+
+def test_values_that_are_told_or_required_have_the_derivative_of_the_value(capsys: pytest.CaptureFixture[str]) -> None:
+    p, f, loss = hl.Param(hl.Float(32), "p", 3.0), hl.Func("f"), hl.Func("loss")
+    bits = hl.reinterpret(hl.Float(32), hl.reinterpret(hl.UInt(32), p))  # those of a number are no number to derive by
+    f[x] = hl.print_when(x > 5, p * p) + hl.require(p > 0, p * 2, "positive") + bits
+    loss[()] = f[3]
+    assert float(np.asarray(hl.propagate_adjoints(loss)[p].realize([]))) == 8
+    assert capsys.readouterr().out == ""

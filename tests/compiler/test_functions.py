@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -236,8 +237,89 @@ def test_a_wrapper_is_made_once_and_sees_later_definitions() -> None:
     h[x] = f[x]
     with pytest.raises(ScheduleError, match="f in itself"):
         f.in_(f)
-    with pytest.raises(ScheduleError, match=r"have a wrapper of their own \(g: f_in_g\)"):
-        f.in_([g, h])
+    assert f.in_([g, h]) is w
+    with pytest.raises(ScheduleError, match=r"since g already has a wrapper \(f_in_g\$0\) while h doesn't"):
+        f.in_([h, g])
+
+
+def _wrap_for_more(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    made = f.in_([g, m])
+    made.compute_root()
+    return f.in_([g, k, m]).name() == made.name()
+
+
+def _another_for_one(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    f.in_(k)
+    f.in_(g)
+    f.in_([k, g])
+
+
+def _shared_by_another(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    f.in_([g, m])
+    f.in_([g, k])
+
+
+def _cloned_where_it_is_not_called(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    h = api.Func("h")
+    h[api.Var("x")] = 3
+    g2, x = api.Func("g2"), api.Var("x")
+    g2[x] = h[x] + m[x]
+    f.clone_in([m, h])
+    g2.realize([3])
+
+
+def _wrapper_wrapped_where_it_is_not_called(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    f.in_(g).in_(k)
+    k.realize([3])
+
+
+def _clone_keeps_its_function(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    f.clone_in(g)
+    f.in_(f.clone_in(g))
+    k.realize([3])
+
+
+def _names_of_wrappers(api: Any, f: Any, g: Any, k: Any, m: Any) -> Any:
+    made = f.in_(g), f.in_([k]), f.in_(), k.clone_in([m, f])
+    im, x = api.ImageParam(api.Int(32), 1), api.Var("x")
+    u, v = api.Func(), api.Func()
+    u[x] = v[x] = im[x]
+    return [one.name().rsplit("_", 1)[1] for one in (*made[1:], im.in_([v]), im.in_())], made[0].name()[-2:]
+
+
+_WRAPPED: list[Callable[[Any, Any, Any, Any, Any], Any]] = [
+    lambda api, f, g, k, m: f.in_([g, g]),
+    lambda api, f, g, k, m: f.clone_in([g, g]),
+    lambda api, f, g, k, m: f.in_([]),
+    lambda api, f, g, k, m: f.clone_in(f),
+    lambda api, f, g, k, m: f.in_(g).name() == f.in_([g, k]).name(),
+    lambda api, f, g, k, m: f.clone_in(g).name() == f.clone_in([g, k]).name() == f.in_(g).name(),
+    lambda api, f, g, k, m: f.in_().name() != f.in_(g).name(),
+    _wrap_for_more,
+    _another_for_one,
+    _shared_by_another,
+    _cloned_where_it_is_not_called,
+    _wrapper_wrapped_where_it_is_not_called,
+    _clone_keeps_its_function,
+    _names_of_wrappers,
+]
+
+
+@pytest.mark.parametrize("program", _WRAPPED)
+def test_wrappers_are_taken_and_refused_as_in_halide(program: Callable[[Any, Any, Any, Any, Any], Any]) -> None:
+    halide = pytest.importorskip("halide")
+    answers = []
+    for api in (hl, halide):
+        x, f, g, k, m = api.Var("x"), api.Func("f"), api.Func("g"), api.Func("k"), api.Func("m")
+        f[x] = x * 3
+        g[x] = f[x] + 1
+        k[x] = f[x] + g[x]
+        m[x] = f[x] * 2
+        try:
+            answers.append(program(api, f, g, k, m))
+        except api.HalideError:
+            answers.append("refused")
+    assert answers[0] == answers[1]
 
 
 def test_a_consumer_calls_the_wrapper_of_its_wrapper() -> None:
@@ -277,6 +359,23 @@ def test_a_clone_has_a_schedule_of_its_own() -> None:
     assert "f$" not in g.lowered()
     assert "produce f:" not in g.lowered()
     assert np.asarray(g.realize([5])).tolist() == [0, 3, 6, 9, 12]
+
+
+def test_a_clone_begins_with_the_schedule_of_its_function(capfd: pytest.CaptureFixture[str]) -> None:
+    x, xo, xi, f, g, k = hl.Var("x"), hl.Var("xo"), hl.Var("xi"), hl.Func("f"), hl.Func("g"), hl.Func("k")
+    f[x] = x
+    f[x] += 1
+    g[x] = f[x]
+    k[x] = f[x] + g[x]
+    f.compute_root().split(x, xo, xi, 2).update().unroll(x, 4)
+    c = f.clone_in(g)
+    c.vectorize(xi)
+    assert c.name() == "f_clone_in_g$0"
+    k.print_loop_nest()
+    assert "vectorized x.xi in [0, 1]:\n        f_clone_in_g(...)" in capfd.readouterr().err
+    with pytest.raises(ScheduleError, match="has no such loop; it has xo, xi"):
+        c.split(x, xo, xi, 2)
+    assert np.asarray(k.realize([5])).tolist() == [2, 4, 6, 8, 10]
 
 
 def test_the_components_of_a_function_are_chosen_by_mux() -> None:

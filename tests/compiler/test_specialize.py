@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import dedent
 from typing import Any
 
@@ -265,6 +266,51 @@ def test_a_condition_is_known_before_anything_runs() -> None:
         f.specialize(g[0, 0] > 3)
     with pytest.raises(ScheduleError, match="the condition is i32, not bool"):
         f.specialize(hl.Param(hl.Int(32), "p"))
+
+
+def _by_values(api: Any, first: int, factor: int) -> Any:
+    im, table = api.ImageParam(api.Int(32), 1, "im"), api.ImageParam(api.UInt(8), 2, "table")
+    x, f, g, n = api.Var("x"), api.Func("f"), api.Func("g"), api.Param(api.Int(32), "n", 1)
+    f[x] = im[x] * 2
+    f[x] += api.select(im[im.dim(0).min()] > 3, 100, 7)
+    g[x] = f[x] + 1
+    f.compute_root().specialize(im[im.dim(0).min()] > 3).vectorize(x, 4)
+    f.update().specialize(table[n, 1] == factor).vectorize(x, 4)
+    f.update().specialize(im[table[n, 0]] > 3).unroll(x, 4)
+    f.update().specialize(table[n, 1] == factor).parallel(x)
+    im.set(api.Buffer(np.arange(10, dtype=np.int32) + first))
+    table.set(api.Buffer(np.array([[5, 2], [factor, 3]], dtype=np.uint8)))
+    g.print_loop_nest()
+    return np.asarray(g.realize([9])).tolist()
+
+
+@pytest.mark.parametrize(("first", "factor"), [(0, 4), (4, 3), (5, 0), (2, 3)])
+def test_a_condition_may_be_of_what_images_hold(first: int, factor: int, capfd: pytest.CaptureFixture[str]) -> None:
+    halide = pytest.importorskip("halide")
+    values, loops = [], []
+    for api in (hl, halide):
+        values.append(_by_values(api, first, factor))
+        loops.append(re.sub(r"(?<=\.)[vr]\d+\b", "unnamed", capfd.readouterr().err))
+    assert values[0] == values[1]
+    assert loops[0] == loops[1]
+
+
+def test_what_a_condition_reads_is_there_or_refused() -> None:
+    a, f = hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    f[x] = x
+    f.specialize(a[4] == 0).vectorize(x, 4)
+    a.set(np.zeros(5, np.int32))
+    assert np.asarray(f.realize([3])).tolist() == [0, 1, 2]
+    a.set(np.zeros(4, np.int32))
+    with pytest.raises(BufferError, match="a is read from 4 to 4 in dimension 0, but it holds 0 to 3"):
+        f.realize([3])
+    for varies in (a[x] > 3, a[hl.RDom([(0, 3)]).x] > 3):
+        with pytest.raises(ScheduleError, match="reads data at a point that varies with"):
+            f.specialize(varies)
+    g = hl.Func("g")
+    g[x] = x
+    with pytest.raises(ScheduleError, match="data at a point that varies with g:"):
+        f.specialize(a[g[0]] > 3)
 
 
 def test_loops_for_arrays_of_one_layout() -> None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rfactor as hl
@@ -178,6 +179,43 @@ def test_definitions_of_derivatives_are_not_told_of(capsys: pytest.CaptureFixtur
     loss[()] = f[3]
     hl.propagate_adjoints(loss)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("extent", [3, 4])
+def test_a_check_that_always_fails_is_told_once_when_code_is_made(
+    extent: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    halide = pytest.importorskip("halide")
+    told, refused = [], []
+    for api in (hl, halide):
+        x, f, g = api.Var("x"), api.Func("f"), api.Func("g")
+        f[x] = x
+        g[x] = f[x]
+        f.compute_root().bound_extent(x, extent)
+        g.bound(x, 0, 4)
+        for _ in range(2):
+            try:
+                g.realize([4])
+            except api.HalideError as raised:
+                refused.append(str(raised))
+        told.append(capsys.readouterr().out.splitlines())
+    first = "Warning: This pipeline is guaranteed to fail an assertion at runtime: "
+    assert (told[0][:1] == told[1][:1] == [first]) is (extent < 4)
+    assert len(refused) == (4 if extent < 4 else 0)
+    assert told[0][1:] == refused[:1]
+
+
+@pytest.mark.parametrize("name", ["round", "floor"])
+def test_gradients_that_are_dropped_are_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    halide = pytest.importorskip("halide")
+    told = []
+    for api in (hl, halide):
+        x, f, loss, p = api.Var("x"), api.Func("f"), api.Func("loss"), api.Param(api.Float(32), "p", 2.25)
+        f[x] = getattr(api, name)(p * 2) + p
+        loss[()] = f[3] + getattr(api, name)(f[2])
+        assert float(np.asarray(api.propagate_adjoints(loss)[p].realize([]))) == 1
+        told.append(list(dict.fromkeys(capsys.readouterr().out.splitlines())))
+    assert told[0] == told[1] == ["Warning: Dropping gradients at call to round"] * (name == "round")
 
 
 def _twice_together(api: Any) -> None:

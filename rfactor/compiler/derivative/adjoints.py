@@ -45,6 +45,9 @@ class Backward:
     states: dict[tuple[str, int], Func] = field(default_factory=dict)
     """The adjoint of the values of a function after an update; -1 for those of its pure definition."""
 
+    dropped: set[str] = field(default_factory=set)
+    """The functions that were called on the way, of whose derivatives there is a warning."""
+
     def run(self, seed: Any) -> None:
         """From the last function, whose adjoint is `seed`, a value or an `Expr` over its variables, to the inputs."""
         functions = self.pipeline.functions
@@ -173,7 +176,7 @@ class Backward:
         for value, seed in zip(stage.values, _seeds(state, stage), strict=True):
             if not value.type.is_float:
                 continue
-            for node, part in adjoints(value, seed, self._reads).items():
+            for node, part in adjoints(value, seed, self._reads, self.dropped).items():
                 total[node] = part if node not in total else ir.apply("+", total[node], part)
         return {node: primal(part) for node, part in total.items()}
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rfactor.errors import AlgorithmError
+from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, conjunction, const, intrinsic, select, walk, zero
-from rfactor.ir.types import BOOL
+from rfactor.ir.types import BOOL, SCALARS
 
 _Rule = Callable[..., tuple[Expr, ...]]
 _ALWAYS = Const(BOOL, True)
@@ -37,11 +38,12 @@ class _Part:
         return _Part(apply("+", self.expr(), other.expr()), where)
 
 
-def adjoints(root: Expr, seed: Expr, read: Callable[[Expr], bool]) -> Mapping[Expr, Expr]:
+def adjoints(root: Expr, seed: Expr, read: Callable[[Expr], bool], dropped: set[str]) -> Mapping[Expr, Expr]:
     """What each node that `read` names adds, for each unit that it grows, where `root` adds `seed` for each of its own.
 
-    Nodes inside of the places that something is read at count as constants. An arm that is not chosen adds nothing,
-    though it be no number. Raises `AlgorithmError` for what has no derivative here.
+    `dropped` takes the names of the functions on the way whose derivatives Halide warns of: they are 0. Nodes inside of
+    the places that something is read at count as constants. An arm that is not chosen adds nothing, though it be no
+    number. Raises `AlgorithmError` for what has no derivative here.
     """
     found: dict[Expr, Expr] = {}
     waiting: dict[Expr, _Part] = {root: _Part(seed)}
@@ -52,6 +54,8 @@ def adjoints(root: Expr, seed: Expr, read: Callable[[Expr], bool]) -> Mapping[Ex
         if read(node):
             found[node] = adjoint.expr()
             continue
+        if isinstance(node, Call) and node.name in _TOLD:
+            dropped.add(node.name)
         for child, part in zip(node.children, _parts(node, adjoint), strict=True):
             if child.type.is_float and part.value != zero(part.value.type):
                 known = waiting.get(child)
@@ -73,7 +77,9 @@ def _values(node: Expr, adjoint: Expr) -> tuple[Expr, ...]:
         return _OPERATIONS[node.op](adjoint, node, *node.args)
     if isinstance(node, Call) and node.kind == "intrinsic" and node.name in _FUNCTIONS:
         return tuple(_times(adjoint, one) for one in _FUNCTIONS[node.name](node, *node.args))
-    if isinstance(node, Call) and node.kind == "intrinsic" and node.name in _STEPS:
+    if isinstance(node, Print):
+        return (adjoint, *(zero(node.type) for _ in node.children[1:]))
+    if isinstance(node, Call) and node.kind == "intrinsic" and (node.name in _STEPS or node.name in _BITS):
         return (zero(node.type),)
     raise AlgorithmError(f"propagate_adjoints: {node} has no derivative here")
 
@@ -166,3 +172,5 @@ _FUNCTIONS: dict[str, _Rule] = {
 }
 _STEPS = frozenset(["floor", "ceil", "round", "trunc"])
 """Functions that do not change but where they jump."""
+_BITS = frozenset(f"reinterpret_{type_}" for type_ in SCALARS if type_.is_float)
+_TOLD = frozenset(["round"])

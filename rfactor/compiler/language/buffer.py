@@ -89,7 +89,7 @@ class Buffer(OnEntry, Named, Region):
             if not (reverse and reverse_axes):
                 array = array.transpose()
         self._array, self._mins = array, mins
-        self._called = False
+        self._called = self._host_dirty = False
         self.asks = bool(given) and isinstance(given[0], Buffer) and given[0].asks
 
     @staticmethod
@@ -179,11 +179,12 @@ class Buffer(OnEntry, Named, Region):
         return False
 
     def host_dirty(self) -> bool:
-        """False: there is no device to bring up to date."""
-        return False
+        """What `set_host_dirty` said last; there is no device to bring up to date."""
+        return self._host_dirty
 
     def set_host_dirty(self, dirty: bool = True) -> None:
-        """Nothing: there is no device to bring up to date."""
+        """Say that a device is to be brought up to date: there is none."""
+        self._host_dirty = bool(dirty)
 
     def copy_to_host(self) -> int:
         """Nothing: the elements are here. Gives 0."""

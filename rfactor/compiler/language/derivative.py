@@ -9,7 +9,7 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.expr import Expr, as_expr, converted
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.public import public
-from rfactor.compiler.language.told import untold
+from rfactor.compiler.language.told import tell, untold
 from rfactor.compiler.language.variables import Param, Var, end_pairs
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -90,4 +90,6 @@ def propagate_adjoints(
     backward = Backward(pipeline, boxes(pipeline, ends), {**inputs, **readings})
     with untold():
         backward.run(seed)
+    for name in sorted(backward.dropped):
+        tell(f"Dropping gradients at call to {name}")
     return Derivative(backward)

@@ -142,7 +142,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
             asked.update(dict.fromkeys(image.requirements()))
             for name, needed in image.references().items():
                 given(name, needed)
-    check_wrapped(done)
+    check_wrapped(outputs)
     if isinstance(outputs, Outputs):
         for name, used in outputs.required.items():
             given(name, used)

@@ -29,7 +29,7 @@ from rfactor.compiler.language.tuple import Tuple
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.language.undefined import kept, located, started
 from rfactor.compiler.language.variables import RDom, RVar, Var, one_of_a_name
-from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone, consumer_names
+from rfactor.compiler.language.wrappers import Wrapped, Wrappers, clone
 from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
@@ -126,8 +126,8 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
 
     @also_named(fs="f")
     def clone_in(self, f: Func | Sequence[Func]) -> Func:
-        """A function of its own with the definitions that this one has now, which `f`, one or several, call instead."""
-        return clone(self, consumer_names(self, f))
+        """A function with the definitions and directives that this one has now, which `f`, one or several, call."""
+        return clone(self, f)
 
     __iter__ = None
     """A function has a value at every point: there is no end to them."""

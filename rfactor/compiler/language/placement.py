@@ -54,6 +54,13 @@ class Placement(FunctionHints, Directives):
         self.estimates: dict[str, int] = {}
         """Extents that are expected, by variable; they change nothing but what `auto_rfactor` chooses."""
 
+    def scheduled_as(self, other: Placement) -> None:
+        """Take over what directives have said of another as a whole; its stages keep their own loops."""
+        self._computed, self._kept = other._computed, other._kept
+        self.bounds, self.storage, self.estimates = other.bounds, other.storage, other.estimates
+        self.memoized, self.evicted = other.memoized, other.evicted
+        self.trace, self.debug_file = other.trace, other.debug_file
+
     @property
     def level(self) -> LoopLevel:
         """Where it is computed."""

@@ -1,7 +1,8 @@
-"""What is read of images before anything is computed: ends of domains and the like."""
+"""What is read of images before anything is computed: ends of domains, what loops are specialized by."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rfactor.compiler.language.expr import Expr, OnEntry, Uses, entry_names
@@ -31,21 +32,25 @@ class Reading(OnEntry, Named):
         return frozenset({self.reading.var.name})
 
 
-def read_before(what: str, expr: Expr) -> Expr:
-    """`expr` with names for what it reads of images. Raises `AlgorithmError` where a point varies."""
-    made: dict[ir.Expr, Reading] = {}
-    uses: dict[str, Any] = dict(expr.uses)
+def read_before(what: str, expr: Expr, known: Iterable[Reading] = ()) -> Expr:
+    """`expr` with names for what it reads of images, those of `known` where they are of the same element.
+
+    Raises `AlgorithmError` where a point varies.
+    """
+    made: dict[ir.Expr, Reading] = {one.reading.value: one for one in known}
+    uses: dict[str, Any] = {**expr.uses, **{one.name(): one for one in made.values()}}
 
     def named(node: ir.Expr) -> ir.Expr | None:
         if not (isinstance(node, Call) and node.kind == "image"):
             return None
-        known = entry_names(uses)
-        for variable in ir.variables(node):
-            if variable.name not in known:
-                raise AlgorithmError(
-                    f"the bound {expr} of {what} reads data at a point that varies with {variable.name}: bounds are of "
-                    "numbers, parameters and what images hold at points of such"
-                )
+        on_entry = entry_names(uses)
+        called = (part.name for part in ir.walk(node) if isinstance(part, Call) and part.kind == "func")
+        varies = next(iter((*called, *(v.name for v in ir.variables(node) if v.name not in on_entry))), None)
+        if varies is not None:
+            raise AlgorithmError(
+                f"the {what} reads data at a point that varies with {varies}: it is of numbers, parameters and what "
+                "images hold at points of such"
+            )
         reading = made.get(node)
         if reading is None:
             reading = made[node] = Reading(node, dict(uses))

@@ -15,6 +15,7 @@ from rfactor.compiler.language.given import startup, variable_name, whole
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
+from rfactor.compiler.language.reading import Reading, read_before
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
@@ -29,7 +30,8 @@ from rfactor.compiler.schedule.directives import (
     TailStrategy,
 )
 from rfactor.compiler.schedule.purity import pure_loops
-from rfactor.errors import ScheduleError, TypeMismatch
+from rfactor.compiler.schedule.tails import check_parallel, check_tail
+from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Const, cast
 from rfactor.ir.expr import Expr as IrExpr
@@ -147,6 +149,7 @@ class Directives(Hints):
             raise ScheduleError(
                 f"split({old}) with tail strategy {tail.name}: an update changes each point once; use GuardWithIf"
             )
+        check_tail(schedule, old, tail, self._index() > 0)
         return loops.split(schedule, old, outer, inner, self._factor(old, factor), tail)
 
     def _factor(self, old: str, factor: Any) -> Any:
@@ -169,7 +172,7 @@ class Directives(Hints):
         old, new = variable_name(old_name), variable_name(new_name)
         taken = loops.taken_names(self._schedule())
         inner = next(free for n in count() if (free := f"{old}.rename.{n}" if n else f"{old}.rename") not in taken)
-        return self._become(self._split(self._schedule(), old, new, inner, 1, TailStrategy.Auto))
+        return self._become(loops.split(self._schedule(), old, new, inner, 1))
 
     def fuse(self, inner: Any, outer: Any, fused: Any) -> Self:
         """Make one loop of two."""
@@ -300,7 +303,10 @@ class Directives(Hints):
                 name = inner
         pure = pure_loops(self._owner().function, self._state().definition, schedule)
         done = schedule
-        return self._become(loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked))
+        run = loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked)
+        if kind == "parallel":
+            check_parallel(run)
+        return self._become(run)
 
     def parallel(self, var: Any, task_size: Any = None, tail: Any = TailStrategy.Auto) -> Self:
         """Run the iterations of a loop at once, `task_size` of them a task."""
@@ -323,21 +329,25 @@ class Directives(Hints):
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
 
-        The condition is over parameters and the boxes of images and of the pipeline's outputs. The first that holds
-        decides.
+        The condition is over parameters, boxes of images and of the outputs, and what images hold at points
+        of such, read on entry. The first that holds decides.
         """
-        schedule = self._schedule()
+        schedule, owner = self._schedule(), self._owner()
         if schedule.failure is not None:
             raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
-        test = startup(self._owner(), condition, "specialize")
+        known = [one for one in owner.references.values() if isinstance(one, Reading)]
+        try:
+            test = startup(owner, read_before("condition", as_expr(condition), known), "specialize")
+        except AlgorithmError as varies:
+            raise ScheduleError(f"specialize({as_expr(condition)}): {varies}") from None
         if test.type != BOOL:
             raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
-        for place, known in zip(count(), schedule.specializations, strict=False):
-            if known.condition == test:
-                return Stage(self._owner(), self._index(), (*self._path(), place))
+        for place, special in enumerate(schedule.specializations):
+            if special.condition == test:
+                return Stage(owner, self._index(), (*self._path(), place))
         made = Specialization(test, replace(schedule, specializations=()))
         self._become(replace(schedule, specializations=(*schedule.specializations, made)))
-        return Stage(self._owner(), self._index(), (*self._path(), len(schedule.specializations)))
+        return Stage(owner, self._index(), (*self._path(), len(schedule.specializations)))
 
     def specialize_fail(self, message: str) -> None:
         """Stop with `message` where no condition given to `specialize` holds."""

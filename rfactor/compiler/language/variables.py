@@ -356,7 +356,7 @@ def _end(what: str, value: ExprLike) -> Expr:
             f"the bound {end} of {what} depends on a call to a Func: bounds are of numbers, parameters and what images "
             "hold at points of such"
         )
-    return read_before(what, end)
+    return read_before(f"bound {end} of {what}", end)
 
 
 @public

@@ -1,4 +1,4 @@
-"""Halide's warnings of schedules: directives that are without effect, and updates that may have been forgotten.
+"""Halide's warnings of pipelines: directives without effect, updates that may have been forgotten, checks that fail.
 
 They are written to the standard output each time that a pipeline is frozen for code.
 """
@@ -12,8 +12,10 @@ from rfactor.compiler.language.freeze import Frozen
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.lower import without_effect
+from rfactor.compiler.lower.failing import always_failing
 from rfactor.compiler.schedule.directives import Alignment, Fuse, Split
 from rfactor.compiler.schedule.spelled import spelled_loops
+from rfactor.ir.loopnest import LoweredPipeline
 
 
 def warn(pipeline: Frozen, outputs: Sequence[Func]) -> None:
@@ -25,6 +27,13 @@ def warn(pipeline: Frozen, outputs: Sequence[Func]) -> None:
             tell(warning)
     for warning in without_effect(pipeline.algorithm, pipeline.schedule):
         tell(warning)
+
+
+def warned(lowered: LoweredPipeline) -> LoweredPipeline:
+    """The pipeline itself, after a warning of each check that would stop it in every run."""
+    for failure in always_failing(lowered.body):
+        tell(f"This pipeline is guaranteed to fail an assertion at runtime: \n{failure}")
+    return lowered
 
 
 def _of_updates(func: Func) -> Iterator[str]:

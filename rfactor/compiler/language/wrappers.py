@@ -53,15 +53,16 @@ class Wrapped:
     def in_(self, f: Func | Sequence[Func] | None = None) -> Func:
         """A function with the same values that `f`, one or several, call instead; without any, that all do.
 
-        It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one. Raises `ScheduleError`.
+        It is `w[_] = f[_]`, to be scheduled by itself. Asked for again, it is the same one, called by those for which
+        it was made. Raises `ScheduleError`.
         """
         from rfactor.compiler.language.func import Func
 
-        names = ("",) if f is None else consumer_names(self, f)
-        known = self._known(names)
+        names = ("",) if f is None else consumer_names(self, f, "in")
+        known = known_wrapper(self, names)
         if known is not None:
             return known
-        made = Func(f"{self._stem()}{_ending(names)}")
+        made = Func(f"{self._stem()}{_ending(self, f, 'in')}")
         variables = self.variables()
         made[tuple(variables)] = self[tuple(variables)]
         made.use()
@@ -72,65 +73,95 @@ class Wrapped:
         """Its pure variables."""
         return [Var(f"_{d}") for d in range(self.dimensions())]
 
-    def _known(self, names: tuple[str, ...]) -> Func | None:
-        found = [self.wrappers.get(name) for name in names]
-        if any(one is not found[0] for one in found):
-            given = ", ".join(f"{n}: {w.name()}" for n, w in zip(names, found, strict=True) if w is not None)
-            raise ScheduleError(f"in_ of {self.name()}: some of the consumers have a wrapper of their own ({given})")
-        others = [name for name, w in self.wrappers.items() if w is found[0] and name not in names]
-        if found[0] is not None and others:
-            raise ScheduleError(
-                f"Redefinition of shared wrapper [{self.name()} -> {found[0].name()}] in {', '.join(names)} is illegal "
-                f"since {', '.join(others)} shares the same wrapper but is not part of the redefinition"
-            )
-        return found[0]
+
+def known_wrapper(wrapped: Wrapped, names: tuple[str, ...]) -> Func | None:
+    """The wrapper or clone that the first of `names` calls already; None where it calls none, nor does any other.
+
+    Others of `names` that call none do not call it either, as in Halide. Raises `ScheduleError` where they call
+    another, or where one that is not among them calls it.
+    """
+    wrappers = wrapped.wrappers
+    found = wrappers.get(names[0])
+    other = [name for name in names if name in wrappers and wrappers[name] is not found]
+    if other and found is None:
+        raise ScheduleError(
+            f"Cannot define the wrapper since {other[0]} already has a wrapper ({wrappers[other[0]].name()}) while "
+            f"{names[0]} doesn't: name {other[0]} first, or {names[0]} alone"
+        )
+    if other:
+        raise ScheduleError(
+            f"{other[0]} should have shared the same wrapper as {names[0]}: they call {wrappers[other[0]].name()} and "
+            f"{found.name() if found else wrapped.name()} instead of {wrapped.name()}"
+        )
+    shared = [name for name, wrapper in wrappers.items() if wrapper is found and name not in names]
+    if found is not None and shared:
+        raise ScheduleError(
+            f"Redefinition of shared wrapper [{wrapped.name()} -> {found.name()}] in {', '.join(names)} is illegal "
+            f"since {', '.join(shared)} shares the same wrapper but is not part of the redefinition"
+        )
+    return found
 
 
-def consumer_names(wrapped: Wrapped, consumers: Any) -> tuple[str, ...]:
-    """The names of `in_(g)` or `in_([g, h])`. Raises `ScheduleError` for none, and for a function in itself."""
+def consumer_names(wrapped: Wrapped, consumers: Any, kind: str) -> tuple[str, ...]:
+    """The names of `in_(g)` or `in_([g, h])`. Raises `ScheduleError` for none, one twice, and a function in itself."""
     from rfactor.compiler.language.func import Func
 
     names = tuple(consumer.name() for consumer in ((consumers,) if isinstance(consumers, Func) else consumers))
     if not names:
-        raise ScheduleError(
-            f"Could not create a in wrapper for an empty list of Funcs: {wrapped.name()}.in_() is for all"
-        )
+        way = f"{wrapped.name()}.in_() is for all" if kind == "in" else "name those that are to call it"
+        raise ScheduleError(f"Could not create a {kind} wrapper for an empty list of Funcs: {way}")
     if wrapped.name() in names:
         raise ScheduleError(f"{wrapped.name()} in itself: name functions that call it")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise ScheduleError(f'Wrapper redefinition in function "{twice[0]}" is not allowed: name it once')
     return names
 
 
-def clone(func: Func, names: tuple[str, ...]) -> Func:
-    """A function of its own with the definitions that `func` has now, which `names` call instead."""
+def clone(func: Func, consumers: Func | Sequence[Func]) -> Func:
+    """A function with the definitions and the directives that `func` has now, which `consumers` call instead."""
     from rfactor.compiler.language.func import Func as Shell
 
-    known = func._known(names)
+    names = consumer_names(func, consumers, "clone")
+    known = known_wrapper(func, names)
     if known is not None:
         return known
-    free = Named(f"{func.name()}_clone_in_{names[0]}", "f")
+    free = Named(f"{func.name()}{_ending(func, consumers, 'clone')}", "f")
     name = free.name()
     del free
     function = func.function
     copied = replace(calling(function, {function.name: name}), name=name)
     made = Shell.of(copied, func.references, None, func.ranges)
-    if not func.has_update_definition():
-        made.compute_inline()
+    made.scheduled_as(func)
+    for state, own in zip(func.stages, made.stages, strict=True):
+        own.schedule, own.touched = _scanning(state.schedule, {function.name: name}), state.touched
     if func.used:
         made.use()
     func.wrappers = {**func.wrappers, **dict.fromkeys(names, made)}
     return made
 
 
-def check_wrapped(functions: Mapping[str, Func]) -> None:
-    """Raise `ScheduleError` where one of `functions` is wrapped in another, which does not call it."""
-    wrapped = [*functions.values(), *(used for func in functions.values() for used in func.references.values())]
-    ways = {id(wrapper) for one in wrapped if isinstance(one, Wrapped) for wrapper in one.wrappers.values()}
-    for name, func in functions.items():
-        for consumer, wrapper in func.wrappers.items():
-            caller = functions.get(consumer)
-            if caller is None or id(caller) in ways or id(func) in ways or name in caller.references:
+def check_wrapped(outputs: Sequence[Func]) -> None:
+    """Raise `ScheduleError` where something that `outputs` need is wrapped in, or cloned for, what does not call it."""
+    from rfactor.compiler.language.func import Func
+
+    needed: dict[str, Wrapped] = {}
+    callers: dict[str, Func] = {output.name(): output for output in outputs}
+    waiting = list(callers.values())
+    while waiting:
+        caller = waiting.pop()
+        for used in (caller, *caller.references.values()):
+            if isinstance(used, Wrapped) and used.name() not in needed:
+                needed[used.name()] = used
+                others = [one for one in (used, *used.wrappers.values()) if isinstance(one, Func)]
+                waiting += (one for one in others if one.name() not in callers)
+                callers |= {one.name(): one for one in others}
+    for name, wrapped in needed.items():
+        for consumer, wrapper in wrapped.wrappers.items():
+            called = callers[consumer].references if consumer in callers else None
+            if called is None or any(wrapper in _instead(callers[consumer], used) for used in called.values()):
                 continue
-            callees = ", ".join(one for one, used in caller.references.items() if isinstance(used, Wrapped)) or "none"
+            callees = ", ".join(one for one, used in called.items() if isinstance(used, Wrapped)) or "none"
             raise ScheduleError(
                 f'Cannot wrap "{name}" in "{consumer}" because "{consumer}" does not call "{name}": direct callees of '
                 f"{consumer}: {callees}; {wrapper.name()} would not be used"
@@ -142,9 +173,9 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
     schedules = tuple(stage.schedule for stage in func.stages)
     renamed: dict[str, Func] = {}
     for name, used in func.references.items():
-        wrapper = _called_instead(func, used)
-        if wrapper is not None:
-            renamed[name] = wrapper
+        instead = _instead(func, used)
+        if instead:
+            renamed[name] = instead[-1]
     if not renamed:
         return func.function, schedules, func.references
     references = {name: used for name, used in func.references.items() if name not in renamed}
@@ -153,16 +184,18 @@ def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[st
     return calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
 
 
-def _called_instead(func: Func, used: object) -> Func | None:
-    """What `func` calls in place of `used`: its wrapper, the wrapper of that one, and so on; None where it has none.
+def _instead(func: Func, used: object) -> list[Func]:
+    """What `func` calls in place of `used`, last: its wrapper, the wrapper of that one, and so on.
 
     A wrapper for all is not for the other wrappers of the same function.
     """
-    found: Func | None = None
+    found: list[Func] = []
     while isinstance(used, Wrapped):
         for_all = None if func in used.wrappers.values() else used.wrappers.get("")
         wrapper = used.wrappers.get(func.name(), for_all)
-        found, used = wrapper or found, wrapper
+        if wrapper is not None:
+            found.append(wrapper)
+        used = wrapper
     return found
 
 
@@ -203,7 +236,10 @@ def calling(function: Function, names: Mapping[str, str]) -> Function:
     return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))
 
 
-def _ending(names: Sequence[str]) -> str:
-    if len(names) > 1:
-        return "_wrapper"
-    return f"_in_{names[0]}" if names[0] else "_global_wrapper"
+def _ending(wrapped: Wrapped, consumers: Func | Sequence[Func] | None, kind: str) -> str:
+    """What is added to a function's name for a wrapper or a clone, with how many it has by now."""
+    from rfactor.compiler.language.func import Func
+
+    many, stem = ("_wrapper", "in_") if kind == "in" else ("_clone", "clone_in_")
+    one = "_global_wrapper" if consumers is None else many
+    return f"{f'_{stem}{consumers.name()}' if isinstance(consumers, Func) else one}${len(wrapped.wrappers)}"

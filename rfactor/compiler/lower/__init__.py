@@ -43,7 +43,7 @@ What is known of coordinates, for all of them:
     `interval` (`quotients`, `paired_terms`; floats: `float_interval`) over `ends`, and `boxes` of them
     `values`, `data_range`              what data can be
     `uses`                              which functions statements call
-`loops` prints the nest.
+`loops` prints the nest; `failing` tells of checks that fail in every run.
 """
 
 from __future__ import annotations
