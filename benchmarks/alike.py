@@ -1,5 +1,5 @@
-"""The six of Table 1, or the pipelines of `benchmarks.directives` and `benchmarks.applications`, and Halide's programs for
-them under one schedule, where the code counts and not memory.
+"""The six of Table 1, or the pipelines of `benchmarks.directives` and `benchmarks.applications`, and Halide's programs
+for them under one schedule, where the code counts and not memory.
 
 python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
 python -m benchmarks.alike --directives [NAME …] [--trials N]        names may be cut short: blur
