@@ -1,5 +1,5 @@
-"""The six of Table 1, or the pipelines of `benchmarks.directives`, and Halide's programs for them under one schedule,
-where the code counts and not memory.
+"""The six of Table 1, or the pipelines of `benchmarks.directives` and `benchmarks.applications`, and Halide's programs
+for them under one schedule, where the code counts and not memory.
 
 python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
 python -m benchmarks.alike --directives [NAME …] [--trials N]        names may be cut short: blur
@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--bits", type=int, nargs="+", default=BITS)
-    parser.add_argument("--directives", action="store_true", help="the pipelines of benchmarks.directives")
+    parser.add_argument("--directives", action="store_true", help="other pipelines")
     parser.add_argument("names", nargs="*", help=f"some of {', '.join(KEYS)}")
     given = parser.parse_args()
     known = list(SCHEDULED if given.directives else KEYS)
