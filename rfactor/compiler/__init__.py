@@ -14,7 +14,7 @@ The whole is compiled:
     `lower/`                                    the loop nest, one pass a file (`undefined`: values that nobody defined)
     `verify/`                                   its bounds as claims that a solver decides
     `codegen/`, `runtime/`                      LLVM IR and C; code and threads in this process
-    `pipeline` (`structure`, `deep`)            all of that for one call, and what is kept of it
+    `pipeline` (`structure`, `deep`, `collector`)   all of that for one call, and what is kept of it
     `outputs`, `multitarget`, `debug_files`     files
 
 `derivative/`    adjoints of a pipeline, as a pipeline

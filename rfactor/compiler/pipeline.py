@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rfactor.compiler.asked import as_needed, new_arrays, outputs_for
+from rfactor.compiler.collector import uncollected
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.changes import LATEST
@@ -250,7 +251,8 @@ def _compile(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -
     key = structure(algorithm, schedule), tuple(argument.name in sparse for argument in given), told
     same = _compiled.get(key)
     if same is None:
-        found = compile_pipeline(warned(lower(algorithm, schedule, sparse)))
+        with uncollected():
+            found = compile_pipeline(warned(lower(algorithm, schedule, sparse)))
     else:
         found = renamed(same, given, lambda: lower(algorithm, schedule, sparse))
     _compiled.keep(key, found)

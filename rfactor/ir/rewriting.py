@@ -70,7 +70,7 @@ def transform(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 
 def replace(expr: Expr, mapping: Mapping[Expr, Expr]) -> Expr:
     """`expr` with every occurrence of the keys of `mapping`, outermost first, replaced by their values."""
-    return rewrite(expr, dict(mapping), lambda node: node) if mapping else expr
+    return _changed((expr,), mapping.get)[0] if mapping else expr
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
@@ -80,15 +80,20 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """`substitute` in several expressions; what they share is rebuilt once."""
+    known = values.get
+    return _changed(exprs, lambda node: known(node.name) if isinstance(node, Var) else None)
+
+
+def _changed(exprs: Sequence[Expr], rule: Callable[[Expr], Expr | None]) -> tuple[Expr, ...]:
+    """The expressions with what `rule` gives, if anything, in place of nodes, outermost first."""
     changed: dict[Expr, Expr] = {}
     known = changed.get
     for expr in exprs:
         for node in walk(expr):
-            if isinstance(node, Var):
-                new = values.get(node.name)
-                if new is not None:
-                    changed[node] = new
-            elif changed:
+            new = rule(node)
+            if new is not None:
+                changed[node] = new
+            elif changed and node not in changed:
                 operands, moved = [], False
                 for child in node.children:
                     new = known(child)
@@ -97,7 +102,7 @@ def substitute_all(exprs: Sequence[Expr], values: Mapping[str, Expr]) -> tuple[E
                     else:
                         operands.append(new)
                         moved = True
-                if moved and node not in changed:
+                if moved:
                     changed[node] = _with_operands(node, tuple(operands))
     return tuple([known(expr, expr) for expr in exprs])
 

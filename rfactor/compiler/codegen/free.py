@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.compiler.lower.totals import is_total
@@ -54,6 +55,12 @@ def free(stmt: Stmt) -> Free:
 
     statement(stmt, frozenset())
     return Free(tuple(variables), tuple(buffers))
+
+
+@lru_cache(maxsize=1 << 12)
+def read(expr: Expr) -> frozenset[str]:
+    """The flat buffers that `expr` loads from."""
+    return frozenset(node.buffer for node in walk(expr) if isinstance(node, Load))
 
 
 def buffers(stmt: Stmt, known: dict[int, tuple[Stmt, frozenset[str]]]) -> frozenset[str]:

@@ -55,6 +55,7 @@ class Memory:
         self.builder, self.arrays, self.places, self._masked_bits = builder, arrays, places, masked_bits
         self.spans: Mapping[Load, Span] = {}
         """Loads that others of the same iteration lie between."""
+        self._zeros: dict[Type, LLVMValue] = {}
 
     def load(self, load: Load, emitter: Emitter) -> LLVMValue:
         """The elements of a load; lanes whose predicate is false are zero."""
@@ -216,9 +217,11 @@ class Memory:
 
     def _zero(self, type: Type) -> LLVMValue:
         """Where a zero of `type` lies."""
-        with self.builder.goto_entry_block():
-            zero = self.builder.alloca(memory_type(type))
-            self.builder.store(memory_type(type)(None), zero)
+        zero = self._zeros.get(type)
+        if zero is None:
+            with self.builder.goto_entry_block():
+                zero = self._zeros[type] = self.builder.alloca(memory_type(type))
+                self.builder.store(memory_type(type)(None), zero)
         return zero
 
     def _gather(self, type: Type, addresses: LLVMValue, mask: LLVMValue | None) -> LLVMValue:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import buffers, free
+from rfactor.compiler.codegen.free import buffers, free, read
 from rfactor.compiler.codegen.hints import step_by_step
 from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.memory import Array, Memory
@@ -61,6 +61,8 @@ _TOGETHER = 4
 """Functions that are computed at the root are parts of one function of the code up to this many."""
 _LOCKS = 64
 """Locks for the points of one function, a power of two."""
+_MOST_READ = 64
+"""Values with loads that are kept over a store: each store looks through them."""
 _LONGEST = 200
 """Characters of the longest name of a local value."""
 
@@ -109,7 +111,7 @@ class Statements:
         self._known: Known = {}
         """Values that were emitted before and dominate what is emitted now, of expressions without loads."""
         self._read: Known = {}
-        """The same of expressions with loads, where nothing has been stored since."""
+        """The same of expressions with loads, where nothing has been stored since into what they load from."""
         self._produced = 0
         self._frame = 0
         self._heap: list[LLVMValue] = []
@@ -151,7 +153,7 @@ class Statements:
                 self._allocate(stmt)
             case Store():
                 self.memory.store(stmt, self.emitter())
-                self._read = {}
+                self._changed(stmt.buffer)
             case Atomic():
                 self._read = {}  # another thread may have stored
                 self._atomic(stmt)
@@ -170,8 +172,15 @@ class Statements:
         if len(group) == 1:
             self.emit(group[0])
             return
-        self.memory.fill([one for one in group if isinstance(one, Store)], self.emitter())
-        self._read = {}
+        stores = [one for one in group if isinstance(one, Store)]
+        self.memory.fill(stores, self.emitter())
+        self._changed(stores[0].buffer)
+
+    def _changed(self, buffer: str) -> None:
+        """Something was stored into `buffer`: what others held is there still."""
+        many = len(self._read) > _MOST_READ
+        known = {} if many else self._read
+        self._read = {e: value for e, value in known.items() if isinstance(e, Expr) and buffer not in read(e)}
 
     def _last(self, stmt: Stmt, held: Mapping[str, LLVMValue]) -> None:
         """Emit `stmt`, after which nothing uses the buffers `held`: the memory of each is given back after its last use
@@ -288,7 +297,7 @@ class Statements:
         function = declare(builder, "llvm.memset.p0.i64", ir.VoidType(), types)
         call = builder.call(function, [address, _I8(0), builder.mul(some, I64_(each)), _I1(0)], arg_attrs={0: ()})
         call.arg_attributes[0].align = each
-        self._read = {}
+        self._changed(store.buffer)
 
     def count(self, name: str, first: LLVMValue, end: LLVMValue, body: Stmt, some: bool = False) -> None:
         """`body` for `first <= name < end` (signed), of which there are `some` for certain.

@@ -1,0 +1,50 @@
+"""Python's collector of cycles, left out while a pipeline is compiled.
+
+What compiling makes is there until it is done. The collector would look through it again and again, and take what it
+has seen some times for what stays: then it looks through all that the process holds, a tenth of a second each time.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_lock = threading.Lock()
+_inside = 0
+"""How many are at work,"""
+_was_on = False
+"""and whether the first of them found the collector on."""
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Around work of up to some seconds. The collector is on again, if it was, once all threads have left."""
+    global _inside, _was_on
+    with _lock:
+        if _inside == 0:
+            _was_on = gc.isenabled()
+            gc.disable()
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0 and _was_on:
+                gc.enable()
+
+
+def _after_fork() -> None:
+    """A child has none of its parent's other threads."""
+    global _lock, _inside
+    _lock = threading.Lock()
+    if _inside and _was_on:
+        gc.enable()
+    _inside = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
