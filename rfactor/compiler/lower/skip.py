@@ -10,11 +10,11 @@ loops of their own for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import answered, assumed
+from rfactor.compiler.lower.answers import answered, assumed_of
 from rfactor.compiler.lower.uses import called, parts, uses
 from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
 from rfactor.ir.algorithm import Algorithm, Function
@@ -61,9 +61,9 @@ def _by_arms(
     found: list[Specialization] = []
     count = 1
     while count < most and (condition := _asked(function, index, known)) is not None:
-        inside, inner = _by_arms(assumed(function, index, condition, _ALWAYS), index, stage, known, most - count)
+        inside, inner = _by_arms(assumed_of(function, index, condition, _ALWAYS), index, stage, known, most - count)
         found.append(Specialization(condition, inside))
-        function = assumed(function, index, condition, _NEVER)
+        function = assumed_of(function, index, condition, _NEVER)
         count += inner
     return replace(stage, specializations=tuple(found)) if found else stage, count
 
@@ -93,6 +93,15 @@ def skip(stmt: Stmt, algorithm: Algorithm, schedule: Schedule) -> Stmt:
     What is traced is told of as it was.
     """
     return stmt if schedule.traces else _skip(stmt, _known(algorithm), frozenset())
+
+
+def only_needed(stmt: Stmt, needed: Mapping[str, Expr]) -> Stmt:
+    """`stmt` where functions are computed only where they are `needed`, by bounds: elsewhere they have no storage."""
+    if isinstance(stmt, Block):
+        return block(*(only_needed(part, needed) for part in stmt.statements))
+    if isinstance(stmt, Realize):
+        return replace(stmt, body=only_needed(stmt.body, needed))
+    return If(needed[stmt.name], stmt) if isinstance(stmt, Produce) and stmt.name in needed else stmt
 
 
 def _asks(stmt: Stmt, known: frozenset[str]) -> bool:
@@ -255,6 +264,8 @@ def _only_if(stmt: Stmt, name: str, condition: Expr, known: frozenset[str]) -> S
         return If(condition, stmt) if _alone(stmt) else stmt
     if isinstance(stmt, Block):
         return block(*(_only_if(part, name, condition, known) for part in stmt.statements))
+    if isinstance(stmt, If) and isinstance(stmt.then, Produce) and stmt.then.name == name:
+        return stmt if stmt.condition == condition else If(condition, stmt)
     if isinstance(stmt, If) and not _is_known(stmt.condition, known):
         otherwise = None if stmt.otherwise is None else _only_if(stmt.otherwise, name, condition, known)
         return replace(stmt, then=_only_if(stmt.then, name, condition, known), otherwise=otherwise)
