@@ -6,6 +6,7 @@ A reduction is factored, algorithm to algorithm:
     `rfactor` (`split_domain`, `extraction`)    the pass: an intermediate, and a merge of its slices
     `slices`, `state`                           which slices see an element, and what an intermediate holds
     `serial_choice`, `restore_order`            operators that fail to commute by ties alone
+    `cases`                                     one case of a specialized update as an update of its own
     `parallel_scan`, `commuting`                recurrences as scans, and loops of updates in another order
     `auto/`                                     a schedule that is found
 

@@ -67,6 +67,8 @@ class Definition:
     value is not stored."""
     where: Expr | None = None
     """Of the pure definition: where it does not hold, values are 0, and the array of an output is left as it is."""
+    update: int | None = None
+    """Which update of the user's it is a part or a case of, 0 the first; None: that in whose place it stands."""
 
     def may_keep(self, component: int) -> bool:
         """Whether the caller's array may hold values of `component` that nobody computed."""
@@ -103,6 +105,11 @@ class Function:
     def stages(self) -> tuple[Definition, ...]:
         """The pure definition, then the updates."""
         return (self.pure, *self.updates)
+
+    def told(self, stage: int) -> str:
+        """A stage as directives name it: `f`, `f.update(0)`."""
+        update = self.stages[stage].update
+        return f"{self.name}.update({stage - 1 if update is None else update})" if stage else self.name
 
 
 @dataclass(frozen=True, slots=True)

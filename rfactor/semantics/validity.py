@@ -79,7 +79,8 @@ def validate_function(function: Function, scope: Scope) -> None:
 def validate_stage(function: Function, number: int, scope: Scope) -> None:
     """Check stage `number` of `function` (0 is the pure definition). Raises `AlgorithmError`."""
     definition = function.stages[number]
-    where = f"{function.name}, update {number - 1}" if number else f"{function.name}, pure definition"
+    update = number - 1 if definition.update is None else definition.update
+    where = f"{function.name}, update {update}" if number else f"{function.name}, pure definition"
     _shape(function, definition, where)
     domain = definition.domain or ReductionDomain(())
     if number == 0:

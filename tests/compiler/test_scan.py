@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from random import Random
 from textwrap import dedent
@@ -17,7 +18,8 @@ from rfactor.compiler.language.types import Type, dtype_of
 from rfactor.compiler.pipeline import loop_nest
 from rfactor.errors import ScheduleError
 from rfactor.ir.types import I8, I16, I32, I64, U8, U16, U32, U64
-from tests.compiler.pipelines import computed, expected, same
+from tests.compiler.pipelines import agrees, computed, expected, same
+from tests.compiler.test_lowering import printed
 from tests.fuzz.execute import passes_of, tried
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -274,10 +276,57 @@ def test_a_scan_takes_its_loop_as_it_is() -> None:
         f.lowered()
     f, r = running_sum()
     p = hl.Param(hl.Int(32), "p")
-    f.update(0).parallel_scan(r.x).specialize(p > 3)
-    with pytest.raises(ScheduleError, match="and specialize on one update"):
+    f.update(0).specialize(p > 3).parallel_scan(r.x).unroll(r.x)
+    with pytest.raises(ScheduleError, match=r"f\S*\.update\(0\): parallel_scan\(\S*\): the loop is unrolled already"):
         f.lowered()
     f, r = running_sum()
     f.update(0).parallel_scan(r.x)
     with pytest.raises(ScheduleError, match="is a parallel scan"):
         f.update(0).rfactor(r.x, hl.Var("u"))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 40, 131])
+def test_a_case_of_an_update_is_a_scan(size: int, whole: bool) -> None:
+    p, a, f = hl.Param(hl.Int(32), "p", 0), hl.ImageParam(hl.Int(32), 1, "a"), hl.Func("f")
+    a.set(np.random.default_rng(size).integers(0, 99, size).astype(np.int32))
+    r = hl.RDom([(1, a.width() - 1)], "r")
+    f[x] = a[hl.clamp(x, 0, a.width() - 1)]
+    f[r.x] = hl.select(p > 3, f[r.x - 1] * 2 + a[r.x], f[r.x - 1] + a[r.x])
+    before = {}
+    for value in (0, 2, 5, 9):
+        p.set(value)
+        before[value] = expected(f, [size])
+    update = f.update(0)
+    update.specialize(p > 7).parallel_scan(r.x, 8)
+    update.specialize(p > 3).unroll(r.x, 2)
+    update.specialize(p > 1).parallel_scan(r.x, 16)
+    if whole:
+        update.parallel_scan(r.x, 4)
+    text = printed(f, "tidy")
+    assert len(re.findall(r"if .*:\n +produce f\S*\.scan\d:", text)) == (3 if whole else 2)
+    for value, answer in before.items():
+        p.set(value)
+        agrees(f, answer, [size])
+        assert np.array_equal(expected(f, [size])[0], answer[0])
+
+
+def test_a_recurrence_is_a_scan_where_its_case_makes_it_one() -> None:
+    p, f, r = hl.Param(hl.Int(32), "p", 5), hl.Func("f"), hl.RDom([(1, 40)], "r")
+    f[x] = x
+    f[r.x] = hl.select(p > 3, f[r.x - 1] + f[r.x] * 0 + r.x, f[r.x - 1] * f[r.x - 1] + r.x)
+    with pytest.raises(ScheduleError, match="it may read only the point"):
+        f.update(0).specialize(p > 9).parallel_scan(r.x)
+    g = hl.Func("g")
+    g[x] = x
+    g[r.x] = hl.select(p > 3, g[r.x - 1] + r.x, g[r.x - 1] * g[r.x - 1] + r.x)
+    with pytest.raises(ScheduleError, match="associative"):
+        g.update(0).parallel_scan(r.x, 8)
+    before = {}
+    for value in (1, 5):
+        p.set(value)
+        before[value] = expected(g, [41])
+    g.update(0).specialize(p > 3).parallel_scan(r.x, 8)
+    for value in (1, 5):
+        p.set(value)
+        agrees(g, before[value], [41])

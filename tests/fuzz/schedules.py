@@ -123,6 +123,10 @@ class Scheduling:
 
     def specialize(self) -> list[str]:
         found = self.stage()
+        return [] if found is None else self.case(found[0])
+
+    def case(self, text: str) -> list[str]:
+        """A case of a stage, of those that hold in this run and of others; rarely it is the only one."""
         parameters = [(n, v) for n, v in self.session.names.items() if n[0] == "p" and n[1:].isdigit()]
         conditions = [f"{n} > 2" for n, _ in parameters]
         holding = [f"{n} > 2" for n, v in parameters if v.get() > 2]
@@ -130,14 +134,14 @@ class Scheduling:
             if isinstance(value, ImageParam):
                 conditions.append(f"{name}.dim(0).extent() {self.random.choice(['==', '>='])} {value.get().extent(0)}")
                 holding.append(conditions[-1])
-        if found is None or not conditions:
+        if not conditions:
             return []
         name = self.fresh("s")
         self.special.append(name)
         chosen = self.random.choice(conditions)
-        lines = [f"{name} = {found[0]}.specialize({chosen})"]
+        lines = [f"{name} = {text}.specialize({chosen})"]
         if chosen in holding and self.random.random() < 0.3:
-            lines.append(f'{found[0]}.specialize_fail("no condition holds")')
+            lines.append(f'{text}.specialize_fail("no condition holds")')
         return lines
 
     # -- updates -----------------------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ class Scheduling:
 
     def rfactor(self) -> list[str]:
         found = self.stage(updates=True)
-        if found is None or not self.exact(found[1]._owner()) or "update" not in found[0]:
+        if found is None or not self.exact(found[1]._owner()) or not found[1]._index():
             return []
         text, stage = found
         own = [f'"{d.name}"' for d in stage._schedule().dimensions if d.reduction]
@@ -204,7 +208,11 @@ class Scheduling:
                 stepping = [str(a) for a in state.definition.arguments if str(a) in own]
                 if stepping and self.exact(func):
                     block = self.random.choice([2, 5, 4, 8])
-                    lines.append(f'{name}.update({i}).parallel_scan("{stepping[0]}", {block})')
+                    text = f"{name}.update({i})"
+                    if self.random.random() < 0.3 and (case := self.case(text)):
+                        lines += case
+                        text = self.random.choice([text, self.special[-1]])
+                    lines.append(f'{text}.parallel_scan("{stepping[0]}", {block})')
         return lines
 
     # -- where -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from rfactor.compiler.cases import cases_apart, companions
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.func import Func
 from rfactor.compiler.language.reading import Reading
@@ -86,6 +87,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
     done: dict[str, Func] = {}
     functions: dict[str, Function] = {}
     directives: dict[str, tuple[StageSchedule, ...]] = {}
+    places: dict[str, tuple[int | None, ...]] = {}
     images: dict[str, Buffer | ImageParam] = {}
     parameters: dict[str, Param] = {}
     open_: set[str] = set()
@@ -128,7 +130,10 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
             raise AlgorithmError(f"{func.name()} needs itself by way of another function")
         open_.add(func.name())
         func.require()
-        functions[func.name()], directives[func.name()], references = rewired(func)
+        cases = cases_apart(func.function, tuple(stage.schedule for stage in func.stages))
+        functions[func.name()], directives[func.name()], references = rewired(func, cases.function, cases.schedules)
+        places[func.name()] = cases.places
+        asked.update(dict.fromkeys(cases.required))
         for name, used in references.items():
             if isinstance(used, Func):
                 visit(used)
@@ -146,6 +151,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
     if isinstance(outputs, Outputs):
         for name, used in outputs.required.items():
             given(name, used)
+    directives = companions(directives, places)
     algorithm = Algorithm(
         tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),

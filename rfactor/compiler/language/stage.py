@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -19,8 +18,6 @@ from rfactor.compiler.language.reading import Reading, read_before
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
-from rfactor.compiler.schedule.carried import carried
-from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import (
     OUTERMOST,
     Companion,
@@ -36,7 +33,6 @@ from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Const, cast
 from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.loopnest import LoopKind
-from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32
 
@@ -104,12 +100,24 @@ class Directives(Hints):
             schedule = schedule.specializations[place].schedule
         return schedule
 
-    def _pure(self) -> frozenset[str]:
-        return pure_loops(self._owner().function, self._state().definition, self._schedule())
-
-    def _become(self, schedule: StageSchedule) -> Self:
+    def _definition(self) -> Definition:
+        """What the loops compute: that of a case, where it was factored."""
         state = self._state()
-        state.schedule = _put(state.schedule, self._path(), schedule)
+        definition, schedule = state.definition, state.schedule
+        for place in self._path():
+            case = schedule.specializations[place]
+            definition, schedule = case.definition or definition, case.schedule
+        return definition
+
+    def _pure(self) -> frozenset[str]:
+        return pure_loops(self._owner().function, self._definition(), self._schedule())
+
+    def _become(self, schedule: StageSchedule, definition: Definition | None = None) -> Self:
+        """Other loops; and another definition, where one is given."""
+        state, path = self._state(), self._path()
+        if definition is not None and not path:
+            state.definition = definition
+        state.schedule = _put(state.schedule, path, schedule, definition)
         state.touched = True
         return self
 
@@ -190,14 +198,13 @@ class Directives(Hints):
         from rfactor.compiler.commuting import why_not
         from rfactor.matcher.recognize import recognize
 
-        return why_not(self._owner().function, self._state().definition, recognize)
+        return why_not(self._owner().function, self._definition(), recognize)
 
     def _collides(self, schedule: StageSchedule) -> str | None:
         """Why the iterations of an atomic update may not run at once; None where they may."""
         from rfactor.compiler.commuting import rounds
 
-        state = self._state()
-        if rounds(self._owner().function, state.definition) and not schedule.rounding:
+        if rounds(self._owner().function, self._definition()) and not schedule.rounding:
             return (
                 "floats are rounded in another order (and what is compared with a NaN differs); "
                 "atomic(override_associativity_test=True) allows that"
@@ -301,7 +308,7 @@ class Directives(Hints):
             schedule = self._split(schedule, name, name, inner, factor, tail)
             if kind != "parallel":
                 name = inner
-        pure = pure_loops(self._owner().function, self._state().definition, schedule)
+        pure = pure_loops(self._owner().function, self._definition(), schedule)
         done = schedule
         run = loops.run(done, name, kind, pure, directive, lambda: self._collides(done), asked)
         if kind == "parallel":
@@ -357,13 +364,17 @@ class Directives(Hints):
         self._become(replace(schedule, failure=message))
 
 
-def _put(whole: StageSchedule, path: tuple[int, ...], part: StageSchedule) -> StageSchedule:
-    """`whole` with the loops of a specialization replaced."""
+def _put(
+    whole: StageSchedule, path: tuple[int, ...], part: StageSchedule, definition: Definition | None = None
+) -> StageSchedule:
+    """`whole` with the loops of a specialization replaced; its definition too, where one is given."""
     if not path:
         return part
     place, *rest = path
     old = whole.specializations[place]
-    new = replace(old, schedule=_put(old.schedule, tuple(rest), part))
+    new = replace(old, schedule=_put(old.schedule, tuple(rest), part, definition))
+    if definition is not None and not rest:
+        new = replace(new, definition=definition)
     return replace(whole, specializations=(*whole.specializations[:place], new, *whole.specializations[place + 1 :]))
 
 
@@ -402,14 +413,15 @@ class Stage(Directives):
         runs the update in all of them at once. Raises `ScheduleError` unless the update reads no other point of the
         function, has no predicate, and an associative operator behind it is found and proved.
         """
+        from rfactor.compiler.cases import at_path
         from rfactor.compiler.parallel_scan import scan_of
         from rfactor.matcher.recognize import recognize
 
         count = whole(block)
         if isinstance(count, bool) or not isinstance(count, int) or count < 2:
             raise ScheduleError(f"{self._where()}: parallel_scan takes blocks of 2 iterations or more, not {block}")
-        state = self._state()
-        scan = scan_of(self._owner().function, state.definition, variable_name(variable), count, recognize)
+        definition = at_path(self._state().definition, self._state().schedule, self._path())
+        scan = scan_of(self._owner().function, definition, variable_name(variable), count, recognize)
         return self._become(replace(self._schedule(), scan=scan))
 
     def auto_rfactor(self) -> AutoSchedule:
@@ -423,7 +435,8 @@ class Stage(Directives):
 
         if self._inside:
             raise ScheduleError(
-                f"{self._where()}: auto_rfactor changes the update itself: factor first, then specialize"
+                f"{self._where()}: auto_rfactor chooses for an update in all runs, not in one case of it: call "
+                f"{self._where()}.auto_rfactor() before specialize, or factor the case with rfactor()"
             )
         return auto_rfactor(self._func, self._number - 1)
 
@@ -434,71 +447,10 @@ class Stage(Directives):
         Every named reduction variable becomes a pure variable of the intermediate, which reduces over the others (all
         of them: `rfactor([])`); the update becomes the merge of the intermediate's results. Raises `FactorError` unless
         the operator behind the update is found and proved to allow it.
+
+        `f.update(0).specialize(p > 3).rfactor(r.y, u)` factors the update in those runs alone, where more of it may be
+        known; what was specialized before keeps its own.
         """
-        from rfactor.compiler.language.func import Func, replaced
-        from rfactor.compiler.language.names import Named
-        from rfactor.compiler.rfactor import factor
-        from rfactor.compiler.split_domain import split_domain
-        from rfactor.matcher.recognize import recognize
+        from rfactor.compiler.language.factoring import factored
 
-        given: Sequence[Any] = [(preserved, v)]
-        if v is None:
-            given = [*preserved] if isinstance(preserved, Iterable) else [preserved]
-        if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in given):
-            raise TypeMismatch(
-                f"{self._where()}: rfactor takes pairs, of a reduction variable and the pure variable that it becomes, "
-                f"as in [(r.y, u)], not {given!r}"
-            )
-        names = tuple((variable_name(r), variable_name(u)) for r, u in given)
-        state = self._state()
-        if state.schedule.scan is not None:
-            raise ScheduleError(f"{self._where()} is a parallel scan: it writes every prefix, which rfactor would lose")
-        if state.schedule.specializations or state.schedule.failure is not None:
-            raise ScheduleError(f"{self._where()}: rfactor changes the update itself: factor first, then specialize")
-        own = split_domain(state.definition, state.schedule.relations, tuple(d.name for d in state.schedule.dimensions))
-        function = replaced(self._func.function, self._number - 1, own)
-        taken = Named(f"{self._func.name()}_intm", "f")
-        name = taken.name()
-        factored = factor(
-            function,
-            self._number - 1,
-            names,
-            name,
-            recognize=recognize,
-            semantics=Meaning(semantics),
-            ranges=self._func.ranges,
-        )
-        del taken
-        if factored.answer.lift is None and factored.answer.identity_kind != "two-sided":
-            self._check_defined()
-        intermediate = Func.of(factored.intermediate, self._func.references, factored.answer, factored.ranges)
-        before = state.schedule
-        slices = intermediate.stages[1]
-        own = slices.definition
-        slices.schedule = carried(slices.schedule, before, factored.intermediate, own, dict(names))
-        state.definition = merge = factored.merged.updates[self._number - 1]
-        state.schedule = carried(default_stage(factored.merged, merge), before, factored.merged, merge)
-        state.touched = True
-        for stage in intermediate.stages[1:]:
-            stage.touched = True
-        self._func.references[name] = intermediate
-        return intermediate
-
-    def _check_defined(self) -> None:
-        """Raise `ScheduleError` where what the function reads is undefined in part: elements would be left out of the
-        intermediate, once that is inlined, and where all are, what it starts from would be merged."""
-        from rfactor.compiler.language.func import Func
-
-        waiting, seen = list(self._func.references.values()), {self._func.name()}
-        while waiting:
-            read = waiting.pop()
-            if not isinstance(read, Func) or read.name() in seen:
-                continue
-            seen.add(read.name())
-            waiting += read.references.values()
-            function = read.function
-            if not function.updates and any(map(function.pure.may_keep, range(len(function.types)))):
-                raise ScheduleError(
-                    f"{self._where()}: {read.name()}, which it reads, is undefined in part: a slice may have no "
-                    f"defined element, and the operator has no identity on both sides; define {read.name()} everywhere"
-                )
+        return factored(self, preserved, v, semantics)

@@ -168,20 +168,21 @@ def check_wrapped(outputs: Sequence[Func]) -> None:
             )
 
 
-def rewired(func: Func) -> tuple[Function, tuple[StageSchedule, ...], Mapping[str, Any]]:
+def rewired(
+    func: Func, function: Function, schedules: tuple[StageSchedule, ...]
+) -> tuple[Function, tuple[StageSchedule, ...], Mapping[str, Any]]:
     """The definitions of `func`, its directives and what they refer to, with wrappers instead of what they wrap."""
-    schedules = tuple(stage.schedule for stage in func.stages)
     renamed: dict[str, Func] = {}
     for name, used in func.references.items():
         instead = _instead(func, used)
         if instead:
             renamed[name] = instead[-1]
     if not renamed:
-        return func.function, schedules, func.references
+        return function, schedules, func.references
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
     names = {name: wrapper.name() for name, wrapper in renamed.items()}
-    return calling(func.function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
+    return calling(function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
 
 
 def _instead(func: Func, used: object) -> list[Func]:

@@ -75,7 +75,7 @@ from rfactor.compiler.lower.refused import check_partitions, check_prefetches, i
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.shared import defined, lengths
-from rfactor.compiler.lower.skip import skip, specialized_by_arms
+from rfactor.compiler.lower.skip import only_needed, skip, specialized_by_arms
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy
@@ -112,7 +112,8 @@ def passes(
     algorithm, schedule, nest = built(algorithm, schedule)
     yield "nest", nest.body
     bounded = infer_bounds(nest, algorithm, schedule)
-    yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, bounded.body))
+    needed = only_needed(bounded.body, bounded.needed)
+    yield "bounds", read_first(algorithm, sparse, define(bounded.definitions, needed))
     body = skip(checked(bounded, algorithm, schedule, sparse), algorithm, schedule)
     check_partitions(body, algorithm, schedule)
     body = flatten(body, algorithm, sparse, schedule.traces)
@@ -142,6 +143,7 @@ def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: 
     if body is not bounded.body:
         around = defined(Scope(ranges=data_ranges(algorithm.functions)), dict(bounded.definitions))
         bounded = replace(bounded, sums={**lengths(bounded.body, body, around), **bounded.sums})
+    body = only_needed(body, bounded.needed)
     checks = entry_checks(bounded, algorithm, sparse)
     if schedule.traces:
         body = whole(body, bounded, algorithm, schedule.traces)

@@ -8,11 +8,14 @@ a or b does not hold         neither does
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Const, Expr, Op
+from rfactor.ir.algorithm import Definition, Function
+from rfactor.ir.expr import Const, Expr, Op, transform
 from rfactor.ir.operations import MIRRORED, OPPOSITE
+from rfactor.ir.types import BOOL
 
+TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 _OPPOSITE = {**OPPOSITE, "==": "!=", "!=": "=="}
 
 
@@ -82,3 +85,42 @@ def _holding(relation: str, number: int, low: int, high: int) -> tuple[int, int]
     if relation in ("<", "<="):
         return low, min(high, number - (relation == "<"))
     return (max(low, number + (relation == ">")), high) if relation in (">", ">=") else (low, high)
+
+
+def assumed_of(function: Function, index: int, condition: Expr, value: Const) -> Function:
+    """The function where `condition` is known to be true or false: stage `index` asks it no more."""
+    stage = assumed(function.stages[index], condition, value)
+    if index == 0:
+        return replace(function, pure=stage)
+    return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
+
+
+def assumed(stage: Definition, condition: Expr, value: Const) -> Definition:
+    """The stage where `condition` is known to be true or false."""
+    where = None if stage.where is None else answered(stage.where, condition, value)
+    domain = stage.domain
+    if domain is not None:
+        domain = replace(domain, predicate=answered(domain.predicate, condition, value))
+    values = tuple(answered(one, condition, value) for one in stage.values)
+    return replace(stage, values=values, domain=domain, where=where)
+
+
+def answered(expr: Expr, condition: Expr, value: Const) -> Expr:
+    """`expr` where `condition` is known to be true or false."""
+
+    told = answers(condition, value == TRUE)
+
+    def known(node: Expr) -> Expr | None:
+        holds = told.of(node) if node.type.is_bool else None
+        if holds is not None:
+            return TRUE if holds else FALSE
+        if not isinstance(node, Op) or not {TRUE, FALSE} & {*node.args}:
+            return None
+        if node.op == "select" and node.args[0] in (TRUE, FALSE):
+            return node.args[1 if node.args[0] == TRUE else 2]
+        if node.type.is_bool and node.op in ("and", "&", "or", "|"):
+            ends, (a, b) = FALSE if node.op in ("and", "&") else TRUE, node.args
+            return ends if ends in node.args else b if a in (TRUE, FALSE) else a
+        return (FALSE if node.args[0] == TRUE else TRUE) if node.op == "not" else None
+
+    return transform(expr, known)

@@ -30,7 +30,7 @@ from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.errors import AlgorithmError, ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, conjunction, names, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, select, walk
 from rfactor.ir.loopnest import (
     Assert,
     Atomic,
@@ -47,7 +47,7 @@ from rfactor.ir.loopnest import (
 )
 from rfactor.ir.several import points
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import I32
+from rfactor.ir.types import BOOL, I32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Bounded:
     """What each output must have room for."""
     sums: Mapping[Interval, Computed]
     """Least and greatest values of sums of coordinates, which i32 must hold, and what they are computed for."""
-    sizes: tuple[tuple[str, tuple[Expr, ...]], ...]
-    """The greatest extents of the storage of each function."""
+    sizes: tuple[tuple[str, tuple[Expr, ...], Expr], ...]
+    """The greatest extents of the storage of each function, and where there is any."""
     covered: tuple[Covered, ...] = ()
     """What directives promise of what is needed of functions."""
     required: tuple[Assert, ...] = ()
@@ -73,6 +73,8 @@ class Bounded:
     """What is computed of functions that are traced, one place after the other, over all loops."""
     limited: tuple[Limited, ...] = ()
     """What directives promise of storage."""
+    needed: Mapping[str, Expr] = field(default_factory=dict)
+    """Functions that are read only where a condition holds that is known on entry: elsewhere they ask for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Limited:
     variable: str
     most: Expr
     kept: Expr
+    live: Expr
+    """Where it is kept at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Covered:
     variable: str
     given: Interval
     needed: Interval
+    live: Expr
+    """Where it is computed at all."""
 
 
 @dataclass(slots=True)
@@ -127,6 +133,7 @@ def infer_bounds(nest: Nest, algorithm: Algorithm, schedule: Schedule) -> Bounde
         nest.required,
         inference.computed,
         tuple(inference.limited),
+        inference.needed,
     )
 
 
@@ -135,6 +142,10 @@ class _Inference:
 
     def __init__(self, algorithm: Algorithm, nest: Nest, schedule: Schedule) -> None:
         self._schedule = schedule.functions
+        self._skips = not schedule.traces and not any(
+            stage.companion for own in schedule.functions.values() for stage in own.stages
+        )
+        """Whether what is not read is not computed: where nothing is told of it, and none in the loops of others."""
         self._functions = {function.name: function for function in algorithm.functions}
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
@@ -147,8 +158,12 @@ class _Inference:
         self.sums = Sums()
         """Ends of the sums of coordinates, as seen from outside all loops."""
         self._places = Places(self.sums)
-        self.sizes: list[tuple[str, tuple[Expr, ...]]] = []
-        """The greatest extents of the storage of each function."""
+        self.sizes: list[tuple[str, tuple[Expr, ...], Expr]] = []
+        """The greatest extents of the storage of each function, and where there is any."""
+        self.needed: dict[str, Expr] = {}
+        """Where functions are read at all, of those that are not in all runs,"""
+        self._asked_on_entry: set[Expr] = set()
+        """and the conditions that are known on entry of which that is made."""
         self._extents: dict[str, tuple[Expr | None, ...]] = {}
         """Those of the storage that was walked last, by function and dimension."""
         self.limited: list[Limited] = []
@@ -238,6 +253,8 @@ class _Inference:
         branches, touched = list[Stmt | None](), list[dict[str, dict[Touched, None]]]()
         for condition, branch in ((stmt.condition, stmt.then), (negated(stmt.condition), stmt.otherwise)):
             self.touched = {name: {} for name in around} if known else around
+            if known:
+                self._asked_on_entry.update(conjuncts(condition))
             lets, inner = ((), None) if branch is None else self.visit(branch, where(scope, condition))
             branches.append(None if inner is None else define(lets, inner))
             touched.append(self.touched)
@@ -276,13 +293,17 @@ class _Inference:
                     f"bound_storage({variable}) of {function.name}: how much of it is needed is not known before "
                     "anything runs"
                 )
-            self.limited.append(Limited(function.name, variable, limit, kept))
+            self.limited.append(Limited(function.name, variable, limit, kept, self._live_on_entry(function.name)))
 
     def _produced(self, stmt: Produce, scope: Scope) -> tuple[Lets, Stmt]:
         """Stages, last to first: each is walked once the box that it must cover is known."""
         function = self._functions[stmt.name]
+        live = self._read_where(function.name, scope)
         parts = stmt.body.statements if isinstance(stmt.body, Block) else (stmt.body,)
         box = self._widened(function, self._asked(function), scope)
+        outside = self.touched
+        if live is not None:
+            self.touched, scope = {name: {} for name in outside}, where(scope, live)
         home = self._homes.get(function.name)
         needed = box
         if home is not None and self._schedule[function.name].storage.slides and function.name not in self._interleaved:
@@ -310,7 +331,7 @@ class _Inference:
                     own += ((named.name, shared.get(value, value)),)
                     if not isinstance(value, Const | Var):
                         shared.setdefault(value, named)
-            self._stage = _spelled(function.name, index)
+            self._stage = function.told(index)
             self.sums.here = Computed(f"the points that are computed of {self._stage}")
             self._noted(ends, scope)
             scope = defined(scope, own)
@@ -324,6 +345,10 @@ class _Inference:
             fixed = frozenset(d for d in range(len(box)) if function.variables[d] in pure)
             box = joined(box, islice(self.touched[function.name], before, None), fixed)
         self._stage = outer
+        if live is not None:
+            for name, entries in outside.items():
+                entries.update(dict.fromkeys(either(live, self.touched[name], ())))
+            self.touched = outside
         produced = Produce(stmt.name, block(*reversed(stages)))
         if function.name in self.computed:
             whole_of = Intervals(scope, 0).of
@@ -337,20 +362,42 @@ class _Inference:
             home.boxes.append(self._seen_from(home, whole, function, scope))
         return lets, produced
 
+    def _read_where(self, name: str, scope: Scope) -> Expr | None:
+        """Where a function is read at all, as far as it is known on entry; None where that may be in all runs, or it
+        is computed elsewhere than there."""
+        home = self._homes.get(name)
+        if not self._skips or home is None or scope.depth or not self.touched[name]:
+            return None
+        result: Expr = Const(BOOL, False)
+        for live in dict.fromkeys(entry.live for entry in self.touched[name]):
+            known = [one for one in conjuncts(live) if one in self._asked_on_entry]
+            result = simplify(apply("or", result, conjunction(*known)))
+        if isinstance(result, Const):
+            return None
+        self._asked_on_entry.update(conjuncts(result))
+        self.needed[name] = result
+        return result
+
+    def _live_on_entry(self, name: str) -> Expr:
+        return self.needed.get(name, Const(BOOL, True))
+
     def _stored(self, name: str, box: Box, scope: Scope) -> Lets:
-        """The holes of the storage that holds `box`."""
+        """The holes of the storage that holds `box`; there is none where nothing is computed."""
         storage: Lets = ()
-        for d, (low, high) in zip(range(len(box)), box, strict=True):
-            storage += ((hole(name, "min", d).name, low),)
-            storage += ((hole(name, "extent", d).name, extent_of(low, high)),)
         extents = tuple(extent_of(low, high) for low, high in box)
+        for d, (low, _), extent in zip(range(len(box)), box, extents, strict=True):
+            if name in self.needed and not isinstance(extent, Const):
+                extent = select(self.needed[name], extent, affine.integer(0))
+            storage += ((hole(name, "min", d).name, low),)
+            storage += ((hole(name, "extent", d).name, extent),)
         self.sums.here = Computed(f"the storage of {name}")
         greatest = tuple(
             _least(of_ends, affine.greatest(expanded(extent, scope, 0)))
             for extent, (_, of_ends) in zip(extents, self._noted(extents, defined(scope, storage)), strict=True)
         )
         self._extents[name] = greatest
-        self.sizes.append((name, tuple(extent for extent in greatest if extent is not None)))
+        known = tuple(extent for extent in greatest if extent is not None)
+        self.sizes.append((name, known, self._live_on_entry(name)))
         return storage
 
     def _seen_from(self, home: _Home, box: Box, function: Function, scope: Scope) -> Box:
@@ -391,7 +438,8 @@ class _Inference:
                     end = reduce(affine.minimum, known) if known else None
                     ((_, stop),) = self._noted((affine.subtract(asked.extent, one),), scope)
                     outer = begin = affine.integer(0)
-                self.covered.append(Covered(function.name, asked.variable, (begin, stop), (outer, end)))
+                live = self._live_on_entry(function.name)
+                self.covered.append(Covered(function.name, asked.variable, (begin, stop), (outer, end), live))
             elif function.name not in self._outputs:
                 count = asked.modulus
                 if asked.remainder is not None:
@@ -499,11 +547,6 @@ def _least(one: Expr | None, other: int | None) -> Expr | None:
     if other is None:
         return one
     return affine.integer(other) if one is None else affine.minimum(one, affine.integer(other))
-
-
-def _spelled(name: str, index: int) -> str:
-    """A stage of a function, as directives name it."""
-    return f"{name}.update({index - 1})" if index else name
 
 
 def _countable(loop: For) -> None:

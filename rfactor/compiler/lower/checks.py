@@ -11,11 +11,11 @@ from itertools import count
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded, Covered, Limited
 from rfactor.compiler.lower.boxes import Box, hulls
-from rfactor.compiler.lower.overflow import compared_in_i64, coordinates_fit, in_i64, storage_fits
+from rfactor.compiler.lower.overflow import coordinates_fit, in_i64, required_where, storage_fits
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, walk
+from rfactor.ir.expr import Call, Const, Expr, Var, apply, walk
 from rfactor.ir.loopnest import Assert, Let, Stmt, block
 from rfactor.ir.types import BOOL, I32, I64
 
@@ -70,7 +70,8 @@ def _covers(covered: Covered) -> Assert:
         f"Error: Bounds given for {name} in {variable} (from {{}} to {{}}) do not cover required region "
         "(from {} to {}): give a wider bound"
     )
-    return Assert(apply("or", nothing, holds), message, (low, high, least, greatest))
+    condition = required_where(covered.live, apply("or", nothing, holds))
+    return Assert(condition, message, (low, high, least, greatest))
 
 
 def _is_kept(limited: Limited) -> Assert:
@@ -79,7 +80,7 @@ def _is_kept(limited: Limited) -> Assert:
         "the required region ({}): give a greater one, or leave out bound_storage"
     )
     holds = apply("<=", in_i64(limited.kept), in_i64(limited.most))
-    return Assert(holds, message, (limited.most, limited.kept))
+    return Assert(required_where(limited.live, holds), message, (limited.most, limited.kept))
 
 
 def _dense(what: str, buffer: str) -> Assert:
@@ -91,23 +92,22 @@ def _dense(what: str, buffer: str) -> Assert:
 def _elsewhere(function: Function, d: int) -> str:
     """The updates that write at other points of a dimension than those asked for, and what would be accepted."""
     variable = function.variables[d]
-    stages = [
-        f"{function.name}.update({i})"
-        for i, definition in enumerate(function.updates)
+    stages = dict.fromkeys(
+        function.told(k)
+        for k, definition in enumerate(function.stages)
         if not (isinstance(at := definition.arguments[d], Var) and at.name == variable)
-    ]
+    )
     return f" (written by {', '.join(stages)}: give {variable} that extent, or clamp the index)" if stages else ""
 
 
 def _readers(algorithm: Algorithm) -> Mapping[str, str]:
     """The stages that read each image, and what would be accepted."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for function in algorithm.functions:
         for k, stage in zip(count(), function.stages, strict=False):
-            told = f"{function.name}.update({k - 1})" if k else function.name
             nodes = (node for expr in stage.expressions for node in walk(expr))
             for name in {node.name for node in nodes if isinstance(node, Call) and node.kind == "image"}:
-                found.setdefault(name, []).append(told)
+                found.setdefault(name, {})[function.told(k)] = None
     return {n: f" (read by {', '.join(all_)}: give a larger array, or clamp the index)" for n, all_ in found.items()}
 
 
@@ -119,8 +119,6 @@ def _inside(what: str, verb: str, buffer: str, box: Box, live: Expr, advice: tup
         inside = apply("and", apply("<=", in_i64(least), in_i64(low)), apply("<", distance, in_i64(extent)))
         if not (isinstance(low, Const) and low == high):
             inside = apply("or", apply("<", in_i64(high), in_i64(low)), inside)
-        if not (isinstance(live, Const) and live.value is True):
-            inside = Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), inside))
         message = f"{what} {verb} from {{}} to {{}} in dimension {d}, but it holds {{}} to {{}}"
         message += advice[d] if advice else ""
-        yield Assert(inside, message, tuple(map(in_i64, (low, high, least, last))))
+        yield Assert(required_where(live, inside), message, tuple(map(in_i64, (low, high, least, last))))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import FALSE
+from rfactor.compiler.lower.answers import FALSE
 from rfactor.compiler.lower.together import produced_together
 from rfactor.compiler.schedule.directives import Schedule, StageSchedule
 from rfactor.compiler.schedule.spelled import spelled_loops

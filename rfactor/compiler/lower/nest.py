@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.answers import answers
+from rfactor.compiler.lower.answers import FALSE, TRUE, assumed_of
 from rfactor.compiler.lower.one_point import lanes_apart, of_one_point
 from rfactor.compiler.lower.rows import layout
 from rfactor.compiler.lower.sharing import sharing
@@ -32,12 +32,10 @@ from rfactor.compiler.schedule.directives import (
 )
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Const, Expr, Op, conjunction, names, transform
+from rfactor.ir.expr import Expr, Op, conjunction, names
 from rfactor.ir.loopnest import Assert, Block, For, If, Produce, Realize, Stmt, block
 from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import BOOL
-
-TRUE, FALSE = Const(BOOL, True), Const(BOOL, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,48 +180,13 @@ def specialized(function: Function, index: int, schedule: StageSchedule, facts: 
     """The loops of one stage; of its specializations too, each under its condition."""
     branches: list[tuple[Expr, Stmt]] = []
     for one in schedule.specializations:
-        inside = assumed(function, index, one.condition, TRUE)
+        inside = assumed_of(function, index, one.condition, TRUE)
         branches.append((one.condition, specialized(inside, index, one.schedule, facts)))
-        function = assumed(function, index, one.condition, FALSE)
+        function = assumed_of(function, index, one.condition, FALSE)
     result: Stmt | None = None if schedule.failure is not None else stage_nest(function, index, schedule, facts)
     for condition, branch in reversed(branches):
         result = If(condition, branch, result)
     return If(FALSE, stage_nest(function, index, schedule, facts)) if result is None else result
-
-
-def assumed(function: Function, index: int, condition: Expr, value: Const) -> Function:
-    """The function where `condition` is known to be true or false: stage `index` asks it no more."""
-    stage = function.stages[index]
-    where = None if stage.where is None else answered(stage.where, condition, value)
-    domain = stage.domain
-    if domain is not None:
-        domain = replace(domain, predicate=answered(domain.predicate, condition, value))
-    values = tuple(answered(one, condition, value) for one in stage.values)
-    stage = replace(stage, values=values, domain=domain, where=where)
-    if index == 0:
-        return replace(function, pure=stage)
-    return replace(function, updates=(*function.updates[: index - 1], stage, *function.updates[index:]))
-
-
-def answered(expr: Expr, condition: Expr, value: Const) -> Expr:
-    """`expr` where `condition` is known to be true or false."""
-
-    told = answers(condition, value == TRUE)
-
-    def known(node: Expr) -> Expr | None:
-        holds = told.of(node) if node.type.is_bool else None
-        if holds is not None:
-            return TRUE if holds else FALSE
-        if not isinstance(node, Op) or not {TRUE, FALSE} & {*node.args}:
-            return None
-        if node.op == "select" and node.args[0] in (TRUE, FALSE):
-            return node.args[1 if node.args[0] == TRUE else 2]
-        if node.type.is_bool and node.op in ("and", "&", "or", "|"):
-            ends, (a, b) = FALSE if node.op in ("and", "&") else TRUE, node.args
-            return ends if ends in node.args else b if a in (TRUE, FALSE) else a
-        return (FALSE if node.args[0] == TRUE else TRUE) if node.op == "not" else None
-
-    return transform(expr, known)
 
 
 def _required(schedule: StageSchedule, reached: tuple[Expr, ...]) -> Iterator[Assert]:

@@ -118,14 +118,15 @@ def _computed_span(expr: Expr, known: dict[Expr, tuple[int, int]]) -> tuple[int,
 
 def storage_fits(bounded: Bounded) -> Iterator[Assert]:
     """A check for every intermediate that its storage is no larger than `MOST_ELEMENTS`."""
-    for name, extents in bounded.sizes:
+    for name, extents, live in bounded.sizes:
         size: Expr = Const(I64, 1)
         terms: list[Expr] = []
         for extent in extents:
             size = Op(I64, "*", (size, Op(I64, "max", (in_i64(extent), Const(I64, 0)))))
             terms.append(Op(BOOL, "<=", (size, Const(I64, MOST_ELEMENTS))))
         if not _surely(extents):
-            yield Assert(conjunction(*terms), f"the storage of {name} would exceed {MOST_ELEMENTS} elements")
+            message = f"the storage of {name} would exceed {MOST_ELEMENTS} elements"
+            yield Assert(required_where(live, conjunction(*terms)), message)
 
 
 def _surely(extents: tuple[Expr, ...]) -> bool:
@@ -167,6 +168,13 @@ def compared_in_i64(expr: Expr) -> Expr:
     if isinstance(expr, Op) and expr.type == BOOL:
         return Op(BOOL, expr.op, tuple(in_i64(a) if a.type == I32 else compared_in_i64(a) for a in expr.args))
     return expr
+
+
+def required_where(live: Expr, condition: Expr) -> Expr:
+    """That `condition` holds, where `live` does, a condition on coordinates."""
+    if isinstance(live, Const) and live.value is True:
+        return condition
+    return Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), condition))
 
 
 def surely_in_i32(expr: Expr, spans: Spans) -> bool:

@@ -41,8 +41,8 @@ from rfactor.compiler.schedule.directives import (
 )
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, ReductionVariable
-from rfactor.ir.expr import Expr, Op, Var, apply, conjunction, substitute
-from rfactor.ir.types import I32
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, substitute
+from rfactor.ir.types import BOOL, I32
 
 _LANE_BITS = 2048
 """Of the values that a block is reduced in at a time: a few vectors."""
@@ -130,7 +130,12 @@ def _rewritten(
     function: Function, number: int, own: FunctionSchedule, scan: Scan
 ) -> tuple[list[tuple[Function, FunctionSchedule]], Function, FunctionSchedule]:
     """The functions of the blocks, scheduled, and the function and its schedule with update `number` in several."""
-    definition, stage = moved(function.stages[number], scan.variable), own.stages[number]
+    definition, stage = function.stages[number], own.stages[number]
+    assert definition.domain is not None
+    where = definition.domain.predicate  # of the case that it is: a recurrence has none of its own
+    definition = moved(
+        replace(definition, domain=replace(definition.domain, predicate=Const(BOOL, True))), scan.variable
+    )
     assert definition.domain is not None
     _untouched(function, number, stage, scan)
     loop = next(rv for rv in definition.domain.variables if rv.name == scan.variable)
@@ -155,6 +160,8 @@ def _rewritten(
         updates += (_tiles(parts, runs[-1]), _rest(parts))
     else:
         updates.append(_inner(parts))
+    users = number - 1 if definition.update is None else definition.update
+    updates = [_only(one, where, users) for one in updates]
     update = number - 1
     changed = replace(function, updates=(*function.updates[:update], *updates, *function.updates[number:]))
     dimensions = tuple(new for d in stage.dimensions for new in (within if d.name == loop.name else (d,)))
@@ -164,11 +171,16 @@ def _rewritten(
     return made, changed, replace(own, stages=(*own.stages[:number], *stages, *own.stages[number + 1 :]))
 
 
+def _only(definition: Definition, condition: Expr, update: int) -> Definition:
+    """A part of an update of the user's, where `condition` holds."""
+    assert definition.domain is not None
+    predicate = conjunction(condition, definition.domain.predicate)
+    return replace(definition, domain=replace(definition.domain, predicate=predicate), update=update)
+
+
 def _untouched(function: Function, number: int, stage: StageSchedule, scan: Scan) -> None:
     """The loop is as it was: refuse what was said of it besides."""
-    where = f"{function.name}.update({number - 1}): parallel_scan({scan.variable})"
-    if stage.specializations or stage.failure is not None:
-        raise ScheduleError(f"{where} and specialize on one update: scan without, or specialize another stage")
+    where = f"{function.told(number)}: parallel_scan({scan.variable})"
     for relation in stage.relations:
         used = (relation.inner, relation.outer) if isinstance(relation, Fuse) else (relation.old,)
         if scan.variable in used:

@@ -10,11 +10,11 @@ loops of their own for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.nest import answered, assumed
+from rfactor.compiler.lower.answers import answered, assumed_of
 from rfactor.compiler.lower.uses import called, uses
 from rfactor.compiler.schedule.directives import Schedule, Specialization, StageSchedule
 from rfactor.ir.algorithm import Algorithm, Function
@@ -62,9 +62,9 @@ def _by_arms(
     found: list[Specialization] = []
     count = 1
     while count < most and (condition := _asked(function, index, known)) is not None:
-        inside, inner = _by_arms(assumed(function, index, condition, _ALWAYS), index, stage, known, most - count)
+        inside, inner = _by_arms(assumed_of(function, index, condition, _ALWAYS), index, stage, known, most - count)
         found.append(Specialization(condition, inside))
-        function = assumed(function, index, condition, _NEVER)
+        function = assumed_of(function, index, condition, _NEVER)
         count += inner
     return replace(stage, specializations=tuple(found)) if found else stage, count
 
@@ -94,6 +94,13 @@ def skip(stmt: Stmt, algorithm: Algorithm, schedule: Schedule) -> Stmt:
     What is traced is told of as it was.
     """
     return stmt if schedule.traces else _skip(stmt, _known(algorithm), frozenset())
+
+
+def only_needed(stmt: Stmt, needed: Mapping[str, Expr]) -> Stmt:
+    """`stmt` where functions are computed only where they are `needed`, by bounds: elsewhere they have no storage."""
+    if isinstance(stmt, Block | Realize):
+        return with_parts(stmt, lambda part: only_needed(part, needed))
+    return If(needed[stmt.name], stmt) if isinstance(stmt, Produce) and stmt.name in needed else stmt
 
 
 def _asks(stmt: Stmt, known: frozenset[str]) -> bool:
@@ -235,6 +242,8 @@ def _only_if(stmt: Stmt, name: str, condition: Expr, known: frozenset[str]) -> S
     """`stmt` where the function `name` is computed where `condition` holds, or another one on what is known."""
     if isinstance(stmt, Produce) and stmt.name == name:
         return If(condition, stmt) if _alone(stmt) else stmt
+    if isinstance(stmt, If) and isinstance(stmt.then, Produce) and stmt.then.name == name:
+        return stmt if stmt.condition == condition else If(condition, stmt)
     if isinstance(stmt, If) and _is_known(stmt.condition, known):
         return stmt
     return with_parts(stmt, lambda part: _only_if(part, name, condition, known))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rfactor.compiler.numbered import Numbered
+from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Expr
 from rfactor.ir.loopnest import LoopKind
 from rfactor.ir.types import Type
@@ -158,6 +159,8 @@ class Specialization:
     condition: Expr
     """bool, over parameters and boxes of images: known before anything runs."""
     schedule: StageSchedule
+    definition: Definition | None = None
+    """What is computed in them, where it was factored apart from the other cases: then it is known which hold."""
 
 
 @dataclass(frozen=True, slots=True)

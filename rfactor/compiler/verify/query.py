@@ -114,7 +114,7 @@ class _Walk:
             for part in stmt.statements:
                 self.visit(part, replace(scope, epoch=self.epoch))
                 after = {name: number + _stages(part, name) for name, number in scope.open.items()}
-                scope = replace(scope, produced=scope.produced | produced(part), open=after)
+                scope = replace(scope, produced={**scope.produced, **self._produced(part, scope)}, open=after)
         elif isinstance(stmt, Assert):
             self._assert(stmt, scope)
         elif isinstance(stmt, Let):
@@ -127,7 +127,7 @@ class _Walk:
             bounds = tuple((self._read(low, scope), self._read(extent, scope)) for low, extent in stmt.bounds)
             home = Home(len(scope.path) + 1, bounds, stmt.layout.folds)
             path = (*scope.path, Around(stmt))
-            without = scope.produced - {stmt.name}
+            without = {name: where for name, where in scope.produced.items() if name != stmt.name}
             self.visit(stmt.body, replace(scope, path=path, homes={**scope.homes, stmt.name: home}, produced=without))
         elif isinstance(stmt, Produce):
             self._produce(stmt, scope)
@@ -138,6 +138,18 @@ class _Walk:
             self._provide(stmt, scope)
         elif not isinstance(stmt, Write):
             raise TypeError(f"unexpected in a bounded nest: {stmt!r}")
+
+    def _produced(self, stmt: Stmt, scope: Scope) -> dict[str, Expr]:
+        """The functions that are computed once a statement has run, each with where it is."""
+        if isinstance(stmt, Produce):
+            return dict.fromkeys(_provided(stmt.body), TRUE)
+        if isinstance(stmt, Block):
+            return {name: where for part in stmt.statements for name, where in self._produced(part, scope).items()}
+        if isinstance(stmt, Realize):
+            return {name: where for name, where in self._produced(stmt.body, scope).items() if name != stmt.name}
+        if isinstance(stmt, If) and stmt.otherwise is None and isinstance(stmt.then, Produce):
+            return dict.fromkeys(_provided(stmt.then.body), self._read(stmt.condition, scope))
+        return self._produced(stmt.body, scope) if isinstance(stmt, Let) else {}
 
     def _assert(self, stmt: Assert, scope: Scope) -> None:
         if any(isinstance(one.stmt, If | For) for one in scope.path):
@@ -327,6 +339,9 @@ class _Walk:
         if call.name not in scope.produced and not scope.open.get(call.name):
             self.specs.append(scope.spec(place, problem=f"{call.name} is not computed before"))
             return
+        where = scope.produced.get(call.name, TRUE)
+        if where != TRUE and not scope.open.get(call.name):
+            self.specs.append(scope.spec(place, Step(where)))
         boxes = Boxes(function, scope, self.meanings)
         for number in boxes.stages():
             if number == 0 and function.pure.keeps_all:
@@ -453,14 +468,3 @@ def _provided(stmt: Stmt) -> frozenset[str]:
     if isinstance(stmt, If):
         return _provided(stmt.then) | (frozenset() if stmt.otherwise is None else _provided(stmt.otherwise))
     return _provided(stmt.body) if isinstance(stmt, For | Let | Atomic) else frozenset()
-
-
-def produced(stmt: Stmt) -> frozenset[str]:
-    """The functions that are computed once a statement has run."""
-    if isinstance(stmt, Produce):
-        return _provided(stmt.body)
-    if isinstance(stmt, Block):
-        return frozenset().union(*map(produced, stmt.statements))
-    if isinstance(stmt, Realize):
-        return produced(stmt.body) - {stmt.name}
-    return produced(stmt.body) if isinstance(stmt, Let) else frozenset()

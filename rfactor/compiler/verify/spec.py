@@ -109,8 +109,8 @@ class Scope:
     env: Mapping[str, Expr]
     path: tuple[Around, ...] = ()
     homes: Mapping[str, Home] = field(default_factory=dict)
-    produced: frozenset[str] = frozenset()
-    """The functions that are computed before."""
+    produced: Mapping[str, Expr] = field(default_factory=dict)
+    """The functions that are computed before, each with where it is."""
     open: Mapping[str, int] = field(default_factory=dict)
     """The functions that are being computed, each with the number of its stage."""
     stage: str = ""
