@@ -324,12 +324,32 @@ def test_short_rows_have_fewer_lanes_as_each_merges_its_own() -> None:
     assert '"xi", 4)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
 
 
-def reduced_rows(first: Any, step: Any, type_: Any, columns: Any) -> str:
+def reduced_rows(first: Any, step: Any, type_: Any, columns: Any, machine: Machine = THREADS) -> str:
     """What is chosen for a reduction of rows."""
     f, r = hl.Func("f"), hl.RDom([(0, columns)], "r")
     f[y] = first
     f[y] = step(f[y], r.x, source(type_)[r.x, y])
-    return str(auto_rfactor(f, 0, THREADS))
+    return str(auto_rfactor(f, 0, machine))
+
+
+def test_short_rows_of_known_length_have_lanes_only_where_those_are_faster() -> None:
+    """LLVM makes vectors of the rows: a complex product of 8 factors took four times as long in lanes."""
+
+    def multiplied(x: Any, i: Any, a: Any) -> Any:
+        return x[0] * a - x[1] * (a + 1), x[1] * a + x[0] * (a + 1)
+
+    def two_sums(x: Any, i: Any, a: Any) -> Any:
+        return x[0] + a, x[1] + a * a
+
+    complex_ = ((hl.i32(1), hl.i32(0)), multiplied, hl.Int(32))
+    sums = ((hl.f32(0), hl.f32(0)), two_sums, hl.Float(32))
+    summed = (hl.i32(0), lambda x, i, a: x + a, hl.Int(32))
+    for length in (8, 12, 24):
+        assert "vectorize" not in reduced_rows(*complex_, length, Machine(2, 512))
+    assert "vectorize" in reduced_rows(*complex_, 64)
+    assert "vectorize" in reduced_rows(*sums, 24)
+    assert "vectorize" not in reduced_rows(*sums, 8)
+    assert "vectorize" not in reduced_rows(*summed, 24)
 
 
 def test_rows_of_unknown_length_that_take_long_to_merge_stay_serial() -> None:

@@ -16,7 +16,7 @@ BYTE_NS = 0.0125
 """Of one core that reads what another level of its caches holds; memory takes two to three times as long."""
 MEMORY_NS = 0.04
 """Of one core, of memory, at least: several streams are worth it where an iteration takes no longer than that."""
-CACHED_BYTES = 1 << 24
+CACHED_BYTES = 1 << 25
 """What caches may still hold of the data of the call before."""
 STREAMS = 4
 """That a core fetches ahead of: what one of them reads of memory is not all that the core can."""
@@ -25,7 +25,9 @@ CALL_NS = 2.0
 MERGE_NS = 1.0
 """To make one point of an intermediate, and to merge it."""
 RECORD_NS = 10.0
-"""To make a lane of a record with what is kept beside it, and to merge it."""
+"""To make a lane of a record with what is kept beside it, and to merge it;"""
+SETTLE_NS = 3.0
+"""and for each byte of what is kept beside until few elements of a long loop are records any more."""
 COPY_NS = 0.05
 """What an iteration of a histogram gains by copies, between random data and equal ones,"""
 STORE_NS = 1.0
@@ -44,6 +46,10 @@ MISS_NS = 0.4
 """what an iteration of a histogram takes longer whose points do not fit it."""
 GATHER_NS = 1.2
 """To load a lane whose neighbours are elsewhere in memory."""
+ROWED_NS = 0.4
+"""An iteration of a short row, at most, where LLVM makes vectors of the rows;"""
+JOIN_NS, MERGED_NS = 1.4, 5.0
+"""and to join the lanes of one pairwise, each component, or to begin to merge them one by one."""
 VECTOR_NS = 1.0
 """A vector that is loaded, combined and stored by itself, at least."""
 PARTIAL_NS = 7.0

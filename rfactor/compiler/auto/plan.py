@@ -23,13 +23,17 @@ from rfactor.compiler.auto.machine import (
     FIRST_BYTES,
     FLIGHT,
     GATHER_NS,
+    JOIN_NS,
     MEMORY_NS,
     MERGE_NS,
+    MERGED_NS,
     MISS_NS,
     PARTIAL_NS,
     PLAIN_ROW_NS,
     RECORD_NS,
     ROW_NS,
+    ROWED_NS,
+    SETTLE_NS,
     STORE_NS,
     STREAMS,
     VECTOR_NS,
@@ -82,7 +86,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
     along = wide if isinstance(wide, str) else None
     taps = along is not None and not facts.guarded and (facts.count or TAPS + 1) <= TAPS
     shared = own(facts, machine, pace, along, 1 if taps else _abreast(facts, machine, along))
-    cut, alone = chunks(facts, machine, pace) if shared is None else (None, "")
+    cut, alone = chunks(facts, machine, pace, wide) if shared is None else (None, "")
     if cut is not None and vectors:
         wide, narrow = lanes(facts, machine, cut)
         wide, cut = _streamed(facts, machine, cut, wide)
@@ -165,13 +169,13 @@ def _power(iterations: float) -> int:
     return 1 << max(0, round(log2(iterations)))
 
 
-def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, str]:
-    """How the domain is cut, whose iterations take `pace` ns each, or why it is not."""
+def chunks(facts: Facts, machine: Machine, pace: float, wide: Lanes | str | None) -> tuple[Chunks | None, str]:
+    """How the domain is cut, whose iterations take `pace` ns each in `wide` lanes, or why it is not."""
     if machine.threads < 2:
         return None, "there is one thread"
     if facts.scattered and facts.bins is None:
         return None, "data may choose any point, so that slices might take more memory and time than they save"
-    made = _made_ns(facts) / pace
+    made = _made_ns(facts, wide) / pace
     size = max(_power(machine.chunk_ns / pace), ceil(FILLED * made))
     total, threads = facts.count, machine.threads
     least = max(ceil(machine.threads_ns / pace), 2 * size)
@@ -182,7 +186,8 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     if total is not None and total < least:
         return None, f"{total} iterations are less than the {least} from which on threads pay"
     if total is not None:
-        size = min(max(size, _power(total / (TASKS * threads))), -(-total // threads))
+        size = max(size, _power(total / (TASKS * threads)))
+        size = -(-total // max(round(total / size / threads) * threads, threads)) if total < TASKS * size else size
     whole: tuple[Loop, ...] = ()
     where = least if total is None else 0
     for loop in reversed(facts.loops):
@@ -195,7 +200,9 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
                 return Chunks((), (loop, TURNS * machine.threads), where, in_turn=True), ""
             return Chunks((), (loop, ROWS), where), ""
         rows = max(size // max(inner, 1), 1)
-        rows -= rows % MOST_PARTS if rows > MOST_PARTS else 0
+        if rows > MOST_PARTS:
+            more = rows + -rows % MOST_PARTS
+            rows = more if more < (loop.extent or 0) else rows - rows % MOST_PARTS
         if rows > 1 or loop.extent is None:
             cut = (loop, rows) if loop.extent is None or loop.extent > rows else None
             return Chunks(whole, cut, where, size), ""
@@ -205,11 +212,17 @@ def chunks(facts: Facts, machine: Machine, pace: float) -> tuple[Chunks | None, 
     return Chunks(whole, None, where, size), ""
 
 
-def _made_ns(facts: Facts) -> float:
-    """To make and to merge the points of a chunk that data may choose, its copies among them."""
-    if not facts.scattered:
-        return 0.0
-    return MERGE_NS * (facts.bins or 0) * (1 + COPIES if _copies_stay(facts) else 1)
+def _made_ns(facts: Facts, wide: Lanes | str | None) -> float:
+    """To make and to merge the points of a chunk that data may choose, its copies among them; or lanes of records."""
+    if facts.scattered:
+        return MERGE_NS * (facts.bins or 0) * (1 + COPIES if _copies_stay(facts) else 1)
+    return wide.lanes * _record_ns(facts) if isinstance(wide, Lanes) and not facts.pure else 0.0
+
+
+def _record_ns(facts: Facts) -> float:
+    """To make and to merge a lane of a record, and what it takes until it has found small elements; else nothing."""
+    beside = [facts.types[component] for component in facts.work.beside]
+    return 0.0 if facts.lifted or not beside else RECORD_NS + SETTLE_NS * state_octets(beside)
 
 
 def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
@@ -269,15 +282,15 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return None, "the operator does not commute, and neighbours in lanes come in another order"
     if _rows(facts) and not facts.joins and len({type_.bits for type_ in facts.types}) > 1:
         return None, "rows may be short, and lanes of components of several widths take long to merge"
-    gain_ns = (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns) - facts.work.lane_ns - apart
+    gain_ns = _alone_ns(facts) - facts.work.lane_ns - apart
     if gain_ns < 0:
         return None, "no loop that is as long as a vector runs along memory"
     if facts.work.plain and length and len(facts.loops) > 1:
         gain_ns += PLAIN_ROW_NS / length
-    number = _merged_count(facts, machine, _lane_count(facts, machine))
+    number = _merged_count(facts, _lane_count(facts, machine), facts.count if cut is None else cut.size)
     if length is not None:
         number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
-    costs_ns = number * MERGE_NS + (0 if facts.pure else machine.function_ns)
+    costs_ns = _row_ns(facts, number) if facts.pure else number * MERGE_NS + machine.function_ns
     if facts.count is not None and cut is None and facts.count * gain_ns < costs_ns:
         return None, f"{facts.count} iterations are too few to gain by it"
     return Lanes(best, number), ""
@@ -317,17 +330,17 @@ def _streamed(
     return Lanes(inner, each, parts=Parts(outer, rows // number, number)), replace(cut, cut=(outer, rows))
 
 
-def _merged_count(facts: Facts, machine: Machine, most: int) -> int:
-    """How many lanes, `most` of them, are as good as the best number: those of a short loop cost more to merge.
+def _merged_count(facts: Facts, most: int, iterations: int | None) -> int:
+    """How many lanes, at `most`, are as good as the best number for so many iterations: those of few cost to merge.
 
     Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
     """
-    if facts.count is None and not _rows(facts):
-        return most
-    if facts.count is None and not facts.joins:
+    if _rows(facts) and not facts.joins:
         return FEW_LANES
+    if iterations is None and not _rows(facts):
+        return most
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
-    taken = {number: _lanes_ns(facts, number) for number in numbers}
+    taken = {number: _lanes_ns(facts, number, iterations or ROW) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
 
 
@@ -336,18 +349,31 @@ def _rows(facts: Facts) -> bool:
     return bool(facts.pure) and facts.count is None
 
 
-def _lanes_ns(facts: Facts, number: int) -> float:
+def _lanes_ns(facts: Facts, number: int, iterations: int) -> float:
     """One point in so many lanes, and to merge them: pairwise where that can be, and the point is not short maybe."""
-    iterations = ROW if facts.count is None else facts.count
     step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
     merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
-    merge_ns = RECORD_NS if facts.work.beside else CYCLE_NS
+    merge_ns = CYCLE_NS
+    if facts.work.beside:
+        merge_ns = RECORD_NS if facts.pure else _record_ns(facts)
     return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, merge_ns)
 
 
 def _gather_ns(facts: Facts, name: str) -> float:
     """What lanes of a loop take longer for each iteration, as they load what is apart in memory."""
     return GATHER_NS * gathers(facts.work.loads, name)
+
+
+def _row_ns(facts: Facts, number: int) -> float:
+    """To merge so many lanes of a row."""
+    return JOIN_NS * len(facts.types) if facts.joins else MERGED_NS + number * MERGE_NS
+
+
+def _alone_ns(facts: Facts) -> float:
+    """An iteration of the serial loop. LLVM makes vectors of short rows, if no iteration is left out."""
+    if facts.work.plain or not _overlapped(facts):
+        return facts.work.serial_ns
+    return facts.work.apart_ns if facts.guarded else min(facts.work.apart_ns, max(ROWED_NS, 4 * facts.work.lane_ns))
 
 
 def _overlapped(facts: Facts) -> bool:
