@@ -13,7 +13,7 @@ from tests.conftest import free_names
 @pytest.mark.parametrize("then", [None, gc.collect, gc.freeze], ids=["young", "old", "frozen"])
 def test_the_name_of_what_is_in_a_cycle_is_free_again(then: Callable[[], object] | None) -> None:
     held: list[object] = [hl.Func("held")]
-    known = list(names._in_use.values())
+    known: list[object] = list(names._in_use.values())
     gc.disable()
     try:
         f = hl.Func("in_a_cycle")

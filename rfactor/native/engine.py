@@ -40,6 +40,8 @@ class Target:
     """Whether several iterations of a loop are made one, where only passes of level 1 run: those of 3 do anyway."""
     store_remover: bool = False
     """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
+    cases: bool = False
+    """Whether loops that a schedule made vectors of are left alone, as others are as they were written."""
     pointers: bool = True
     """Whether the code generator looks for pointers that move with loops: it takes long (x86; others always do)."""
     abi: str = ""

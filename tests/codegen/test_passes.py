@@ -132,6 +132,39 @@ def test_pointers_are_looked_for_where_loops_walk_by_strides_and_do_little_else(
     assert passes_for(lowered([program()])).pointers == gains
 
 
+def rows_in_a_case(*, lanes: bool) -> Any:
+    """Sums of rows, of which long ones are reduced in lanes, or else in parallel."""
+    image, f, y, v = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("f"), hl.Var("y"), hl.Var("v")
+    r, xo, xi = hl.RDom([(0, image.width())], "r"), hl.RVar("xo"), hl.RVar("xi")
+    f[y] = hl.f32(0)
+    f[y] += image[r.x, y]
+    stage = f.update(0).specialize(r.x.extent() > 15).split(r.x, xo, xi, 8)
+    if lanes:
+        slices = stage.rfactor([(xi, v)])
+        slices.compute_at(f, y).vectorize(v).update(0).vectorize(v)
+    else:
+        stage.rfactor([(xo, v)]).compute_root().update(0).parallel(v)
+    return f
+
+
+@pytest.mark.parametrize("lanes", [True, False])
+def test_a_case_that_is_as_written_gets_all_passes_beside_one_that_is_not(lanes: bool) -> None:
+    """Rows of 8 floats took twice as long beside lanes for long rows, as LLVM did not unroll their loop."""
+    pipeline = lowered([rows_in_a_case(lanes=lanes)])
+    target = passes_for(pipeline)
+    assert (target.level, target.loop_vectorizer, target.loop_unroller, target.cases) == (3, True, True, True)
+    loops = [line for line in generate(pipeline, target)[0].splitlines() if "br i1" in line and ".loop" in line]
+    left = [line for line in loops if "!llvm.loop" in line]
+    assert left
+    assert len(left) < len(loops)
+    assert not any("s2.r.x.loop" in line or ".s0.y.loop" in line for line in left if lanes)
+
+
+def test_loops_of_no_case_are_as_the_schedule_left_them() -> None:
+    assert not passes_for(lowered([in_lanes()])).cases
+    assert not passes_for(lowered([copied()])).cases
+
+
 def test_without_a_schedule_all_passes_run() -> None:
     f, i = hl.Func("f"), hl.Var("i")
     f[i] = hl.u8(0)

@@ -159,9 +159,11 @@ def test_one_thread_gets_several_vectors():
 
 
 def test_rows_shared_by_threads_are_in_lanes_of_the_reduction():
-    found = text(rows, THREADS, 4096)
+    found = text(first_of_row, THREADS, 4096)
     assert 'lanes.compute_at(f, "y")' in found
-    assert '.parallel("y")' in found
+    assert 'f.update(0).specialize(rx.extent() > 34).specialize(rx.extent() > 240).parallel("y")' in found
+    assert 'f.update(0).specialize(rx.extent() > 240).parallel("y")' in found
+    assert "lanes" not in text(rows, THREADS, 4096).partition("\n")[2]  # LLVM makes vectors of those
 
 
 def test_loops_of_few_points_are_joined():
@@ -316,12 +318,13 @@ def lanes_of_rows(columns: Any, *, saturating: bool = False) -> str:
 
 
 def test_short_rows_have_fewer_lanes_as_each_merges_its_own() -> None:
-    assert '"xi", 16)' in lanes_of_rows(128, saturating=True)
+    assert '"xi", 8)' in lanes_of_rows(128, saturating=True)
     assert '"xi", 128)' in lanes_of_rows(16384, saturating=True)
     assert '"xi", 32)' in lanes_of_rows(16384)
     unknown = hl.Param(hl.Int(32), "columns")
-    assert '"xi", 8)' in lanes_of_rows(unknown)  # as if of 64
-    assert '"xi", 4)' in lanes_of_rows(unknown, saturating=True)  # which are merged one by one
+    assert 'specialize(rx.extent() > 7).split(rx, "xo", "xi", 8)' in lanes_of_rows(unknown)  # as if of 64
+    # What is merged one by one pays in longer rows.
+    assert 'specialize(rx.extent() > 24).split(rx, "xo", "xi", 8)' in lanes_of_rows(unknown, saturating=True)
 
 
 def reduced_rows(first: Any, step: Any, type_: Any, columns: Any, machine: Machine = THREADS) -> str:
@@ -352,8 +355,9 @@ def test_short_rows_of_known_length_have_lanes_only_where_those_are_faster() -> 
     assert "vectorize" not in reduced_rows(*summed, 24)
 
 
-def test_rows_of_unknown_length_that_take_long_to_merge_stay_serial() -> None:
-    """They may be short: rows of 3 bytes took seven times as long as serial, a recurrence over 8 words 1.5 times."""
+def test_rows_of_unknown_length_are_reduced_in_lanes_in_runs_in_which_they_are_long() -> None:
+    """Rows of 3 bytes took seven times as long as serial, of 3 words 3.6 times; a recurrence over 8 words 1.5 times in
+    chunks."""
 
     def least(x: Any, i: Any, a: Any) -> Any:
         return hl.select(a < x[0], a, x[0]), hl.select(a < x[0], i, x[1])
@@ -362,9 +366,12 @@ def test_rows_of_unknown_length_that_take_long_to_merge_stay_serial() -> None:
     bytes_ = ((hl.u8(255), hl.i32(-1)), least, hl.UInt(8))
     words = ((hl.i32(99), hl.i32(-1)), least, hl.Int(32))
     recurrence = (hl.i32(1), lambda x, i, a: x * 31 + a, hl.Int(32))
-    assert "\n" not in reduced_rows(*bytes_, unknown)
-    assert "\n" not in reduced_rows(*recurrence, unknown)
-    assert '"xi1", 4)' in reduced_rows(*words, unknown)
+    for kind, length in ((bytes_, 32), (words, 34)):
+        lanes = f'lanes = f.update(0).specialize(rx.extent() > {length}).rfactor([("xi", "v")])'
+        assert lanes in reduced_rows(*kind, unknown)
+    chosen = reduced_rows(*recurrence, unknown)
+    assert "chunks = f.update(0).specialize(rx.extent() > 18518).rfactor(" in chosen
+    assert "f.update(0)." not in chosen.replace("f.update(0).specialize(rx.extent() > 18518)", "")
     assert "vectorize" in reduced_rows(*bytes_, 1 << 12)
     assert "parallel" in reduced_rows(*recurrence, 1 << 20)
 
@@ -377,10 +384,11 @@ def test_lanes_are_merged_pairwise_where_that_takes_one_operation() -> None:
 
 def test_chunks_of_points_are_merged_as_those_lie_in_memory() -> None:
     f, image = source_rows(hl.Float(32))
-    assert 'f.update(0).reorder("y", "xo")\nf.update(0).vectorize("y", 8)' in str(auto_rfactor(f, 0, THREADS))
+    threads = "f.update(0).specialize(rx.extent() > 262143)"
+    assert f'{threads}.reorder("y", "xo")\n{threads}.vectorize("y", 8)' in str(auto_rfactor(f, 0, THREADS))
     f, image = source_rows(hl.Int(32))  # which LLVM makes vectors of
     text = str(auto_rfactor(f, 0, THREADS))
-    assert 'f.update(0).reorder("y", "xo")\n' in text
+    assert 'f.update(0).specialize(rx.extent() > 524287).reorder("y", "xo")\n' in text
     assert "vectorize" not in text
     data = np.arange(300 * 7, dtype=np.int32).reshape(300, 7)
     assert answers(f, image, data, [300])[0].tolist() == data.sum(1).tolist()

@@ -26,11 +26,14 @@ class Iterations:
 
     loops: tuple[Word, ...]
     least: int
+    also: Iterations | None = None
+    """Where that has to hold too."""
 
     def __str__(self) -> str:
         first, *others = self.loops
         divided = "".join(f" // {loop}.extent()" for loop in others)
-        return f"{first}.extent() > {self.least - 1}{divided}"
+        own = f"{first}.extent() > {self.least - 1}{divided}"
+        return own if self.also is None else f"({own}) & ({self.also})"
 
     def value(self, held: MutableMapping[str, Any]) -> Any:
         """By divisions: a product might overflow."""
@@ -40,7 +43,14 @@ class Iterations:
         rest = as_expr(self.least - 1)
         for loop in others:
             rest = rest // loop.value(held).extent()
-        return first.value(held).extent() > rest
+        own = first.value(held).extent() > rest
+        return own if self.also is None else own & self.also.value(held)
+
+    def words(self) -> Iterator[Word]:
+        """The loops that it speaks of."""
+        yield from self.loops
+        if self.also is not None:
+            yield from self.also.words()
 
 
 Plain = int | str | Word | Iterations
@@ -61,14 +71,13 @@ class Directive:
     """Why it is there; none where it belongs to the one before."""
     made: Word | None = None
     """What the intermediate is called."""
-    where: Iterations | None = None
-    """Only for runs in which that holds."""
+    where: tuple[Iterations, ...] = ()
+    """Only for runs in which all of them hold, each a case of the one before."""
 
     def __str__(self) -> str:
         """As Python."""
         stage = f"{self.of}" if self.update is None else f"{self.of}.update({self.update})"
-        if self.where is not None:
-            stage += f".specialize({self.where})"
+        stage += "".join(f".specialize({condition})" for condition in self.where)
         call = f"{stage}.{self.method}({', '.join(map(_shown, self.arguments))})"
         return call if self.made is None else f"{self.made} = {call}"
 
@@ -76,16 +85,16 @@ class Directive:
         """The variables that it speaks of as arguments."""
         plain = [one for a in self.arguments for one in (sum(a, ()) if isinstance(a, tuple) else (a,))]
         yield from (one for one in plain if isinstance(one, Word))
-        if self.where is not None:
-            yield from self.where.loops
+        for condition in self.where:
+            yield from condition.words()
 
     def apply(self, held: MutableMapping[str, Any]) -> None:
         """Call it, on and with the variables in `held`. Raises `ScheduleError`."""
         stage = self.of.value(held)
         if self.update is not None:
             stage = stage.update(self.update)
-        if self.where is not None:
-            stage = stage.specialize(self.where.value(held))
+        for condition in self.where:
+            stage = stage.specialize(condition.value(held))
         result = getattr(stage, self.method)(*(_value(argument, held) for argument in self.arguments))
         if self.made is not None:
             held[self.made.name] = result

@@ -13,40 +13,40 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, log2
 
+from rfactor.compiler.auto.cost import (
+    COPIES,
+    ROW,
+    WORTH,
+    alone_ns,
+    copies_stay,
+    cost_ns,
+    gain_ns,
+    gather_ns,
+    lanes_ns,
+    least_run,
+    long_row,
+    made_ns,
+    many_rows,
+    overlapped,
+)
 from rfactor.compiler.auto.directive import AutoSchedule, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import (
     CACHED_BYTES,
-    COPY_BYTES,
-    COPY_NS,
-    CYCLE_NS,
     FIRST_BYTES,
     FLIGHT,
-    GATHER_NS,
-    JOIN_NS,
     MEMORY_NS,
-    MERGE_NS,
-    MERGED_NS,
     MISS_NS,
     PARTIAL_NS,
-    PLAIN_ROW_NS,
-    RECORD_NS,
     ROW_NS,
-    ROWED_NS,
-    SETTLE_NS,
-    STORE_NS,
     STREAMS,
     VECTOR_NS,
     Machine,
 )
-from rfactor.compiler.auto.own import own
+from rfactor.compiler.auto.own import Own, own
 from rfactor.compiler.auto.work import follow, gathers, neighbours, state_octets, streams
 from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Parts, Writer
 
-COPIES = 4
-"""Of a histogram: neighbours that are equal wait for each other's store, which takes about as many iterations."""
-ROW = 64
-"""Iterations that a point is taken to have where that is not known."""
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
 TURNS = 2
@@ -56,23 +56,18 @@ TASKS = 16
 SMALL = 64
 """Iterations of an outer loop that are few enough to be a task each."""
 FILLED = 10
-"""How much longer a chunk of a histogram takes than to make and to merge its points."""
+"""How much longer a chunk of a histogram takes than to make and to merge its points, or one of records its lanes;"""
+FILLED_AT_LEAST = 4
+"""and one of records where the size of the domain is not known: a smaller one has one chunk."""
 LEAST_LANES = 8
-FEW_LANES = 4
-"""Of rows of unknown length that are merged one by one: half of the time of eight where rows turn out that short, two
-thirds of their speed where they are long."""
 LONG = 4096
 """Iterations of an innermost loop beside which it does not matter that its vectors are merged where it ends."""
 TAPS = 16
 """Iterations of one point that are written out: LLVM makes vectors of the points then, and each is stored once."""
-OVERLAPPED = 32
-"""Iterations of one point that are few enough for those of the next to be begun meanwhile."""
 AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
 PARTS, MOST_PARTS = 2, 4
 """Parts that are computed in turns, where an iteration would wait for the one before; more where that is WORTH it."""
-WORTH = 1.3
-"""How much faster a richer state, or taking parts in turns, has to make the loop."""
 
 
 def choose(function: str, number: int, facts: Facts, machine: Machine, *, vectors: bool = True) -> AutoSchedule:
@@ -92,32 +87,23 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         wide, cut = _streamed(facts, machine, cut, wide)
     if facts.lifted and cut is not None and machine.threads * facts.work.serial_ns < WORTH * facts.slice_ns:
         cut, alone = None, f"a state of {len(facts.types)} components costs more than {machine.threads} threads gain"
-    if _rows(facts) and wide is None and not facts.joins:
-        cut, alone = None, "rows may be short, and to merge one takes more than an operation"
     if facts.decays:
         cut, alone = (
             None,
             "products of floats, which the state of a slice keeps, may become denormal and slow",
         )
-    parts = _parts(facts, machine, cut) if wide is None and shared is None and not facts.decays else None
     writer = Writer(Word(function), number, facts)
-    if cut is not None:
-        merged = 1 if wide is None else machine.vector_bits // facts.widest
-        writer.threads(cut, None if vectors else parts, merged)
-        if wide is None:
-            writer.apart()
-    if parts is not None and (cut is None or vectors):
-        writer.in_turns(parts, cut.size or 0 if cut is not None and cut.where else 0)
-    if isinstance(wide, Lanes):
-        writer.lanes(wide)
-    elif taps:
-        writer.tapped()
-    elif isinstance(wide, str):
-        writer.abreast(wide, _abreast(facts, machine, wide), shared)
-    if shared is not None:
-        writer.share(shared, machine)
-    elif cut is not None:
-        writer.run(Word(CHUNKS), 0, writer.tasks, cut.where, machine)
+    parts = None
+    if facts.count is None and (cut is not None or isinstance(wide, Lanes)):
+        _cases(writer, machine, shared, cut, wide, vectors)
+    else:
+        parts = _loops(writer, machine, cut, wide, vectors, alone=shared is None)
+        if taps:
+            writer.tapped()
+        elif isinstance(wide, str) and cut is None:
+            writer.abreast(wide, _abreast(facts, machine, wide), shared)
+        if shared is not None:
+            writer.share(shared, machine)
     what = COPIED if facts.scattered else LANES
     said = (
         "own points for threads" if shared else "chunks for threads" if cut else f"no threads, because {alone}",
@@ -125,6 +111,53 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         *(["parts"] if parts is not None and cut is None else []),
     )
     return AutoSchedule(function, number, writer.spoken(), tuple(writer.directives), "; ".join(said))
+
+
+def _loops(
+    writer: Writer, machine: Machine, cut: Chunks | None, wide: Lanes | str | None, vectors: bool, *, alone: bool
+) -> Parts | None:
+    """Chunks, if there are any, and what is done within them; the parts in turns, if it is those."""
+    facts = writer.facts
+    parts = _parts(facts, machine, cut) if wide is None and alone and not facts.decays else None
+    if cut is not None:
+        writer.threads(cut, None if vectors else parts, 1 if wide is None else machine.vector_bits // facts.widest)
+        if wide is None:
+            writer.apart()
+    tasks = writer.tasks
+    if parts is not None and (cut is None or vectors):
+        writer.in_turns(parts)
+    if isinstance(wide, Lanes):
+        writer.lanes(wide)
+    elif isinstance(wide, str) and cut is not None:
+        writer.abreast(wide, _abreast(facts, machine, wide), None)
+    if cut is not None:
+        writer.run(Word(CHUNKS), 0, tasks, 0, machine)
+    return parts
+
+
+def _cases(
+    writer: Writer, machine: Machine, shared: Own | None, cut: Chunks | None, wide: Lanes | str | None, vectors: bool
+) -> None:
+    """Where sizes are given at run time: runs that have work for threads, those that have it for lanes, all others.
+
+    The first that holds decides, and what is left is the serial loop. Rows of tables that are short have no lanes.
+    """
+    facts = writer.facts
+    along = wide if isinstance(wide, str) else None
+    if cut is not None:
+        writer.begin(writer.pays(cut.where, long_row(facts, machine, wide)))
+        _loops(writer, machine, cut, wide, vectors, alone=True)
+    uncut = lanes(facts, machine, None)[0] if vectors else None
+    if isinstance(uncut, Lanes):
+        writer.begin(writer.pays(least_run(facts, machine, uncut), long_row(facts, machine, uncut)))
+        writer.lanes(uncut)
+        if shared is not None:
+            writer.share(shared, machine)
+    writer.begin()
+    if along is not None:
+        writer.abreast(along, _abreast(facts, machine, along), shared)
+    if shared is not None:
+        writer.share(shared, machine)
 
 
 def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
@@ -141,7 +174,7 @@ def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
 
     def row_ns(width: int) -> float:
         if width == 1:
-            return extent * (facts.work.apart_ns if _overlapped(facts) else facts.work.serial_ns)
+            return extent * (facts.work.apart_ns if overlapped(facts) else facts.work.serial_ns)
         return extent // width * max(width * facts.work.lane_ns, VECTOR_NS) + (PARTIAL_NS if extent % width else 0)
 
     most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
@@ -156,12 +189,12 @@ def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:
     if wide is None or wide.copies:
         misses = facts.scattered and (facts.bins or 0) * state_octets(facts.types) > FIRST_BYTES
         step_ns = _turns(facts, facts.slice_ns)[1] if _waiting(facts) else facts.slice_ns
-        return (facts.work.apart_ns if _overlapped(facts) else step_ns) + (MISS_NS if misses else 0.0)
+        return (facts.work.apart_ns if overlapped(facts) else step_ns) + (MISS_NS if misses else 0.0)
     length = wide.loop.extent or wide.lanes
     rounded = -(-length // wide.lanes) * wide.lanes
     lane_ns = max(facts.work.lane_ns, facts.work.waits_ns / wide.lanes) * rounded / length
     each_ns = (ROW_NS + wide.lanes * facts.work.waits_ns) / facts.count if facts.pure and facts.count else 0.0
-    return _gather_ns(facts, wide.loop.name) + lane_ns + each_ns
+    return gather_ns(facts, wide.loop.name) + lane_ns + each_ns
 
 
 def _power(iterations: float) -> int:
@@ -175,9 +208,10 @@ def chunks(facts: Facts, machine: Machine, pace: float, wide: Lanes | str | None
         return None, "there is one thread"
     if facts.scattered and facts.bins is None:
         return None, "data may choose any point, so that slices might take more memory and time than they save"
-    made = _made_ns(facts, wide) / pace
-    size = max(_power(machine.chunk_ns / pace), ceil(FILLED * made))
+    made = made_ns(facts, wide) / pace
     total, threads = facts.count, machine.threads
+    filled = FILLED if facts.scattered or total is not None else FILLED_AT_LEAST
+    size = max(_power(machine.chunk_ns / pace), ceil(filled * made))
     least = max(ceil(machine.threads_ns / pace), 2 * size)
     if total is not None:
         # A chunk for each thread has to be WORTH it.
@@ -210,19 +244,6 @@ def chunks(facts: Facts, machine: Machine, pace: float, wide: Lanes | str | None
         if (extents(whole) or 0) >= TASKS * machine.threads:
             break
     return Chunks(whole, None, where, size), ""
-
-
-def _made_ns(facts: Facts, wide: Lanes | str | None) -> float:
-    """To make and to merge the points of a chunk that data may choose, its copies among them; or lanes of records."""
-    if facts.scattered:
-        return MERGE_NS * (facts.bins or 0) * (1 + COPIES if _copies_stay(facts) else 1)
-    return wide.lanes * _record_ns(facts) if isinstance(wide, Lanes) and not facts.pure else 0.0
-
-
-def _record_ns(facts: Facts) -> float:
-    """To make and to merge a lane of a record, and what it takes until it has found small elements; else nothing."""
-    beside = [facts.types[component] for component in facts.work.beside]
-    return 0.0 if facts.lifted or not beside else RECORD_NS + SETTLE_NS * state_octets(beside)
 
 
 def _parts(facts: Facts, machine: Machine, cut: Chunks | None) -> Parts | None:
@@ -270,8 +291,8 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
     fits = [(loop, length) for loop, length in _inside(facts, cut) if length is None or length >= LEAST_LANES]
     best, length = min(fits, key=lambda one: _badness(facts, one[0].name), default=(None, None))
     along = max(facts.pure, key=lambda name: (neighbours(loads, name), follow(loads, name)), default=None)
-    apart = float("inf") if best is None else _gather_ns(facts, best.name)
-    if along is not None and follow(loads, along) and _gather_ns(facts, along) <= apart:
+    apart = float("inf") if best is None else gather_ns(facts, best.name)
+    if along is not None and follow(loads, along) and gather_ns(facts, along) <= apart:
         short = _abreast(facts, machine, along) == 1
         return (None, "neighbours in memory are few points, faster one by one") if short else (along, "")
     if best is None:
@@ -280,20 +301,17 @@ def lanes(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | s
         return None, "LLVM makes vectors of the innermost loop"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in lanes come in another order"
-    if _rows(facts) and not facts.joins and len({type_.bits for type_ in facts.types}) > 1:
-        return None, "rows may be short, and lanes of components of several widths take long to merge"
-    gain_ns = _alone_ns(facts) - facts.work.lane_ns - apart
-    if gain_ns < 0:
+    if alone_ns(facts) - facts.work.lane_ns < apart:
         return None, "no loop that is as long as a vector runs along memory"
-    if facts.work.plain and length and len(facts.loops) > 1:
-        gain_ns += PLAIN_ROW_NS / length
     number = _merged_count(facts, _lane_count(facts, machine), facts.count if cut is None else cut.size)
     if length is not None:
         number = min(number, 1 << (length - 1).bit_length())  # what is too short is one vector, under a mask
-    costs_ns = _row_ns(facts, number) if facts.pure else number * MERGE_NS + machine.function_ns
-    if facts.count is not None and cut is None and facts.count * gain_ns < costs_ns:
+    wide = Lanes(best, number)
+    if facts.count is None and cut is None and gain_ns(facts, wide) <= 0:
+        return None, "LLVM makes vectors of the innermost loop"
+    if facts.count is not None and cut is None and facts.count * gain_ns(facts, wide) < cost_ns(facts, machine, wide):
         return None, f"{facts.count} iterations are too few to gain by it"
-    return Lanes(best, number), ""
+    return wide, ""
 
 
 def _streamed(
@@ -335,55 +353,16 @@ def _merged_count(facts: Facts, most: int, iterations: int | None) -> int:
 
     Where it is not known how many iterations each point has, they may be few: no more lanes than cost little then.
     """
-    if _rows(facts) and not facts.joins:
-        return FEW_LANES
-    if iterations is None and not _rows(facts):
+    if iterations is None and not many_rows(facts):
         return most
     numbers = [1 << i for i in range(LEAST_LANES.bit_length() - 1, most.bit_length())]
-    taken = {number: _lanes_ns(facts, number, iterations or ROW) for number in numbers}
+    taken = {number: lanes_ns(facts, number, iterations or ROW) for number in numbers}
     return max(number for number in numbers if taken[number] <= AS_GOOD * min(taken.values()))
-
-
-def _rows(facts: Facts) -> bool:
-    """Whether many points are reduced to, each of unknown length: it may be short."""
-    return bool(facts.pure) and facts.count is None
-
-
-def _lanes_ns(facts: Facts, number: int, iterations: int) -> float:
-    """One point in so many lanes, and to merge them: pairwise where that can be, and the point is not short maybe."""
-    step_ns = max(number * facts.work.lane_ns, facts.work.waits_ns)
-    merges = number.bit_length() - 1 if facts.joins and facts.count is not None else number
-    merge_ns = CYCLE_NS
-    if facts.work.beside:
-        merge_ns = RECORD_NS if facts.pure else _record_ns(facts)
-    return -(-iterations // number) * step_ns + merges * max(facts.work.waits_ns, merge_ns)
-
-
-def _gather_ns(facts: Facts, name: str) -> float:
-    """What lanes of a loop take longer for each iteration, as they load what is apart in memory."""
-    return GATHER_NS * gathers(facts.work.loads, name)
-
-
-def _row_ns(facts: Facts, number: int) -> float:
-    """To merge so many lanes of a row."""
-    return JOIN_NS * len(facts.types) if facts.joins else MERGED_NS + number * MERGE_NS
-
-
-def _alone_ns(facts: Facts) -> float:
-    """An iteration of the serial loop. LLVM makes vectors of short rows, if no iteration is left out."""
-    if facts.work.plain or not _overlapped(facts):
-        return facts.work.serial_ns
-    return facts.work.apart_ns if facts.guarded else min(facts.work.apart_ns, max(ROWED_NS, 4 * facts.work.lane_ns))
-
-
-def _overlapped(facts: Facts) -> bool:
-    """Whether a point has so few iterations that those of the next are begun meanwhile."""
-    return bool(facts.pure) and not facts.lifted and facts.count is not None and facts.count <= OVERLAPPED
 
 
 def _badness(facts: Facts, name: str) -> tuple[float, int]:
     """Of lanes of a loop: less where they load what lies together."""
-    return _gather_ns(facts, name), -neighbours(facts.work.loads, name)
+    return gather_ns(facts, name), -neighbours(facts.work.loads, name)
 
 
 def _inside(facts: Facts, cut: Chunks | None) -> Iterator[tuple[Loop, int | None]]:
@@ -403,22 +382,18 @@ def _lane_count(facts: Facts, machine: Machine) -> int:
     return max(1 << (number.bit_length() - 1), LEAST_LANES)
 
 
-def _copies_stay(facts: Facts) -> bool:
-    """Whether copies of a histogram stay in the first cache together."""
-    return facts.bins is not None and COPIES * facts.bins * state_octets(facts.types) <= COPY_BYTES
-
-
 def _copies(facts: Facts, machine: Machine, cut: Chunks | None) -> tuple[Lanes | None, str]:
     """Copies of a histogram."""
     if facts.bins is None or facts.pure:
         return None, "data choose the points"
-    if not _copies_stay(facts):
+    if not copies_stay(facts):
         return None, f"{COPIES} copies of {facts.bins} points do not stay in the first cache"
-    if cut is None and facts.count is not None:
-        costs = COPIES * facts.bins * MERGE_NS + machine.function_ns
-        if facts.count * (COPY_NS + STORE_NS / facts.bins) < costs:
-            return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
     if not facts.any_order:
         return None, "the operator does not commute, and neighbours in copies come in another order"
     fits = [loop for loop, length in _inside(facts, cut) if length is None or length >= 4 * COPIES]
-    return (Lanes(fits[0], COPIES, True), "") if fits else (None, "no loop is long enough")
+    if not fits:
+        return None, "no loop is long enough"
+    wide = Lanes(fits[0], COPIES, True)
+    if cut is None and facts.count is not None and facts.count * gain_ns(facts, wide) < cost_ns(facts, machine, wide):
+        return None, f"{facts.count} iterations are few for {COPIES} copies of {facts.bins} points"
+    return wide, ""

@@ -307,6 +307,8 @@ def _latency(node: Expr) -> float:
     floats = any(child.type.is_float for child in node.children)
     if floats and op in ("+", "-", "*", "min", "max", "<", "<=", ">", ">=", "==", "!="):
         return _FLOATS
+    if op == "cast" and not (floats or node.type.is_float):
+        return 0.0
     return 20.0 if op == "call" else _LATENCY.get(op, 1.0)
 
 

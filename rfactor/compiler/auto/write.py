@@ -72,8 +72,8 @@ class Writer:
         """The loop over chunks,"""
         self.whole: tuple[Loop, ...] = ()
         """and loops of which each iteration is one."""
-        self.taking_turns: tuple[str, tuple[Word | str, ...]] | None = None
-        """Where sizes are given at run time: the loop over a chunk's parts, and all loops once those come in turns."""
+        self.case: tuple[Iterations, ...] = ()
+        """The runs for which the update is scheduled now; all if nothing is said."""
         self.outer: dict[str, str] = {}
         """Of loops over own points that are split, the outer ones."""
 
@@ -94,7 +94,28 @@ class Writer:
 
     def say(self, method: str, *arguments: Argument, reason: str = "", whole: bool = False, **more: Any) -> None:
         """One directive of the update, or of the `whole` function."""
-        self.directives.append(Directive(self.of, None if whole else self.update, method, arguments, reason, **more))
+        self.give(self.of, None if whole else self.update, method, arguments, reason, **more)
+
+    def give(
+        self,
+        of: Word,
+        update: int | None,
+        method: str,
+        arguments: tuple[Argument, ...],
+        reason: str = "",
+        made: Word | None = None,
+        where: tuple[Iterations, ...] = (),
+    ) -> None:
+        """One directive; of the function that is scheduled, for the case that it is scheduled for."""
+        own = of == self.function and update is not None
+        where = (*self.case, *where) if own else where
+        self.directives.append(Directive(of, update, method, arguments, reason, made, where))
+
+    def begin(self, *case: Iterations) -> None:
+        """Speak of the update as it was, in some runs."""
+        self.of, self.update, self.case = self.function, self.number, case
+        self.now, self.taken, self.outer = dict(self.words), set(self.facts.taken), {}
+        self.tasks, self.whole = "", ()
 
     def split(self, loop: Loop, factor: int, reason: str) -> tuple[str, str]:
         """The outer and inner loop."""
@@ -129,7 +150,7 @@ class Writer:
         self.whole = cut.whole
         if parts is not None:
             v = within[0][1]
-            self.turns(parts, v, *tasks, later=bool(cut.where))
+            self.turns(parts, v, *tasks)
         if self.facts.pure:
             self.say("reorder", *map(self.term, self.facts.pure), *tasks)
         self.tasks = str(self.joined(self.of, self.update, *tasks))
@@ -140,17 +161,15 @@ class Writer:
             narrowest = min(state_octets((type_,)) for type_ in self.facts.types)
             self.say("align_storage", self.facts.points[0], LINE_BYTES // narrowest, whole=True)
 
-    def in_turns(self, parts: Parts, where: int) -> None:
-        """Parts in storage that is this thread's alone, in turns in runs of `where` iterations or more."""
+    def in_turns(self, parts: Parts) -> None:
+        """Parts in storage that is this thread's alone, in turns."""
         base, pair = self.of, self.part(parts)
         self.factor(PARTED, pair)
         if self.tasks:
             self.say("compute_at", base, self.tasks, whole=True)
         else:
             self.say("compute_root", whole=True)
-        self.turns(parts, pair[1], later=bool(where))
-        if where:
-            self.take_turns(self.of, self.update, self.pays(where))
+        self.turns(parts, pair[1])
 
     def part(self, parts: Parts) -> tuple[str, str]:
         """The loop over parts, and the variable that counts them."""
@@ -165,17 +184,11 @@ class Writer:
         )
         return part, self.name("w")
 
-    def turns(self, parts: Parts, v: str, *tasks: str, later: bool = False) -> None:
-        """An iteration of each part in turn; if that is said `later`, only in runs in which threads pay.
-
-        A run of few iterations is one part, and would do nothing in every other turn.
-        """
+    def turns(self, parts: Parts, v: str, *tasks: str) -> None:
+        """An iteration of each part in turn."""
         if parts.number == 1:
             return
         within = (self.now[loop.name] for loop in self.facts.loops if loop not in self.whole)
-        if later:
-            self.taking_turns = (v, (v, *within, *tasks))
-            return
         self.say("reorder", v, *within, *tasks)
         self.say("unroll", v)
 
@@ -188,20 +201,20 @@ class Writer:
         if self.facts.scattered or not own:
             self.merge(self.function, self.number, *loops)
             return
-        self.directives.append(Directive(self.function, self.number, "reorder", (*own, *loops)))
+        self.give(self.function, self.number, "reorder", (*own, *loops))
         if lanes > 1 and own[0] == self.facts.points[0]:
-            self.directives.append(Directive(self.function, self.number, "vectorize", (own[0], lanes)))
+            self.give(self.function, self.number, "vectorize", (own[0], lanes))
 
     def merge(self, of: Word, update: int, *loops: Word | str) -> None:
         """Points that data choose are merged as they lie in memory: those of one slice after the other."""
         if self.facts.scattered and not self.facts.pure:
-            self.directives.append(Directive(of, update, "reorder", (*self.facts.points, *loops)))
+            self.give(of, update, "reorder", (*self.facts.points, *loops))
 
     def joined(self, of: Word, update: int, inner: Word | str, *outers: Word | str) -> Word | str:
         """Loops as one, innermost first."""
         for around in outers:
             made = self.name("t")
-            self.directives.append(Directive(of, update, "fuse", (inner, around, made)))
+            self.give(of, update, "fuse", (inner, around, made))
             inner = made
         return inner
 
@@ -269,30 +282,26 @@ class Writer:
             return
         rounds = any(type_.is_float for type_ in self.facts.types) and self.facts.joins & {"+", "*"}
         rounding = (True,) if rounds else ()
-        self.directives.append(Directive(of, update, "atomic", rounding, "lanes are merged pairwise"))
-        self.directives.append(Directive(of, update, "vectorize", (lanes,)))
+        self.give(of, update, "atomic", rounding, "lanes are merged pairwise")
+        self.give(of, update, "vectorize", (lanes,))
 
     def run(self, of: Word, update: int, loop: Word | str, where: int, machine: Machine) -> None:
         """A loop in parallel, in runs of `where` iterations or more."""
         if not where:
-            self.directives.append(Directive(of, update, "parallel", (loop,), f"{machine.threads} threads"))
+            self.give(of, update, "parallel", (loop,), f"{machine.threads} threads")
             return
-        pays = self.pays(where)
-        self.take_turns(of, update, pays)
         reason = f"{machine.threads} threads, from {where} iterations on"
-        self.directives.append(Directive(of, update, "parallel", (loop,), reason, where=pays))
+        self.give(of, update, "parallel", (loop,), reason, where=(self.pays(where),))
 
-    def pays(self, where: int) -> Iterations:
-        """Whether a run has `where` iterations or more."""
+    def pays(self, where: int, row: tuple[Loop, int] | None = None) -> Iterations:
+        """Whether a run has `where` iterations or more, and the loop of a `row` so many."""
         least, loops = where, self.facts.loops
         for one in loops:
             least = -(-least // max(one.extent or 1, 1))
-        return Iterations(tuple(self.words[one.name] for one in reversed(loops) if one.extent is None), least)
-
-    def take_turns(self, of: Word, update: int, where: Iterations) -> None:
-        """Parts in turns, once, in such runs."""
-        if self.taking_turns is not None:
-            v, loops = self.taking_turns
-            self.directives.append(Directive(of, update, "reorder", loops, where=where))
-            self.directives.append(Directive(of, update, "unroll", (v,), where=where))
-            self.taking_turns = None
+        unknown = tuple(self.words[one.name] for one in reversed(loops) if one.extent is None)
+        if row is None or row[0].extent is not None:
+            return Iterations(unknown, least)
+        loop, length = self.words[row[0].name], row[1]
+        if unknown == (loop,) or least <= length:
+            return Iterations((loop,), max(least, length))
+        return Iterations((loop,), length, Iterations(unknown, least))

@@ -1,4 +1,4 @@
-"""What LLVM is told of a loop."""
+"""What LLVM is told of a loop, at its branch back."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from typing import Any
 
 from llvmlite import ir
 
+_NO_VECTORS = ("llvm.loop.vectorize.enable", ir.Constant(ir.IntType(1), False))
+_NOT_UNROLLED = ("llvm.loop.unroll.disable",)
 
-def step_by_step(module: ir.Module) -> Any:
-    """That iterations of the loop whose branch back has this metadata are not to be put together into vectors.
 
-    LLVM asks that it be of one loop, and name itself first.
-    """
-    note = module.add_metadata(
-        [ir.MetaDataString(module, "llvm.loop.vectorize.enable"), ir.Constant(ir.IntType(1), False)]
-    )
-    own = module.add_metadata([ir.MetaDataString(module, f"loop {len(module.metadata)}"), note])
-    own.operands = (own, note)
-    return own
+def step_by_step(back: Any) -> None:
+    """Iterations of the loop are not to be put together into vectors."""
+    _told(back, _NO_VECTORS)
+
+
+def leave_alone(back: Any) -> None:
+    """Nor is the loop to be unrolled."""
+    _told(back, _NO_VECTORS, _NOT_UNROLLED)
+
+
+def _told(back: Any, *notes: tuple[Any, ...]) -> None:
+    """LLVM asks that what is said be of one loop, and name itself first."""
+    module = back.function.module
+    said = [module.add_metadata([ir.MetaDataString(module, key), *value]) for key, *value in notes]
+    own = module.add_metadata([ir.MetaDataString(module, f"loop {len(module.metadata)}"), *said])
+    own.operands = (own, *said)
+    back.set_metadata("llvm.loop", own)

@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import largest, uses_threads, uses_vectors, within
+from rfactor.compiler.codegen.left import as_written
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import (
@@ -202,6 +203,7 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     where running values are handed from one iteration to the next, through memory otherwise.
     Short loops of vectors are unrolled, iterations of tight loops repeated, and stores that others follow left out,
     where there are such (`straight`).
+    Where a case of an update is as it was written beside one that is not, its loops get all that LLVM has.
     Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
     minutes for get none; loops that a schedule has unrolled that far are not looked through for lanes.
     """
@@ -211,6 +213,8 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     vectors, long = uses_vectors(lowered.body), most_stores(lowered.body) > _MOST_STORES
     if not (vectors or long or uses_threads(lowered.body)):
         return replace(machine, loop_vectorizer=True, slp_vectorizer=True, loop_unroller=True)
+    if not long and as_written(lowered.body):
+        return replace(machine, cases=True)
     lanes = not (vectors or long) and vectorizable(lowered.body)
     running = any(is_prefixes(part) for part in within(lowered.body))
     level = machine.level if lanes or running else min(machine.level, 1)

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from rfactor.compiler.codegen.free import buffers, free, read
-from rfactor.compiler.codegen.hints import step_by_step
+from rfactor.compiler.codegen.hints import leave_alone, step_by_step
 from rfactor.compiler.codegen.interleaved import groups
+from rfactor.compiler.codegen.left import scheduled
 from rfactor.compiler.codegen.memory import Array, Memory
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
@@ -113,6 +114,8 @@ class Statements:
         self._read: Known = {}
         """The same of expressions with loads, where nothing has been stored since into what they load from."""
         self._produced = 0
+        self._left: bool | None = None
+        """Whether LLVM leaves the loops that are emitted now as they are; None outside of loops."""
         self._frame = 0
         self._heap: list[LLVMValue] = []
         """Memory that is held here."""
@@ -138,7 +141,11 @@ class Statements:
                 for group in groups(list(together(stmt.statements)) if self.rough else stmt.statements):
                     self._group(group)
             case For(kind="serial"):
+                outer = self._left
+                if outer is None:
+                    self._left = self.context.target.cases and scheduled(stmt)
                 self._loop(stmt)
+                self._left = outer
             case For(kind="parallel"):
                 self.parallel(stmt, self)
                 self._read = {}
@@ -328,8 +335,10 @@ class Statements:
         wide.add_incoming(low, before)
         wide.add_incoming(following, builder.block)
         back = builder.cbranch(builder.icmp_signed("!=", following, high), inside, after)
-        if side_by_side(name, body):
-            back.set_metadata("llvm.loop", step_by_step(builder.module))
+        if self._left:
+            leave_alone(back)
+        elif side_by_side(name, body):
+            step_by_step(back)
         builder.position_at_end(after)
 
     def _branch(self, branch: If) -> None:
