@@ -285,7 +285,7 @@ def compared(name: str, update: Update, number: int, given: bool, apart: float, 
     arrays = [drawn(t, prod(shape), update.small).reshape(shape[::-1]) for t in update.types]
     schedules: dict[str, Callable[[Any, Any], None]] = {"serial": no_schedule, "auto": automatic}
     if by_hand and update.by_hand and number >= 64:
-        bits = max(t.bits for t in update.types)
+        bits = max(t.bits() for t in update.types)
         schedules |= {f"{many} vectors": partial(lanes, many, bits) for many in (1, 4)}
     calls = [call(update, arrays, given, schedule) for schedule in schedules.values()]
     times = dict(zip(schedules, microseconds(calls, trials, apart), strict=True))
