@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.routines import PARAMETERS, ROUTINES
+from rfactor.ir.routines import PARAMETERS, routine
 from rfactor.ir.types import Type
 from rfactor.ir.unknown import sampled
 
@@ -439,9 +439,10 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
             return np.asarray(args[0].view(dtype_of(type)))
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
-    if not boxed and type.bits < 64 and row.name in ROUTINES:
+    arithmetic = None if boxed or type.bits == 64 else routine(row.name)
+    if arithmetic is not None:
         singles = {parameter.name: arg.astype(np.float32) for parameter, arg in zip(PARAMETERS, args, strict=False)}
-        return evaluate(ROUTINES[row.name], singles).astype(dtype_of(type))
+        return evaluate(arithmetic.value, singles).astype(dtype_of(type))
     native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

@@ -22,7 +22,7 @@ class Intrinsic:
     takes: Takes = "real"
     """`real` floats of one type, `integer` integers of one type, `bits` a number as wide as what it gives."""
     libm: str | None = None
-    """The routine of the C library for f64, called for every lane; for f32 its name ends in `f`."""
+    """The routine of the C library for f64, called for every lane; of f32 it is arithmetic, see `ir.routines`."""
     llvm: str | None = None
     """The intrinsic of LLVM, on whole vectors."""
     gives: Type | None = None
