@@ -97,22 +97,22 @@ def _routine(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMValue
     if arithmetic is None:
         return _each_lane(builder, type, row, args)
     emitter = _of_parameters(builder, type, args)
-    if arithmetic.rare is None or arithmetic.is_rare is None or type.lanes == 1:
+    if arithmetic.usual is None or arithmetic.is_rare is None or type.lanes == 1:
         return emitter.emit(arithmetic.value)
     usual, asked = emitter.emit(arithmetic.usual), emitter.emit(arithmetic.is_rare)
     before, word = builder.block, ir.IntType(type.lanes)
     with builder.if_then(builder.icmp_unsigned("!=", builder.bitcast(asked, word), word(0)), likely=False):
-        rare = builder.call(_rarely(builder, type, row.name, arithmetic.rare, len(args)), args)
-        chosen, inside = builder.select(asked, rare, usual), builder.block
+        rare = builder.call(_whole(builder, type, row.name, arithmetic.value, len(args)), args)
+        inside = builder.block
     value = builder.phi(usual.type)
     value.add_incoming(usual, before)
-    value.add_incoming(chosen, inside)
+    value.add_incoming(rare, inside)
     return value
 
 
-def _rarely(builder: Builder, type: Type, name: str, value: Expr, arity: int) -> ir.Function:
-    """A function of the module for what few lanes want of a routine: `value`, in the lanes of `type`."""
-    full, one = f"rfactor.{name}.rare.{type}", llvm_type(type)
+def _whole(builder: Builder, type: Type, name: str, value: Expr, arity: int) -> ir.Function:
+    """A function of the module for what lanes seldom want: `value`, all of a routine, in the lanes of `type`."""
+    full, one = f"rfactor.{name}.{type}", llvm_type(type)
     known = builder.module.globals.get(full)
     if known is not None:
         return known

@@ -132,7 +132,7 @@ def _record_beside(value: Expr, values: tuple[Expr, ...], own: Container[Expr]) 
 def _arithmetic(node: Expr) -> Expr | None:
     """What a function is computed by, if that is arithmetic."""
     found = routine(node.name) if isinstance(node, Call) and not _is_load(node) and node.type == F32 else None
-    return None if found is None else found.usual
+    return None if found is None else found.usual or found.value
 
 
 def _is_load(call: Call) -> bool:

@@ -23,29 +23,31 @@ PARAMETERS = Var(F32, "x"), Var(F32, "y")
 class Routine:
     """A function in terms of `PARAMETERS`."""
 
-    usual: Expr
-    """Its value, but where `is_rare` holds."""
-    rare: Expr | None = None
-    """What takes longer, and need only be computed where a lane wants it."""
+    value: Expr
+    usual: Expr | None = None
+    """What takes less, and has the same bits but where `is_rare` holds: lanes compute it alone where that is of none."""
     is_rare: Expr | None = None
-
-    @property
-    def value(self) -> Expr:
-        """Its value anywhere."""
-        if self.rare is None or self.is_rare is None:
-            return self.usual
-        return select(self.is_rare, self.rare, self.usual)
 
 
 def _of_angles(function: Callable[[Expr, bool], Expr]) -> Routine:
     x = PARAMETERS[0]
-    return Routine(function(x, False), function(x, True), circular.is_far(x))
+    near, is_far = function(x, False), circular.is_far(x)
+    return Routine(select(is_far, function(x, True), near), near, is_far)
+
+
+def _log() -> Routine:
+    x = PARAMETERS[0]
+    return Routine(powers.log(x), powers.log_of_normal(x), powers.is_not_normal(x))
+
+
+def _pow() -> Routine:
+    return Routine(powers.pow(*PARAMETERS), powers.usual_pow(*PARAMETERS), powers.is_unusual(*PARAMETERS))
 
 
 _ROUTINES: dict[str, Callable[[], Routine]] = {
     "exp": lambda: Routine(powers.exp(PARAMETERS[0])),
-    "log": lambda: Routine(powers.log(PARAMETERS[0])),
-    "pow": lambda: Routine(powers.pow(*PARAMETERS)),
+    "log": _log,
+    "pow": _pow,
     "sin": lambda: _of_angles(circular.sin),
     "cos": lambda: _of_angles(circular.cos),
     "tan": lambda: _of_angles(circular.tan),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rfactor.ir.expr import Expr, apply, cast, intrinsic, select
+from rfactor.ir.expr import Const, Expr, apply, cast, intrinsic, select
 from rfactor.ir.routines.arithmetic import (
     WHOLE,
     WHOLE_DOUBLE,
@@ -20,7 +20,7 @@ from rfactor.ir.routines.arithmetic import (
     power_of_2,
     times,
 )  # fmt: skip
-from rfactor.ir.types import F32, F64
+from rfactor.ir.types import F32, F64, U32
 
 _LOG2E = 1.4426950408889634
 _LN2 = 0.693359375, -2.12194440e-4
@@ -39,6 +39,8 @@ _EXP2 = (
     0.0013399931219338532, 0.00015345812003149888,
 )  # fmt: skip
 """2**r for |r| <= 1/2: 2e-9."""
+_FURTHEST = 2.0**40
+"""Exponents beyond it make of whatever is not 1 zero or infinity."""
 
 
 def exp(x: Expr) -> Expr:
@@ -56,32 +58,38 @@ def exp(x: Expr) -> Expr:
 
 def log(x: Expr) -> Expr:
     """n * ln 2 + log(m) with x = 2**n * m, m between sqrt(1/2) and sqrt(2): of 0, -infinity; below it, NaN."""
-    n, m = _parts(x)
-    f = minus(m, f32(1.0))
-    square = times(f, f)
-    part = plus(times(times(square, f), polynomial(_LOG, f)), times(n, f32(_LN2[1])))
-    part = minus(part, times(square, f32(0.5)))
-    value = plus(plus(part, f), times(n, f32(_LN2[0])))
+    value = _logarithm(*_parts(x))
     # NaN and infinity are themselves.
     value = select(apply("<", x, f32(math.inf)), value, x)
     outside = select(apply("==", x, f32(0.0)), f32(-math.inf), f32(math.nan))
     return select(apply("<=", x, f32(0.0)), outside, value)
 
 
+def log_of_normal(x: Expr) -> Expr:
+    """The same but where `is_not_normal`."""
+    return _logarithm(*_parts_of_normal(x))
+
+
+def is_not_normal(x: Expr) -> Expr:
+    """Whether x is anything but a positive normal number: their bits are an interval."""
+    above = minus(intrinsic("reinterpret_i32", x), i32(1 << 23))
+    return apply(">=", cast(U32, above), Const(U32, 0x7F000000))
+
+
+def _logarithm(n: Expr, m: Expr) -> Expr:
+    """n * ln 2 + log(m)."""
+    f = minus(m, f32(1.0))
+    square = times(f, f)
+    part = plus(times(times(square, f), polynomial(_LOG, f)), times(n, f32(_LN2[1])))
+    part = minus(part, times(square, f32(0.5)))
+    return plus(plus(part, f), times(n, f32(_LN2[0])))
+
+
 def pow(x: Expr, y: Expr) -> Expr:
     """2**(y * log2|x|) in doubles, rounded once, and the sign of x where y is odd: C's values (7.12.7.4, F.9.4.4) where
     no power is, of zeros and of infinities."""
     size = apply("abs", x)
-    n, m = (cast(F64, part) for part in _parts(size))
-    s = over(minus(m, f64(1.0)), plus(m, f64(1.0)))
-    log2 = plus(n, times(s, polynomial(_LOG2, times(s, s))))
-    # Of what is not 1, powers beyond these are infinite or zero; of 1, infinite ones are 1.
-    held = cast(F64, between(f32(-(2.0**40)), y, f32(2.0**40)))
-    exponent = between(f64(-151.0), times(held, log2), f64(129.0))
-    shifted = plus(exponent, f64(WHOLE_DOUBLE))
-    part = polynomial(_EXP2, minus(exponent, minus(shifted, f64(WHOLE_DOUBLE))))
-    scale = apply("<<", intrinsic("reinterpret_i64", shifted), i64(52))
-    value = cast(F32, intrinsic("reinterpret_f64", plus(intrinsic("reinterpret_i64", part), scale)))
+    value = _power(*_parts(size), between(f32(-_FURTHEST), y, f32(_FURTHEST)))
     # The end that zero and infinity are, or the other.
     other = select(apply("<", size, f32(1.0)), f32(math.inf), f32(0.0))
     end = apply("or", apply("==", size, f32(0.0)), apply("==", size, f32(math.inf)))
@@ -98,11 +106,40 @@ def pow(x: Expr, y: Expr) -> Expr:
     return select(apply("or", apply("==", x, f32(1.0)), apply("==", y, f32(0.0))), f32(1.0), value)
 
 
+def usual_pow(x: Expr, y: Expr) -> Expr:
+    """The same but where `is_unusual`."""
+    value = _power(*_parts_of_normal(x), y)
+    return select(apply("==", intrinsic("reinterpret_i32", x), i32(0)), f32(0.0), value)
+
+
+def is_unusual(x: Expr, y: Expr) -> Expr:
+    """Whether y is far from 0, or x neither a positive normal number nor, of a positive y, +0."""
+    zero = apply("and", apply("==", intrinsic("reinterpret_i32", x), i32(0)), apply(">", y, f32(0.0)))
+    far = apply("not", apply("<=", apply("abs", y), f32(_FURTHEST)))
+    return apply("or", far, apply("and", is_not_normal(x), apply("not", zero)))
+
+
+def _power(n: Expr, m: Expr, y: Expr) -> Expr:
+    """2**(y * (n + log2(m))), rounded once; y is no further from 0 than `_FURTHEST`."""
+    double = cast(F64, m)
+    s = over(minus(double, f64(1.0)), plus(double, f64(1.0)))
+    log2 = plus(cast(F64, n), times(s, polynomial(_LOG2, times(s, s))))
+    exponent = between(f64(-151.0), times(cast(F64, y), log2), f64(129.0))
+    shifted = plus(exponent, f64(WHOLE_DOUBLE))
+    part = polynomial(_EXP2, minus(exponent, minus(shifted, f64(WHOLE_DOUBLE))))
+    scale = apply("<<", intrinsic("reinterpret_i64", shifted), i64(52))
+    return cast(F32, intrinsic("reinterpret_f64", plus(intrinsic("reinterpret_i64", part), scale)))
+
+
 def _parts(x: Expr) -> tuple[Expr, Expr]:
     """Of x > 0 the whole n, as a float, and m between sqrt(1/2) and sqrt(2) with x = 2**n * m."""
     small = apply("<", x, f32(2.0**-126))  # subnormal, or out of the domain
-    bits = intrinsic("reinterpret_i32", select(small, times(x, f32(2.0**23)), x))
+    n, m = _parts_of_normal(select(small, times(x, f32(2.0**23)), x))
+    return minus(n, select(small, f32(23.0), f32(0.0))), m
+
+
+def _parts_of_normal(x: Expr) -> tuple[Expr, Expr]:
+    bits = intrinsic("reinterpret_i32", x)
     from_root = minus(bits, i32(0x3F3504F3))  # of the bits of sqrt(1/2): multiples of 2**23 are exponents
     exponent = apply(">>", from_root, i32(23))
-    m = intrinsic("reinterpret_f32", minus(bits, apply("<<", exponent, i32(23))))
-    return minus(cast(F32, exponent), select(small, f32(23.0), f32(0.0))), m
+    return cast(F32, exponent), intrinsic("reinterpret_f32", minus(bits, apply("<<", exponent, i32(23))))
