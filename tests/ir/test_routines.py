@@ -9,12 +9,21 @@ from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.intrinsics import INTRINSICS
-from rfactor.ir.routines import PARAMETERS, ROUTINES, routine
+from rfactor.ir.routines import PARAMETERS, ROUTINES, Routine, routine
 
 Floats = NDArray[np.float32]
+
+
+def _routine(name: str) -> Routine:
+    found = routine(name)
+    assert found is not None
+    return found
+
+
 ENDS = [0.0, np.inf, np.nan, 1.0, 88.72283, 88.72284, 87.33655, 103.97208, 103.9721, 1e-45, 3e38, 0.5, 0.75, 4.0,
         2.0**20, 2.0**47, 2.0**74, 2.0**101]  # fmt: skip
-OF_ONE = sorted(name for name in ROUTINES if INTRINSICS[name].arity == 1)
+ROUGH = ("fast_sin", "fast_cos")
+OF_ONE = sorted(name for name in ROUTINES if INTRINSICS[name].arity == 1 and name not in ROUGH)
 IN_SINGLES = ("exp", "log", "erf")
 """Those that are not computed in doubles."""
 NUMPYS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
@@ -32,6 +41,45 @@ def test_values_are_within_a_unit_in_the_last_place(name: str) -> None:
     value = _value(name, x)
     assert _off(value, exact) < (1 if name in IN_SINGLES else 0.51)
     np.testing.assert_array_equal(np.signbit(value[nearest == 0]), np.signbit(nearest[nearest == 0]))
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_rough_functions_are_within_a_millionth(name: str) -> None:
+    bits = np.arange(0, 1 << 32, 3989, dtype=np.uint64).astype(np.uint32)
+    turns = np.linspace(-5000, 5000, 1 << 20, dtype=np.float32)
+    x = np.concatenate([bits.view(np.float32), turns, np.array([*ENDS, -0.0], np.float32)])
+    with np.errstate(all="ignore"):
+        exact = _exact(name.removeprefix("fast_"), x)
+    value = _value(name, x)
+    np.testing.assert_array_equal(np.isnan(value), np.isnan(exact))
+    known = ~np.isnan(exact)
+    assert np.max(np.abs(value - exact)[known]) < 1e-6
+    np.testing.assert_array_equal(np.signbit(value[x == 0]), np.signbit(exact[x == 0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("sin", 1.5, 1.625), ("cos", 3.0, 3.25), ("fast_sin", 1.5, 1.625), ("fast_cos", 3.0, 3.25),
+     ("erf", 3.0, 4.5), ("tanh", 8.0, 11.0)],
+)  # fmt: skip
+def test_functions_that_reach_1_do_not_pass_it(name: str, low: float, high: float) -> None:
+    """Every float there; that they do not is what bounds of loads rest on."""
+    first, last = (int(np.float32(end).view(np.uint32)) for end in (low, high))
+    assert np.max(np.abs(_value(name, np.arange(first, last, dtype=np.uint32).view(np.float32)))) <= 1
+
+
+@pytest.mark.parametrize("name", sorted(name for name in ROUTINES if _routine(name).usual is not None))
+def test_what_lanes_compute_of_usual_numbers_has_the_same_bits(name: str) -> None:
+    found = _routine(name)
+    assert found.usual is not None and found.is_rare is not None
+    random = np.random.default_rng(6)
+    anywhere = random.integers(0, 1 << 32, (2, 1 << 18), np.uint32).view(np.float32)
+    close = random.standard_normal((2, 1 << 18)).astype(np.float32) * np.float32(9)
+    ends = np.array(list(itertools.product([*ENDS, *(-end for end in ENDS)], repeat=2)), np.float32).T
+    given = dict(zip((parameter.name for parameter in PARAMETERS), np.hstack([anywhere, close, ends]), strict=True))
+    value, usual, rare = (evaluate(part, given) for part in (found.value, found.usual, found.is_rare))
+    assert np.mean(rare) < 0.9
+    np.testing.assert_array_equal(usual[~rare].view(np.uint32), value[~rare].view(np.uint32))
 
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
@@ -120,9 +168,9 @@ def _power(x: Floats, y: Floats) -> Floats:
 
 
 def _value(name: str, *args: Floats) -> Floats:
-    found = routine(name)
-    assert found is not None
-    return evaluate(found.value, {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)})
+    return evaluate(
+        _routine(name).value, {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)}
+    )
 
 
 def _exact(name: str, x: Floats) -> NDArray[np.floating]:

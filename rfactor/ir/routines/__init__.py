@@ -25,7 +25,7 @@ class Routine:
 
     value: Expr
     usual: Expr | None = None
-    """What takes less, and has the same bits but where `is_rare` holds: lanes compute it alone where that is of none."""
+    """What takes less, and has the same bits but where `is_rare` holds: lanes compute it alone where none is."""
     is_rare: Expr | None = None
 
 
@@ -33,6 +33,12 @@ def _of_angles(function: Callable[[Expr, bool], Expr]) -> Routine:
     x = PARAMETERS[0]
     near, is_far = function(x, False), circular.is_far(x)
     return Routine(select(is_far, function(x, True), near), near, is_far)
+
+
+def _rough(function: Callable[[Expr], Expr], exact: str) -> Routine:
+    x, whole = PARAMETERS[0], _ROUTINES[exact]()
+    usual, is_far = function(x), circular.is_fast_far(x)
+    return Routine(select(is_far, whole.value, usual), usual, is_far)
 
 
 def _log() -> Routine:
@@ -51,6 +57,8 @@ _ROUTINES: dict[str, Callable[[], Routine]] = {
     "sin": lambda: _of_angles(circular.sin),
     "cos": lambda: _of_angles(circular.cos),
     "tan": lambda: _of_angles(circular.tan),
+    "fast_sin": lambda: _rough(circular.fast_sin, "sin"),
+    "fast_cos": lambda: _rough(circular.fast_cos, "cos"),
     "asin": lambda: Routine(inverse.asin(PARAMETERS[0])),
     "acos": lambda: Routine(inverse.acos(PARAMETERS[0])),
     "atan": lambda: Routine(inverse.atan(PARAMETERS[0])),

@@ -54,6 +54,12 @@ def nearest(x: Expr) -> tuple[Expr, Expr]:
     return minus(shifted, f64(WHOLE_DOUBLE)), intrinsic("reinterpret_i64", shifted)
 
 
+def nearest_single(x: Expr) -> tuple[Expr, Expr]:
+    """The same of an f32 of at most 2**22, and an i32."""
+    shifted = plus(x, f32(WHOLE))
+    return minus(shifted, f32(WHOLE)), intrinsic("reinterpret_i32", shifted)
+
+
 def power_of_2(exponent: Expr) -> Expr:
     """2**n of the low bits n of an i32 whose lowest nine bits but those are 0."""
     return intrinsic("reinterpret_f32", plus(apply("<<", exponent, i32(23)), i32(127 << 23)))
@@ -74,6 +80,12 @@ def turned(value: Expr, whole: Expr) -> Expr:
     """A double, with the other sign where the lowest bit of `whole`, an i64, is set."""
     sign = apply("<<", whole, i64(63))
     return intrinsic("reinterpret_f64", apply("^", intrinsic("reinterpret_i64", value), sign))
+
+
+def turned_single(value: Expr, whole: Expr) -> Expr:
+    """The same of an f32 and an i32."""
+    sign = apply("<<", whole, i32(31))
+    return intrinsic("reinterpret_f32", apply("^", intrinsic("reinterpret_i32", value), sign))
 
 
 def single(x: Expr) -> Expr:

@@ -14,7 +14,22 @@ from dataclasses import dataclass
 from functools import reduce
 
 from rfactor.ir.expr import Expr, apply, cast, select
-from rfactor.ir.routines.arithmetic import f64, i64, minus, nearest, over, plus, polynomial, single, size, times, turned
+from rfactor.ir.routines.arithmetic import (
+    f32,
+    f64,
+    i64,
+    minus,
+    nearest,
+    nearest_single,
+    over,
+    plus,
+    polynomial,
+    single,
+    size,
+    times,
+    turned,
+    turned_single,
+)  # fmt: skip
 from rfactor.ir.types import F64
 
 FAR = 2.0**20
@@ -61,25 +76,50 @@ _SIN_PI = (
 _SIN_QUARTERS = 1.57079632678775, -0.6459640961024181, 0.079692581842889, -0.004681260627569026, 0.00015819507428092063
 """sin(pi / 2 * f) / f in terms of f**2, for |f| <= 1/2: 5e-12."""
 _COS_QUARTERS = (
-    0.9999999999439374,
-    -1.2337005395647633,
-    0.2536691825962011,
-    -0.020859936029100926,
-    0.0009033629786559232,
-)
+    0.9999999999439374, -1.2337005395647633, 0.2536691825962011, -0.020859936029100926, 0.0009033629786559232,
+)  # fmt: skip
 """cos(pi / 2 * f) in terms of f**2, for |f| <= 1/2: 6e-11."""
+
+FAST_FAR = 4096.0
+"""Below it, `_PI[0]` times a number of half turns, and of halves of them, is exact."""
+_HALF_TURNS = 0.31830987334251404
+_PI = 3.140625, 0.0009676535846665502
+"""In 12 bits, and the rest."""
+_ROUGH_SIN = (
+    0.9999995827674866, -0.1666664332151413, 0.008332923986017704, -0.00019802145834546536, 2.5924532565113623e-06,
+)  # fmt: skip
+"""sin(r) / r, less 4e-7 of it, in terms of r**2, for |r| <= pi / 2: r times that is within 7e-9, and rounded no more
+than 1."""
 
 
 def sin(x: Expr, far: bool) -> Expr:
     """Of numbers below `FAR`, or from there on; of infinities, NaN."""
-    f, n = _rest(x, _HALF_TURN, far, 0.0)
-    return single(turned(times(f, polynomial(_SIN_PI, times(f, f))), n))
+    return _sine(*_rest(x, _HALF_TURN, far, 0.0))
 
 
 def cos(x: Expr, far: bool) -> Expr:
     """The same: cos(x) = (-1)**n * sin(pi * f), x / pi = n + 1/2 - f."""
-    f, n = _rest(x, _HALF_TURN, far, 0.5)
-    return single(turned(times(f, polynomial(_SIN_PI, times(f, f))), n))
+    return _sine(*_rest(x, _HALF_TURN, far, 0.5))
+
+
+def fast_sin(x: Expr) -> Expr:
+    """Below `FAST_FAR`, in f32: within 1e-6, and never beyond 1."""
+    whole, n = nearest_single(times(x, f32(_HALF_TURNS)))
+    r = minus(minus(x, times(whole, f32(_PI[0]))), times(whole, f32(_PI[1])))
+    return turned_single(times(r, polynomial(_ROUGH_SIN, times(r, r))), n)
+
+
+def fast_cos(x: Expr) -> Expr:
+    """The same."""
+    whole, n = nearest_single(minus(times(x, f32(_HALF_TURNS)), f32(0.5)))
+    middle = plus(whole, f32(0.5))
+    r = plus(minus(times(middle, f32(_PI[0])), x), times(middle, f32(_PI[1])))
+    return turned_single(times(r, polynomial(_ROUGH_SIN, times(r, r))), n)
+
+
+def is_fast_far(x: Expr) -> Expr:
+    """Whether x is finite or not, and not below `FAST_FAR`."""
+    return apply(">=", apply("abs", x), f32(FAST_FAR))
 
 
 def tan(x: Expr, far: bool) -> Expr:
@@ -97,6 +137,10 @@ def is_far(x: Expr) -> Expr:
     return apply(">=", size(x), f64(FAR))
 
 
+def _sine(f: Expr, n: Expr) -> Expr:
+    return single(turned(times(f, polynomial(_SIN_PI, times(f, f))), n))
+
+
 def _rest(x: Expr, unit: _Unit, far: bool, half: float) -> tuple[Expr, Expr]:
     """f and the low bits of n with x = (n + f) * unit; where `half` is a half, with x = (n + 1/2 - f) * unit."""
     count, parts = cast(F64, x), tuple(map(f64, unit.near))
@@ -111,13 +155,8 @@ def _rest(x: Expr, unit: _Unit, far: bool, half: float) -> tuple[Expr, Expr]:
         wholes = [n for _, n in found]
     total = reduce(plus, exact)
     whole, n = nearest(minus(total, f64(half)) if half else total)
-    terms = [*exact[1:], last]
-    f = (
-        reduce(minus, terms, minus(plus(whole, f64(half)), exact[0]))
-        if half
-        else reduce(plus, terms, minus(exact[0], whole))
-    )
-    return f, reduce(plus, wholes, n)
+    f = minus(plus(whole, f64(half)), exact[0]) if half else minus(exact[0], whole)
+    return reduce(minus if half else plus, (*exact[1:], last), f), reduce(plus, wholes, n)
 
 
 def _chosen(x: Expr, of: Sequence[float]) -> Expr:
