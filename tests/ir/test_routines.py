@@ -71,7 +71,8 @@ def test_functions_that_reach_1_do_not_pass_it(name: str, low: float, high: floa
 @pytest.mark.parametrize("name", sorted(name for name in ROUTINES if _routine(name).usual is not None))
 def test_what_lanes_compute_of_usual_numbers_has_the_same_bits(name: str) -> None:
     found = _routine(name)
-    assert found.usual is not None and found.is_rare is not None
+    assert found.usual is not None
+    assert found.is_rare is not None
     random = np.random.default_rng(6)
     anywhere = random.integers(0, 1 << 32, (2, 1 << 18), np.uint32).view(np.float32)
     close = random.standard_normal((2, 1 << 18)).astype(np.float32) * np.float32(9)
@@ -168,9 +169,8 @@ def _power(x: Floats, y: Floats) -> Floats:
 
 
 def _value(name: str, *args: Floats) -> Floats:
-    return evaluate(
-        _routine(name).value, {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)}
-    )
+    given = {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)}
+    return evaluate(_routine(name).value, given)
 
 
 def _exact(name: str, x: Floats) -> NDArray[np.floating]:
