@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.routines import PARAMETERS, ROUTINES
+from rfactor.ir.routines import PARAMETERS, routine
 from rfactor.ir.types import Type
 from rfactor.ir.unknown import sampled
 
@@ -408,6 +408,7 @@ def _trailing_zeros(value: Array) -> Array:
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "fast_sin": np.sin, "fast_cos": np.cos,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erf": np.vectorize(math.erf, otypes=[float]),
@@ -432,16 +433,17 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
         held = np.array([type.wrap(int(v)) if f else 0 for v, f in zip(values, finite, strict=True)], dtype_of(type))
         counts = _FUNCTIONS[row.name](held).tolist()
         return _objects([int(c) if f else math.nan for c, f in zip(counts, finite, strict=True)])
-    if row.takes != "real":
+    if row.takes not in ("real", "single"):
         if any(arg.dtype == object for arg in args):
             raise KeyError(f"{expr} is about bits, and has no meaning over unbounded numbers")
         if row.takes == "bits":
             return np.asarray(args[0].view(dtype_of(type)))
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
-    if not boxed and type.bits < 64 and row.name in ROUTINES:
+    arithmetic = None if boxed or type.bits == 64 else routine(row.name)
+    if arithmetic is not None:
         singles = {parameter.name: arg.astype(np.float32) for parameter, arg in zip(PARAMETERS, args, strict=False)}
-        return evaluate(ROUTINES[row.name], singles).astype(dtype_of(type))
+        return evaluate(arithmetic.value, singles).astype(dtype_of(type))
     native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
     return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))

@@ -141,7 +141,10 @@ def intrinsic(name: str, *args: Expr) -> Call:
         raise TypeMismatch(f"{name} takes {row.arity} arguments, {len(args)} given")
     for arg in args:
         if not row.accepts(arg.type) or arg.type != args[0].type:
-            what = {"real": "floats of one type", "integer": "integers", "bits": f"numbers as wide as {row.gives}"}
+            what = {
+                "real": "floats of one type", "single": "f32", "integer": "integers",
+                "bits": f"numbers as wide as {row.gives}",
+            }  # fmt: skip
             raise TypeMismatch(f"{name} takes {what[row.takes]}, not {arg.type} (in {arg}); cast first")
     return Call(row.result(args[0].type), name, args)
 

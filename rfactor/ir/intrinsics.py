@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rfactor.ir.types import SCALARS, Type
+from rfactor.ir.types import F32, SCALARS, Type
 
-Takes = Literal["real", "integer", "bits"]
+Takes = Literal["real", "single", "integer", "bits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,10 @@ class Intrinsic:
     name: str
     arity: int
     takes: Takes = "real"
-    """`real` floats of one type, `integer` integers of one type, `bits` a number as wide as what it gives."""
+    """`real` floats of one type, `single` those of f32, `integer` integers of one type, `bits` a number as wide as
+    what it gives."""
     libm: str | None = None
-    """The routine of the C library for f64, called for every lane; for f32 its name ends in `f`."""
+    """The routine of the C library for f64, called for every lane; of f32 it is arithmetic, see `ir.routines`."""
     llvm: str | None = None
     """The intrinsic of LLVM, on whole vectors."""
     gives: Type | None = None
@@ -32,6 +33,8 @@ class Intrinsic:
         """Whether arguments may be of `type`."""
         if self.takes == "real":
             return type.is_float
+        if self.takes == "single":
+            return type.element == F32
         if self.takes == "integer":
             return type.is_int
         return not type.is_bool and self.gives is not None and type.bits == self.gives.bits
@@ -49,6 +52,8 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("sqrt", 1, llvm="sqrt"),
         Intrinsic("sin", 1, libm="sin"),
         Intrinsic("cos", 1, libm="cos"),
+        Intrinsic("fast_sin", 1, "single"),
+        Intrinsic("fast_cos", 1, "single"),
         Intrinsic("tan", 1, libm="tan"),
         Intrinsic("asin", 1, libm="asin"),
         Intrinsic("acos", 1, libm="acos"),

@@ -1,13 +1,13 @@
 """Expressions to LLVM values, at one place of the code after the other.
 
 What operations mean to the machine is in `rules` and `conversions`; functions that the machine has no instruction for
-are arithmetic in all lanes at once where `ir.routines` has them (`exp`, `log` and `pow` of `f32`), else (`sin`, …) one
-scalar routine of libm is called for every lane; `f16` by way of `f32`.
+are arithmetic in all lanes at once where `ir.routines` has them (those of `f32`), else (those of `f64`) one scalar
+routine of libm is called for every lane; `f16` by way of `f32`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -18,7 +18,7 @@ from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
-from rfactor.ir.routines import PARAMETERS, ROUTINES
+from rfactor.ir.routines import PARAMETERS, routine
 from rfactor.ir.types import F32, F64, Type
 from rfactor.native.conversions import convert, saturate
 from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, shuffle, splat
@@ -93,11 +93,42 @@ def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]
 
 def _routine(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMValue, ...]) -> LLVMValue:
     """A function of libm, or what stands for it."""
-    arithmetic = ROUTINES.get(row.name) if type.element == F32 else None
+    arithmetic = routine(row.name) if type.element == F32 else None
     if arithmetic is None:
         return _each_lane(builder, type, row, args)
+    emitter = _of_parameters(builder, type, args)
+    if arithmetic.usual is None or arithmetic.is_rare is None or type.lanes == 1:
+        return emitter.emit(arithmetic.value)
+    usual, asked = emitter.emit(arithmetic.usual), emitter.emit(arithmetic.is_rare)
+    before, word = builder.block, ir.IntType(type.lanes)
+    with builder.if_then(builder.icmp_unsigned("!=", builder.bitcast(asked, word), word(0)), likely=False):
+        rare = builder.call(_whole(builder, type, row.name, arithmetic.value, len(args)), args)
+        inside = builder.block
+    value = builder.phi(usual.type)
+    value.add_incoming(usual, before)
+    value.add_incoming(rare, inside)
+    return value
+
+
+def _whole(builder: Builder, type: Type, name: str, value: Expr, arity: int) -> ir.Function:
+    """A function of the module for what lanes seldom want: `value`, all of a routine, in the lanes of `type`."""
+    full, one = f"rfactor.{name}.{type}", llvm_type(type)
+    known = builder.module.globals.get(full)
+    if known is not None:
+        return known
+    function = declare(builder, full, one, [one] * arity)
+    function.linkage = "internal"
+    for attribute in ("noinline", "readnone", "nounwind"):
+        function.attributes.add(attribute)
+    inner = ir.IRBuilder(function.append_basic_block("entry"))
+    inner.ret(_of_parameters(inner, type, function.args).emit(value))
+    return function
+
+
+def _of_parameters(builder: Builder, type: Type, args: Sequence[LLVMValue]) -> Emitter:
+    """An emitter for a routine of `args`."""
     given = {parameter.name: arg for parameter, arg in zip(PARAMETERS, args, strict=False)}
-    return Emitter(builder, given, lanes=type.lanes).emit(arithmetic)
+    return Emitter(builder, given, lanes=type.lanes)
 
 
 def _count(builder: Builder, row: Intrinsic, value: LLVMValue) -> LLVMValue:
@@ -122,13 +153,10 @@ def _each_lane(builder: Builder, type: Type, row: Intrinsic, args: tuple[LLVMVal
     return result
 
 
-LIBM_SYMBOLS = {
-    f"rfactor.{row.name}.{type}": row.libm + ("f" if type is F32 else "")
-    for row in INTRINSICS.values()
-    if row.libm is not None
-    for type in (F32, F64)
-} | {PUTS: "puts"}
-"""The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f32` is `expf`."""
+LIBM_SYMBOLS = {f"rfactor.{row.name}.{F64}": row.libm for row in INTRINSICS.values() if row.libm is not None} | {
+    PUTS: "puts"
+}
+"""The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f64` is `exp`."""
 
 
 _OF_BITS = {"and": "==", "&": "==", "min": "==", "or": "!=", "|": "!=", "max": "!="}

@@ -13,9 +13,11 @@ from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.compiler.runtime.arguments import Binding
 from rfactor.compiler.runtime.threads import cell
 from rfactor.ir.evaluate import dtype_of, evaluate
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, intrinsic
+from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
 from rfactor.ir.operations import OPERATIONS
+from rfactor.ir.routines import ROUTINES
 from rfactor.ir.types import F16, F32, F64, I32, I64, SCALARS, Type
 from rfactor.native.engine import Target, compile_module, host
 from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide
@@ -33,6 +35,8 @@ def widened(expr: Expr, lanes: int, values: dict[str, Expr]) -> Expr:
         return values[expr.name]
     if isinstance(expr, Const):
         return Broadcast(expr, lanes) if lanes > 1 else expr
+    if isinstance(expr, Call):
+        return intrinsic(expr.name, *(widened(arg, lanes, values) for arg in expr.args))
     assert isinstance(expr, Op)
     return Op(expr.type.with_lanes(lanes), expr.op, tuple(widened(arg, lanes, values) for arg in expr.args))
 
@@ -70,6 +74,23 @@ def test_every_operation_in_scalar_code_and_in_lanes(type: Type, lanes: int) -> 
     for target in (PLAIN, PASSES, *OLDER):
         for expr, result in zip(exprs, run(exprs, env, {"a": type, "b": type}, lanes, target), strict=True):
             assert same_bits(result, np.broadcast_to(evaluate(expr, env), left.shape)), f"{expr} in {lanes} lanes"
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16, 64])
+@pytest.mark.parametrize("type", [F16, F32], ids=str)
+def test_functions_of_floats_in_scalar_code_and_in_lanes(type: Type, lanes: int) -> None:
+    """Angles of which some, all and none of the lanes are large among them."""
+    names = [row.name for row in INTRINSICS.values() if row.name in ROUTINES and row.accepts(type)]
+    a, b = Var(type, "a"), Var(type, "b")
+    exprs: list[Expr] = [intrinsic(name, *(a, b)[: INTRINSICS[name].arity]) for name in names]
+    left, right = pairs(type)
+    random = np.random.default_rng(lanes)
+    few = random.uniform(-4, 4, (2, 512)).astype(dtype_of(type))
+    env = {"a": np.concatenate([left, few[0]]), "b": np.concatenate([right, few[1]])}
+    for target in (PLAIN, PASSES, *OLDER):
+        results = run(exprs, env, {"a": type, "b": type}, lanes, target)
+        for name, expr, result in zip(names, exprs, results, strict=True):
+            assert same_bits(result, evaluate(expr, env)), f"{name} in {lanes} lanes"
 
 
 @pytest.mark.parametrize("type", [t for t in SCALARS if t.is_int], ids=str)

@@ -211,13 +211,14 @@ def test_the_interpreter_and_vectors_have_the_same_values(start: int) -> None:
             np.testing.assert_allclose(a, wanted, rtol=4 * float(np.finfo(wanted.dtype).eps), err_msg=text)
 
 
-@pytest.mark.parametrize("name", ["exp", "log"])
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "erf", "tanh"])
 @pytest.mark.parametrize(("bits", "called"), [(16, False), (32, False), (64, True)])
 def test_functions_that_are_arithmetic_call_nothing(name: str, bits: int, called: bool) -> None:
     f, x = hl.Func("f"), hl.Var("x")
     f[x] = getattr(hl, name)(hl.cast(hl.Float(bits), x))
     f.vectorize(x, 8)
-    assert ('@"rfactor.' in executable(f).initial_ir) == called
+    declared = [line for line in executable(f).initial_ir.splitlines() if line.startswith("declare")]
+    assert any('@"rfactor.' in line for line in declared) == called
 
 
 @pytest.mark.parametrize(

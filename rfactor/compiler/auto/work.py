@@ -17,7 +17,7 @@ from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, substitute, walk
 from rfactor.ir.linear import linear
-from rfactor.ir.routines import ROUTINES
+from rfactor.ir.routines import routine
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, Type
 
@@ -83,12 +83,12 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     often = set(_distinct((*asked, *exprs[len(definition.values) :]), references, 0))
     lane = scalar = calls = 0.0
     for node in nodes:
-        routine = _routine(node)
-        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt" and routine is None:
+        arithmetic = _arithmetic(node)
+        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt" and arithmetic is None:
             calls += 1
         if node in held:
             continue
-        for step in (node,) if routine is None else _distinct((routine,), {}, 0):
+        for step in (node,) if arithmetic is None else _distinct((arithmetic,), {}, 0):
             scalar += _alone(step)
             if node in often:
                 lane += _throughput(step) * _width(step) / machine.vector_bits
@@ -129,9 +129,10 @@ def _record_beside(value: Expr, values: tuple[Expr, ...], own: Container[Expr]) 
     return None
 
 
-def _routine(node: Expr) -> Expr | None:
-    """The arithmetic that a function is computed by, if it is."""
-    return ROUTINES.get(node.name) if isinstance(node, Call) and not _is_load(node) and node.type == F32 else None
+def _arithmetic(node: Expr) -> Expr | None:
+    """What a function is computed by, if that is arithmetic."""
+    found = routine(node.name) if isinstance(node, Call) and not _is_load(node) and node.type == F32 else None
+    return None if found is None else found.usual or found.value
 
 
 def _is_load(call: Call) -> bool:

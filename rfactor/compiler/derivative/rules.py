@@ -154,6 +154,8 @@ _FUNCTIONS: dict[str, _Rule] = {
     "sqrt": lambda node, a: (apply("/", const(a.type, 0.5), node),),
     "sin": lambda node, a: (intrinsic("cos", a),),
     "cos": lambda node, a: (apply("neg", intrinsic("sin", a)),),
+    "fast_sin": lambda node, a: (intrinsic("fast_cos", a),),
+    "fast_cos": lambda node, a: (apply("neg", intrinsic("fast_sin", a)),),
     "tan": lambda node, a: (_more(node),),
     "asin": lambda node, a: (_inverse(_root(_less(a))),),
     "acos": lambda node, a: (apply("neg", _inverse(_root(_less(a)))),),

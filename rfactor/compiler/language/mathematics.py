@@ -158,7 +158,7 @@ def _float(what: str, x: ExprLike) -> Expr:
     return held
 
 
-# -- those that Halide computes roughly; here they are as exact as the others ------------------------------------------
+# -- those that Halide computes roughly; here all but two are as exact as the others -----------------------------------
 
 
 def fast_exp(x: ExprLike) -> Expr:
@@ -172,13 +172,13 @@ def fast_log(x: ExprLike) -> Expr:
 
 
 def fast_sin(x: ExprLike) -> Expr:
-    """`sin` of f32. Raises `TypeMismatch` for other floats."""
-    return intrinsic("sin", _single("fast_sin", x))
+    """`sin` of f32, within 1e-6. Raises `TypeMismatch` for other floats."""
+    return intrinsic("fast_sin", _single("fast_sin", x))
 
 
 def fast_cos(x: ExprLike) -> Expr:
-    """`cos` of f32. Raises `TypeMismatch` for other floats."""
-    return intrinsic("cos", _single("fast_cos", x))
+    """`cos` of f32, within 1e-6. Raises `TypeMismatch` for other floats."""
+    return intrinsic("fast_cos", _single("fast_cos", x))
 
 
 def fast_pow(x: ExprLike, y: ExprLike) -> Expr:

@@ -285,7 +285,7 @@ _OPERATIONS: dict[str, Callable[..., FloatInterval]] = {
 _ROUNDINGS = frozenset({"floor", "ceil", "round", "trunc"})
 _WITHIN = {
     "sin": (-1.0, 1.0), "cos": (-1.0, 1.0), "tanh": (-1.0, 1.0), "erf": (-1.0, 1.0), "atan": (-2.0, 2.0),
-    "atan2": (-4.0, 4.0),
+    "atan2": (-4.0, 4.0), "fast_sin": (-1.0, 1.0), "fast_cos": (-1.0, 1.0),
 }  # fmt: skip
 """Functions that never leave an interval. Angles lie within less."""
 

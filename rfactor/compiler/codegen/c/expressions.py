@@ -13,7 +13,7 @@ from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import Assert, Load
 from rfactor.ir.nest_printer import show_told
-from rfactor.ir.routines import PARAMETERS, ROUTINES
+from rfactor.ir.routines import PARAMETERS, routine
 from rfactor.ir.types import F16, F32, Type
 from rfactor.native.output import form
 
@@ -106,12 +106,13 @@ class Expressions:
 
     def _function(self, called: str, type: Type) -> str:
         """The name of the function for the intrinsic `called` of arguments of `type`."""
-        arithmetic = ROUTINES.get(called) if type in (F16, F32) else None
+        arithmetic = routine(called) if type in (F16, F32) else None
         if arithmetic is None:
             return self._unit.need(helpers.function(called, type))
         names = [parameter.name for parameter in PARAMETERS[: INTRINSICS[called].arity]]
-        inner = Expressions(self._unit, {name: name for name in names}, (arithmetic,))
-        value = inner.text(arithmetic)
+        whole = arithmetic.value
+        inner = Expressions(self._unit, {name: name for name in names}, (whole,))
+        value = inner.text(whole)
         return self._unit.need(helpers.of_lines(f"rf_{called}_{type}", type, names, inner.lines, value))
 
     def _line(self, line: Print, condition: str, shown: list[str]) -> str:
