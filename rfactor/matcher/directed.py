@@ -26,7 +26,7 @@ from rfactor.ir.expr import (
 )
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.update import Update
-from rfactor.matcher.terms import accumulator_names, free_of, tidy
+from rfactor.matcher.terms import accumulator_names, exact_value, free_of, tidy
 
 _TURNS = frozenset(("sin", "cos"))
 
@@ -110,7 +110,7 @@ def _parts(rest: Expr, t: Var, calls: list[Call], turns: bool) -> tuple[Expr, ..
     u = varying(rest)
     if not turns:
         return constant, u
-    slopes = {
+    slopes: dict[Expr, Expr] = {
         call: intrinsic("cos", call.args[0]) if call.name == "sin" else apply("neg", intrinsic("sin", call.args[0]))
         for call in calls
     }
@@ -119,11 +119,10 @@ def _parts(rest: Expr, t: Var, calls: list[Call], turns: bool) -> tuple[Expr, ..
 
 def _plain(expr: Expr) -> Expr:
     """`expr`, made of data alone, without products by 0 and with the values of functions of 0; sums put together."""
-    known = {"sin": 0, "cos": 1, "exp": 1}
 
     def rule(node: Expr) -> Expr | None:
-        if isinstance(node, Call) and node.name in known and _is_zero(tidy(node.args[0])):
-            return const(node.type, known[node.name])
+        if isinstance(node, Call):
+            return exact_value(node)
         if not isinstance(node, Op) or not node.type.is_float:
             return None
         if (node.op in ("*", "/") and _is_zero(node.args[0])) or (node.op == "*" and _is_zero(node.args[1])):

@@ -19,7 +19,7 @@ from rfactor.prover.polynomial import ONE, Key, Monomial, Number, Polynomial, Ri
 
 REALS = Ring()
 _TERMS = 6
-"""Most terms of a sum that is turned by: each doubles the products."""
+"""Most terms of a sum that is turned by, as each doubles the products, or of which all signs are looked at."""
 Base = Number | None
 """What is raised to a power: None for e."""
 
@@ -216,11 +216,22 @@ def root(session: Session, type_: Type, value: Polynomial, state: Any) -> Polyno
     if plain is not None:
         negative = not is_positive(session, plain) and session.less(type_, plain, {}, state)
         return REALS.scale(plain, -1) if negative else plain
-    if not is_nonnegative(session, value) and session.less(type_, value, {}, state):
+    known = is_nonnegative(session, value) or _is_sum_of_such(session, type_, value, state)
+    if not known and session.less(type_, value, {}, state):
         return _opaque(session, "root of a negative", key(value))
     atom = session.atom(("sqrt", key(value)))
     session.roots[atom] = value
     return {((atom, 1),): 1}
+
+
+def _is_sum_of_such(session: Session, type_: Type, value: Polynomial, state: Any) -> bool:
+    """Whether the value is a sum of products of which the factors are not below zero on this branch."""
+    if len(value) > _TERMS or any(coefficient < 0 for coefficient in value.values()):
+        return False
+    single = {f for monomial in value for f, power in monomial if power % 2 and f not in session.roots}
+    if all(len(monomial) < 2 for monomial in value):
+        return False
+    return not any(session.less(type_, {((f, 1),): 1}, {}, state) for f in sorted(single))
 
 
 def _square_root(value: Polynomial) -> Polynomial | None:
