@@ -97,8 +97,10 @@ def _read(update: Update, maps: dict[int, tuple[_Map, _Map]]) -> Update:
 
 def _undone(node: Expr) -> Expr | None:
     """What is left of a function after its inverse."""
-    if isinstance(node, Call) and {node.name, getattr(node.args[0], "name", "")} == {"exp", "log"}:
-        return node.args[0].children[0]
+    if isinstance(node, Call) and node.name in ("exp", "log"):
+        inner = node.args[0]
+        undoes = isinstance(inner, Call) and {node.name, inner.name} == {"exp", "log"}
+        return inner.children[0] if undoes else None
     if not isinstance(node, Op) or node.op != "*" or not node.type.is_float:
         return None
     factors = chain("*", node)
