@@ -14,6 +14,7 @@ from rfactor.kept import Kept
 from rfactor.matcher.alike import Form, renamed
 from rfactor.matcher.answer import Answer, Lifting, ProofRecord
 from rfactor.matcher.decisions import Rounded, with_decisions, without_decisions
+from rfactor.matcher.exact import with_zeros_kept
 from rfactor.matcher.groups import first_groups, joined
 from rfactor.matcher.known.lookup import known_answer, shipped
 from rfactor.matcher.lifting.lift import Lifter
@@ -110,7 +111,7 @@ def _as_stored(answer: Answer, limits: Limits) -> Answer:
     """A yes as it holds of floats that are stored: with an identity that is one, and what rounding may change told."""
     if answer.verdict not in _HINTS:
         return answer
-    answer = with_stored_identity(answer, limits)
+    answer = with_zeros_kept(with_stored_identity(answer, limits), limits)
     return replace(answer, rounded=rounded_integer(answer, limits))
 
 

@@ -1,4 +1,5 @@
-"""Other spellings of an update: truth values cast to numbers as choices, minima and maxima by arithmetic as such.
+"""Other spellings of an update: truth values cast to numbers as choices, minima and maxima by arithmetic as such, what
+every branch of a choice adds to added once, exponentials of sums as products.
 
 `x + max(a - x, 0)`, `0.5*(x + a + abs(x - a))` and `x + (a - x)*(a > x)` are all `max(x, a)`: where sums are exact, one
 normal form says so. What is found for the other spelling is proved for the update as it is written.
@@ -8,7 +9,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rfactor.ir.expr import Const, Expr, Op, Var, const, leaves, rebuild, select, substitute, transform
+from rfactor.ir.expr import (
+    Call,
+    Const,
+    Expr,
+    Op,
+    Var,
+    apply,
+    const,
+    intrinsic,
+    leaves,
+    names,
+    rebuild,
+    select,
+    substitute,
+    transform,
+)
+from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.update import Update
 from rfactor.prover.ordered_sums import normal_form
@@ -20,7 +37,12 @@ _PART = "part "
 
 def respelled(update: Update) -> Update:
     """The update in the other spelling; the same update where there is none."""
-    chosen = tuple(transform(e, _as_choice) for e in update.components)
+    own = frozenset(v.name for v in update.accumulators)
+
+    def rule(node: Expr) -> Expr | None:
+        return _as_choice(node) or _added_once(node, own, update.meaning) or _exponential(node, own)
+
+    chosen = tuple(transform(e, rule) for e in update.components)
     return replace(update, components=tuple(_simplest(e, update.meaning) for e in chosen))
 
 
@@ -38,6 +60,37 @@ def _as_choice(node: Expr) -> Expr | None:
             ):
                 return select(flag.args[0], other, flag.args[2])
     return None
+
+
+def _added_once(node: Expr, own: frozenset[str], meaning: Meaning) -> Expr | None:
+    """A choice by data in which both branches add to the same accumulators: `select(c, x + 1, x - 1)`."""
+    if not isinstance(node, Op) or node.op != "select" or node.type.is_bool or not own.isdisjoint(names(node.args[0])):
+        return None
+    if node.type.code == "uint" and meaning is Meaning.MATH:
+        return None  # what is added may be below 0
+    condition, *branches = node.args
+    (one, first), (other, second) = (linear(branch) for branch in branches)
+    common = {atom: c for atom, c in one.items() if not own.isdisjoint(names(atom))}
+    if not common or common != {atom: c for atom, c in other.items() if not own.isdisjoint(names(atom))}:
+        return None
+    rests = [
+        from_linear(node.type, ((atom, c) for atom, c in terms.items() if atom not in common), constant)
+        for terms, constant in ((one, first), (other, second))
+    ]
+    return apply("+", from_linear(node.type, common.items(), 0), select(condition, *rests))
+
+
+def _exponential(node: Expr, own: frozenset[str]) -> Expr | None:
+    """The exponential of a sum of state and data as that of the state times that of the data."""
+    if not isinstance(node, Call) or node.name != "exp":
+        return None
+    terms, constant = linear(node.args[0])
+    state = {atom: c for atom, c in terms.items() if not own.isdisjoint(names(atom))}
+    data = {atom: c for atom, c in terms.items() if atom not in state}
+    if not state or not (data or constant) or not all(own.issuperset(names(atom)) for atom in state):
+        return None
+    of_data = intrinsic("exp", from_linear(node.type, data.items(), constant))
+    return apply("*", intrinsic("exp", from_linear(node.type, state.items(), 0)), of_data)
 
 
 def _simplest(expr: Expr, meaning: Meaning) -> Expr:

@@ -21,6 +21,7 @@ from rfactor.matcher.operators import (
     conjugate,
     coupled,
     derived,
+    directed,
     distinct,
     generalized,
     guard,
@@ -294,6 +295,7 @@ def quick_tiers(table: Table | None = None) -> list[tuple[str, Tier]]:
 def late_tiers(limits: Limits) -> list[tuple[str, Tier]]:
     """What needs a search, and ends with the limits."""
     return [
+        ("directed", directed.claims),
         ("saturating", saturating.claims),
         ("selection", selection.claims),
         ("replay", replay.claims),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial, reduce
 
-from rfactor.ir.expr import Call, Const, Expr, Op, apply, intrinsic, names, rebuild, substitute, transform
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, const, intrinsic, names, rebuild, substitute, transform
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.operations import MIRRORED, OPERATIONS
 from rfactor.ir.simplify import simplify, simplify_real
@@ -120,6 +120,20 @@ def run_from(update: Update, state: State) -> State:
         if not type_.is_float and may_be_infinite(expr):
             raise Undefined(f"{expr} may be infinite, which no {type_} is")
     return tuple(map(tidy, after))
+
+
+_EXACT: dict[tuple[str, float], int] = {
+    ("sin", 0): 0, ("cos", 0): 1, ("exp", 0): 1, ("log", 1): 0, ("sqrt", 0): 0, ("sqrt", 1): 1,
+}  # fmt: skip
+
+
+def exact_value(node: Expr) -> Expr | None:
+    """The value of a function at a literal where it is a literal too."""
+    if not isinstance(node, Call) or len(node.args) != 1:
+        return None
+    argument = tidy(node.args[0])
+    value = _EXACT.get((node.name, argument.value)) if isinstance(argument, Const) else None
+    return None if value is None else const(node.type, value)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from rfactor.ir.expr import Call, Const, Expr, Op, Var
@@ -64,6 +65,100 @@ def over(one: Enclosure, other: Enclosure) -> Enclosure:
     return _wider(min(corners), max(corners), 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """A real that is known to be between two floats, as a number beside exact ones.
+
+    What its bounds do not decide raises `Undecided`: a comparison, or whether a divisor is 0.
+    """
+
+    bounds: Enclosure
+
+    @staticmethod
+    def of(value: Fraction | Within) -> Within:
+        """A number as one that is known within bounds."""
+        return value if isinstance(value, Within) else Within(exactly(value))
+
+    @property
+    def magnitude(self) -> float:
+        """The least that its absolute value may be."""
+        return size(self.bounds)[0]
+
+    def function(self, name: str) -> Within:
+        """The value of a function there."""
+        return self._known(lambda: _of_function(name, [self.bounds]))
+
+    def _with(self, op: str, one: Fraction | int | Within, other: Fraction | int | Within) -> Within:
+        operands = [v.bounds if isinstance(v, Within) else exactly(Fraction(v)) for v in (one, other)]
+        return self._known(lambda: _of_arithmetic(op, operands))
+
+    @staticmethod
+    def _known(compute: Callable[[], Enclosure]) -> Within:
+        try:
+            low, high = compute()
+        except (ValueError, OverflowError, ZeroDivisionError) as error:
+            raise Undecided from error
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise Undecided
+        return Within((low, high))
+
+    def __add__(self, other: Fraction | int | Within) -> Within:
+        return self._with("+", self, other)
+
+    def __sub__(self, other: Fraction | int | Within) -> Within:
+        return self._with("-", self, other)
+
+    def __mul__(self, other: Fraction | int | Within) -> Within:
+        return self._with("*", self, other)
+
+    def __truediv__(self, other: Fraction | int | Within) -> Within:
+        return self._with("/", self, other)
+
+    def __radd__(self, other: Fraction | int) -> Within:
+        return self._with("+", other, self)
+
+    def __rsub__(self, other: Fraction | int) -> Within:
+        return self._with("-", other, self)
+
+    def __rmul__(self, other: Fraction | int) -> Within:
+        return self._with("*", other, self)
+
+    def __rtruediv__(self, other: Fraction | int) -> Within:
+        return self._with("/", other, self)
+
+    def __neg__(self) -> Within:
+        return Within((-self.bounds[1], -self.bounds[0]))
+
+    def __bool__(self) -> bool:
+        return True  # it is not known to be 0
+
+    def __eq__(self, other: object) -> bool:
+        return not self._differs(other)
+
+    def __ne__(self, other: object) -> bool:
+        return self._differs(other)
+
+    def _differs(self, other: object) -> bool:
+        assert isinstance(other, int | Fraction | Within)
+        bounds = (self - other).bounds
+        if bounds[0] <= 0.0 <= bounds[1]:
+            raise Undecided
+        return True
+
+    def __lt__(self, other: Fraction | int | Within) -> bool:
+        self._differs(other)
+        return (self - other).bounds[1] < 0.0
+
+    def __le__(self, other: Fraction | int | Within) -> bool:
+        return self < other
+
+    def __gt__(self, other: Fraction | int | Within) -> bool:
+        return not self < other
+
+    def __ge__(self, other: Fraction | int | Within) -> bool:
+        return not self < other
+
+
 def _wider(low: float, high: float, by: int) -> Enclosure:
     for _ in range(by):
         low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
@@ -88,6 +183,8 @@ def _enclosed(expr: Expr, values: Mapping[str, Enclosure]) -> Enclosure:
 
 def _of_operation(expr: Op, args: list[Enclosure]) -> Enclosure:
     (low, high), (other_low, other_high) = args[0], args[-1]
+    if expr.op in ("+", "-", "*", "/"):
+        return _of_arithmetic(expr.op, args)
     if expr.op == "neg":
         return -high, -low
     if expr.op == "abs":
@@ -97,16 +194,19 @@ def _of_operation(expr: Op, args: list[Enclosure]) -> Enclosure:
         return choose(low, other_low), choose(high, other_high)
     if expr.op == "cast" and expr.args[0].type.is_float:
         return low, high
-    if expr.op == "+":
-        return _wider(low + other_low, high + other_high, 1)
-    if expr.op == "-":
-        return less(args[0], args[1])
-    if expr.op == "/":
-        return over(args[0], args[1])
-    if expr.op == "*":
-        corners = [a * b for a in args[0] for b in args[1]]
-        return _wider(min(corners), max(corners), 1)
     raise Undecided
+
+
+def _of_arithmetic(op: str, args: list[Enclosure]) -> Enclosure:
+    one, other = args
+    if op == "+":
+        return _wider(one[0] + other[0], one[1] + other[1], 1)
+    if op == "-":
+        return less(one, other)
+    if op == "/":
+        return over(one, other)
+    corners = [a * b for a in one for b in other]
+    return _wider(min(corners), max(corners), 1)
 
 
 def _of_function(name: str, args: list[Enclosure]) -> Enclosure:

@@ -1,8 +1,9 @@
 """What proofs by cases know of exp, log, sqrt and pow over the reals, and of quotients.
 
 `exp` turns sums into products of atoms that are positive; `log` gives them back, with the least exponential of its
-argument taken out, so that log(exp(a) + exp(b)) and a + log(1 + exp(b - a)) are one. A root squared is its radicand
-where that is known not to be negative, an inverse times its divisor is 1.
+argument taken out, so that log(exp(a) + exp(b)) and a + log(1 + exp(b - a)) are one. `sin` and `cos` of sums are those
+of the terms, multiplied. A root squared is its radicand where that is known not to be negative, an inverse times its
+divisor is 1.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from rfactor.ir.types import Type
 from rfactor.prover.polynomial import ONE, Key, Monomial, Number, Polynomial, Ring, constant_value, key, product
 
 REALS = Ring()
+_TERMS = 6
+"""Most terms of a sum that is turned by, as each doubles the products, or of which all signs are looked at."""
 Base = Number | None
 """What is raised to a power: None for e."""
 
@@ -42,6 +45,9 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
         return logarithm(session, args[0])
     if name == "sqrt":
         return root(session, type_, args[0], state)
+    if name in ("sin", "cos") and len(args[0]) <= _TERMS:
+        sine, cosine = turned(session, args[0])
+        return sine if name == "sin" else cosine
     if name == "pow":
         base, exponent = map(constant_value, args)
         if exponent is not None and exponent in range(9):
@@ -63,6 +69,20 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
 
 def _opaque(session: Session, *description: Hashable) -> Polynomial:
     return {((session.atom(description), 1),): 1}
+
+
+def turned(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """sin and cos of a sum by those of its terms; of one that is subtracted, by those of the term."""
+    sine, cosine = REALS.constant(0), REALS.constant(1)
+    for monomial, coefficient in sorted(value.items()):
+        of_term = key({monomial: abs(coefficient)})
+        one, other = (_opaque(session, "call", name, of_term) for name in ("sin", "cos"))
+        one = REALS.scale(one, 1 if coefficient > 0 else -1)
+        sine, cosine = (
+            REALS.add(REALS.multiply(sine, other), REALS.multiply(cosine, one)),
+            REALS.add(REALS.multiply(cosine, other), REALS.multiply(sine, one), -1),
+        )
+    return sine, cosine
 
 
 def floor(session: Session, value: Polynomial) -> Polynomial:
@@ -196,11 +216,22 @@ def root(session: Session, type_: Type, value: Polynomial, state: Any) -> Polyno
     if plain is not None:
         negative = not is_positive(session, plain) and session.less(type_, plain, {}, state)
         return REALS.scale(plain, -1) if negative else plain
-    if not is_nonnegative(session, value) and session.less(type_, value, {}, state):
+    known = is_nonnegative(session, value) or _is_sum_of_such(session, type_, value, state)
+    if not known and session.less(type_, value, {}, state):
         return _opaque(session, "root of a negative", key(value))
     atom = session.atom(("sqrt", key(value)))
     session.roots[atom] = value
     return {((atom, 1),): 1}
+
+
+def _is_sum_of_such(session: Session, type_: Type, value: Polynomial, state: Any) -> bool:
+    """Whether the value is a sum of products of which the factors are not below zero on this branch."""
+    if len(value) > _TERMS or any(coefficient < 0 for coefficient in value.values()):
+        return False
+    single = {f for monomial in value for f, power in monomial if power % 2 and f not in session.roots}
+    if all(len(monomial) < 2 for monomial in value):
+        return False
+    return not any(session.less(type_, {((f, 1),): 1}, {}, state) for f in sorted(single))
 
 
 def _square_root(value: Polynomial) -> Polynomial | None:

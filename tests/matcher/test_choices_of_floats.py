@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,6 +74,42 @@ def test_an_infinite_start_is_dropped_where_the_loop_drops_it(start: float) -> N
             f.update(0).rfactor([(outer, hl.Var("u"))])
         found.append(float(f.realize()[()]))
     assert found == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("update", "verdict"),
+    [
+        ("select(c, x*a, 0.0)", "associative"),
+        ("select(c, 0.0, 0.5*x)", "associative"),
+        ("select(c, x0*a, 0.0), x1 + a", "associative"),
+        ("select(c, x*a + b, 0.0)", "lifted"),
+        ("select(c, 0.0, 0.5*x + a)", "lifted"),
+    ],
+)
+def test_zero_that_is_chosen_is_so_of_infinite_states(update: str, verdict: str, known: bool) -> None:
+    types = {"x0": F32, "x1": F32, "a": F32, "b": F32, "c": BOOL}
+    named = {"x0" if n == "x" and "x0" not in update else n: t for n, t in types.items() if n in update or n == "x0"}
+    parsed = parse_update(update, F32, named, (), Meaning.WRAP)
+    answer = recognize(parsed, known=known)
+    assert answer.verdict == verdict
+    merged, data = (answer.operator, answer.data) if answer.lift is None else (answer.lift.apply, answer.lift.data)
+    assert merged is not None
+    assert data is not None
+    for start in (math.inf, -math.inf, 2.0):
+        for chosen in (False, True):
+            datum: dict[str, Any] = {"a": 3.0, "b": 1.0, "c": chosen}
+            state: dict[str, Any] = {f"x{i}": start for i in range(len(parsed.types))}
+            serial = [evaluate_scalar(e, state | datum) for e in parsed.components]
+            run = {f"y{i}": evaluate_scalar(e, datum) for i, e in enumerate(data)}
+            assert [evaluate_scalar(e, state | run) for e in merged] == serial
+
+
+def test_products_that_the_loop_makes_too_are_left() -> None:
+    for update in ("x*select(c, a, 0.0)", "x*a", "select(c, x*a, 1.0*x)"):
+        answer = check(update, type="f32")
+        assert answer.operator is not None
+        assert [str(e) for e in answer.operator] == ["x0 * y0"]
 
 
 _STATES = ("x0", "x1", "x2", "x3")

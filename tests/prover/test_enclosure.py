@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rfactor.ir.expr import Expr
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import F64
-from rfactor.prover.enclosure import Undecided, enclose, exactly
+from rfactor.prover.enclosure import Undecided, Within, enclose, exactly
 
 NUMBERS = st.floats(-4.0, 4.0)
 
@@ -58,3 +59,32 @@ def test_where_it_cannot_tell_it_says_so(text: str) -> None:
 )
 def test_comparisons_of_points_are_exact(text: str, value: float) -> None:
     assert enclose(expr(f"select({text}, 1.0, 2.0)"), {"a": exactly(3.0), "b": exactly(3.0)}) == (value, value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(NUMBERS, NUMBERS)
+def test_numbers_within_bounds_compute_as_exact_ones_do(a: float, b: float) -> None:
+    one, other = Within.of(Fraction(a)), Fraction(b)
+    third = Within.of(Fraction(1, 3))
+    for found, wanted in (
+        (one + other, a + b),
+        (other - one, b - a),
+        (2 * one * third, 2 * a / 3),
+        (one / (other * other + 1), a / (b * b + 1)),
+        (1 / (one * one + third), 1 / (a * a + 1 / 3)),
+        (-one.function("exp"), -math.exp(a)),
+    ):
+        assert found.bounds[0] - 1e-12 <= wanted <= found.bounds[1] + 1e-12
+        assert found.bounds[1] - found.bounds[0] < 1e-9
+
+
+def test_what_bounds_do_not_decide_is_undecided() -> None:
+    third = Within.of(Fraction(1, 3))
+    assert third > 0
+    assert third < Fraction(1, 2) <= third + 1
+    assert third != 1
+    assert third.magnitude > 0.3
+    assert (third - Fraction(1, 3)).magnitude == 0.0
+    for undecided in (lambda: third == Fraction(1, 3), lambda: third < Fraction(1, 3), lambda: 1 / (third - third)):
+        with pytest.raises(Undecided):
+            undecided()

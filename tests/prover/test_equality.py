@@ -45,6 +45,9 @@ def exprs(left: str, right: str, type_: Type) -> tuple[tuple[Expr], tuple[Expr]]
         ("(x | y) + (x & y)", "x + y", U16, "normal_form"),
         ("(x ^ (y & ~z)) - 2*(y & z & x)", "x + y - 2*(x & y) - (y & z)", I8, "normal_form"),
         ("(x * y) >> 1", "(y * x + 0) // 2", U16, "smt"),
+        ("cos(x + y)", "cos(x)*cos(y) - sin(y)*sin(x)", F64, "normal_form"),
+        ("sin(x - y + z)", "sin(x + z)*cos(y) - cos(z + x)*sin(y)", F32, "normal_form"),
+        ("sin(0.5*x - y) + cos(x - y)", "cos(y - x) - sin(y - x*0.5)", F64, "normal_form"),
     ],
 )
 def test_equal_functions_are_proved_by_the_cheapest_method(left: str, right: str, type_: Type, method: str) -> None:
@@ -62,6 +65,8 @@ def test_equal_functions_are_proved_by_the_cheapest_method(left: str, right: str
         ("x * x", "x * x + 1", I32),
         ("min(x, y)", "select(x <= y, y, x)", F32),
         ("x & y", "x | y", U8),
+        ("sin(x + y)", "sin(x)*cos(y) - cos(x)*sin(y)", F64),
+        ("cos(2.0*x)", "2.0*cos(x)", F64),
     ],
 )
 def test_what_differs_is_refuted_with_values_that_show_it(left: str, right: str, type_: Type) -> None:

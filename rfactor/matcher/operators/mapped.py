@@ -18,7 +18,7 @@ from rfactor.prover.infinity import has_infinity
 def claims(update: Update, solve: Callable[[Update], Discharged | None]) -> Iterator[Claim]:
     """The claim for an update whose components are maps of what is shorter."""
     other = through(update)
-    found = None if other is None else solve(other.update)
+    found = None if other is None or other.functions else solve(other.update)
     claim = None if found is None else found.claim
     if other is None or claim is None or claim.operator is None or claim.data is None:
         return

@@ -1,4 +1,7 @@
-"""Where a step leads from infinite states, by signs alone: what is infinite after it, and what the data still move."""
+"""Where a step leads from infinite states, by signs alone: what is infinite after it, and what the data still move.
+
+What is no number (inf - inf) is a value like others, that does not vary.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.update import Update
 
 
@@ -71,6 +74,10 @@ class _NoValue(Exception):
     """There may be none."""
 
 
+NO_NUMBER = Size(True, None, False)
+"""That object alone: an infinite part of unknown sign is equal to it."""
+
+
 _Known = Size | bool | None
 
 
@@ -82,8 +89,8 @@ def _of(expr: Expr, given: Mapping[str, _Known]) -> _Known:
         elif isinstance(node, Var):
             known[node] = given[node.name]
         else:
-            assert isinstance(node, Op)
-            known[node] = _node(node, [known[arg] for arg in node.args])
+            args = [known[arg] for arg in node.children]
+            known[node] = _node(node, args) if isinstance(node, Op) else _called(node, args)
     return known[expr]
 
 
@@ -102,6 +109,8 @@ def _node(node: Op, args: list[_Known]) -> _Known:
     if op in ("and", "or"):
         end = op == "or"
         return end if end in [a for a in args if isinstance(a, bool)] else None if None in args else not end
+    if any(arg is NO_NUMBER for arg in args):
+        return None if node.type.is_bool else NO_NUMBER
     one = args[0]
     if not isinstance(one, Size):
         return Size(False, None, False) if node.type.is_float else None  # a number made of integers
@@ -110,6 +119,22 @@ def _node(node: Op, args: list[_Known]) -> _Known:
     if node.type.is_bool:
         return _compared(op, one, other)
     return _real(op, one, other, same=len(node.args) > 1 and node.args[0] == node.args[1])
+
+
+def _called(node: Expr, args: list[_Known]) -> Size:
+    """A function that is smooth at all reals, of one real."""
+    assert isinstance(node, Call)
+    (one,) = args
+    assert isinstance(one, Size)
+    if one is NO_NUMBER:
+        return one
+    if node.name in ("sin", "cos"):
+        return NO_NUMBER if one.infinite else Size(one.infinite, None, one.varies)
+    if node.name != "exp":  # odd and bounded
+        return Size(False, one.sign, one.varies and one.infinite is not True)
+    if not one.infinite:
+        return Size(False, 1, one.varies) if one.infinite is False else Size(None, None, one.varies)
+    return Size(None, None, False) if one.sign is None else Size(one.sign > 0, 1 if one.sign > 0 else 0, False)
 
 
 def _chosen(condition: _Known, one: _Known, other: _Known) -> _Known:
@@ -189,6 +214,8 @@ def _sum(one: Size, other: Size) -> Size:
     if one.infinite is False and other.infinite is False:
         return Size(False, sign, varies)
     if one.infinite is not False and other.infinite is not False:
+        if one.infinite and other.infinite and one.sign and other.sign and one.sign != other.sign:
+            return NO_NUMBER
         if one.sign is None or one.sign != other.sign:
             raise _NoValue
         return Size(True if one.infinite or other.infinite else None, sign, varies)

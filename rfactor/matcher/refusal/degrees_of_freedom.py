@@ -7,9 +7,10 @@ Hence the derivative of all these ends by the data has rank n at most. One point
 at some states after m, refutes every e at once. This is so of x*x + a (ends from two states move independently), of
 products of components, and of what is kept unless the next is near.
 
-Starts that are infinite have fewer reals; what matters is that the run has a value there (`run_at_infinity`). Those
-of which nothing is known are no more than a few, and data that act in more ways cannot all have these for operands. An
-update that compares no reals is about reals alone.
+Starts that are infinite have fewer reals, of which no number (inf - inf) is one (`at_infinity`). Those of which nothing
+is known are no more than a few, and data that act in more ways cannot all have these for operands. An update that
+compares no reals is about reals alone. Slopes of `exp`, `tanh`, `sin` and the like are known between two floats, and so
+is a rank at least.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.refusal.at_infinity import Case, cases, varying_after
 from rfactor.matcher.refusal.instance import Refutation, told
 from rfactor.matcher.refusal.separation import numbered, without_rounding
-from rfactor.matcher.refusal.slopes import NotSmooth, Sample, Sloped, everywhere_defined, rank, real, sloped
+from rfactor.matcher.refusal.slopes import NotSmooth, Number, Sample, Sloped, everywhere_defined, rank, real, sloped
 from rfactor.prover import sampling
 from rfactor.prover.verdict import Proven
 
@@ -212,7 +213,8 @@ class _Search:
             state = _steps(self.update, state, [read], math.prod(shape))
         reals = [part for part, t in zip(state.values(), self.update.types, strict=True) if t.is_float]
         ends = np.concatenate([np.asarray(part, dtype=np.float64).reshape(shape) for part in reals], axis=2)
-        moved = (ends[:, 1:] - ends[:, :1]) / _NEAR
+        with np.errstate(invalid="ignore"):
+            moved = (ends[:, 1:] - ends[:, :1]) / _NEAR
         usable = np.isfinite(moved).all(axis=(1, 2))
         ranks = np.linalg.matrix_rank(np.where(usable[:, None, None], moved, 0.0), tol=_FLAT)
         return np.flatnonzero(ranks > self.reals).tolist()
@@ -229,7 +231,7 @@ class _Search:
         """In how many ways the ends move after each step; None where that is not known."""
         moving = [(i, v.name) for i in range(len(run)) for v in self.update.data if v.type.is_float]
         width = len(moving)
-        rows: list[list[Sequence[Fraction]]] = [[] for _ in run]
+        rows: list[list[Sequence[Number]]] = [[] for _ in run]
         try:
             for start in starts:
                 state = self.step(_fixed(start, width), _fixed(self.first, width), width, decimal)
@@ -266,10 +268,11 @@ def _instance(
     reached = _steps(update, starts, [{name: np.array([value]) for name, value in first.items()}], _STARTS)
     for length in (1, 2, 3):
         run = [_drawn(update.data, near, _RUNS, random) for _ in range(length)]
+        data: list[int] = numbered(column for datum in run for column in datum.values()).tolist()
         ends = [_ends(update, starts, run, i) for i in range(_STARTS)]
         others = [_ends(update, reached, run, i) for i in range(0, _STARTS, 3)]
         for i, own in enumerate(ends):
-            for one, other in itertools.islice(_pairs(own), _LOOKED_AT):
+            for one, other in itertools.islice(_pairs(own, data), _LOOKED_AT):
                 at = next((j for j, theirs in enumerate(others) if theirs[one] != theirs[other]), None)
                 if at is None:
                     continue
@@ -321,11 +324,11 @@ def _ends(update: Update, starts: _Columns, run: Sequence[_Columns], at: int) ->
     return numbers
 
 
-def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Places with one number."""
+def _pairs(ends: Sequence[int], data: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs with one end, of different data."""
     seen: dict[int, int] = {}
-    for at, number in enumerate(numbers):
-        if number in seen:
-            yield seen[number], at
-        else:
-            seen[number] = at
+    for at, end in enumerate(ends):
+        if end not in seen:
+            seen[end] = at
+        elif data[seen[end]] != data[at]:
+            yield seen[end], at

@@ -1,17 +1,29 @@
-"""Values of real expressions with their slopes: exact, at points around which an expression is smooth."""
+"""Values of real expressions with their slopes, at points around which an expression is smooth: exact, or between two
+floats where there is an `exp`, a `sin` or the like.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from rfactor.ir.evaluate import evaluate_scalar
-from rfactor.ir.expr import Const, Expr, Op, Value, Var, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.meaning import Meaning
+from rfactor.prover.enclosure import Undecided, Within
 
+Number = Fraction | Within
 _SMOOTH = frozenset(("+", "-", "*", "neg", "abs", "min", "max", "select"))
+_SLOPES: dict[str, Callable[[Within, Within], Number]] = {
+    "exp": lambda v, of: of,
+    "tanh": lambda v, of: 1 - of * of,
+    "sin": lambda v, of: v.function("cos"),
+    "cos": lambda v, of: -v.function("sin"),
+    "atan": lambda v, of: 1 / (1 + v * v),
+}
+"""The slopes of functions that are smooth at all reals, given an argument and the value there."""
 
 
 class NotSmooth(Exception):
@@ -22,8 +34,8 @@ class NotSmooth(Exception):
 class Sloped:
     """A real with its slopes along each of some directions."""
 
-    value: Fraction
-    slopes: tuple[Fraction, ...]
+    value: Number
+    slopes: tuple[Number, ...]
 
     def plus(self, other: Sloped, sign: int = 1) -> Sloped:
         """The sum, or the difference."""
@@ -50,6 +62,8 @@ def _known(node: Expr) -> bool:
         return math.isfinite(node.value)
     if isinstance(node, Var):
         return True
+    if isinstance(node, Call):
+        return node.kind == "intrinsic" and node.name in _SLOPES
     if not isinstance(node, Op):
         return False
     if node.op in ("/", "//", "%"):
@@ -71,7 +85,10 @@ def sloped(expr: Expr, values: Mapping[str, Sample], width: int, decimal: bool =
             number = Fraction(str(node.value)) if decimal and node.type.is_float else node.value
             known[node] = real(number, width) if node.type.is_float else _plain(node.value)
         else:
-            known[node] = _node(node, known, values, width)
+            try:
+                known[node] = _node(node, known, values, width)
+            except Undecided as error:
+                raise NotSmooth from error
     return known[expr]
 
 
@@ -83,6 +100,10 @@ def real(value: Value | Fraction, width: int) -> Sloped:
 def _node(node: Expr, known: Mapping[Expr, Sample], values: Mapping[str, Sample], width: int) -> Sample:
     if isinstance(node, Var):
         return values[node.name]
+    if isinstance(node, Call):
+        operand = known[node.args[0]]
+        assert isinstance(operand, Sloped)
+        return _of_function(node.name, operand)
     assert isinstance(node, Op)
     args = [known[arg] for arg in node.args]
     if node.op == "select":
@@ -125,7 +146,14 @@ def _of_reals(node: Op, one: Sloped, other: Sample) -> Sample:
     return _compared(op, one.value, other.value)
 
 
-def _compared(op: str, one: Fraction, other: Fraction) -> bool:
+def _of_function(name: str, operand: Sloped) -> Sloped:
+    at = Within.of(operand.value)
+    value = at.function(name)
+    slope = _SLOPES[name](at, value)
+    return Sloped(value, tuple(slope * along if along else Fraction(0) for along in operand.slopes))
+
+
+def _compared(op: str, one: Number, other: Number) -> bool:
     if op in ("==", "!="):
         return (one == other) == (op == "==")
     if op in ("<", ">"):
@@ -133,19 +161,27 @@ def _compared(op: str, one: Fraction, other: Fraction) -> bool:
     return one <= other if op == "<=" else one >= other
 
 
-def rank(rows: Sequence[Sequence[Fraction]]) -> int:
-    """The rank of a matrix."""
-    left = [list(row) for row in rows if any(row)]
+def rank(rows: Sequence[Sequence[Number]]) -> int:
+    """The rank of a matrix; of numbers that are known between two floats, one that it has at least."""
+    left = [list(row) for row in rows]
     found = 0
-    while left:
-        pivot = left.pop()
-        at = next((i for i, value in enumerate(pivot) if value), None)
-        if at is None:
-            continue
+    while True:
+        at = max(((_sure(v), i, j) for i, row in enumerate(left) for j, v in enumerate(row)), default=(0.0, 0, 0))
+        if at[0] <= 0:
+            return found
         found += 1
+        pivot = left.pop(at[1])
         for row in left:
-            if row[at]:
-                factor = row[at] / pivot[at]
+            if not _is_zero(row[at[2]]):
+                factor = row[at[2]] / pivot[at[2]]
                 for i, value in enumerate(pivot):
-                    row[i] -= factor * value
-    return found
+                    row[i] = row[i] - factor * value if i != at[2] else Fraction(0)
+
+
+def _sure(value: Number) -> float:
+    """How far a number is from 0 at least."""
+    return value.magnitude if isinstance(value, Within) else float(value != 0)
+
+
+def _is_zero(value: Number) -> bool:
+    return not isinstance(value, Within) and value == 0
