@@ -12,11 +12,12 @@ import pytest
 from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.compiler.runtime.arguments import Binding
 from rfactor.compiler.runtime.threads import cell
-from rfactor.ir.evaluate import dtype_of, evaluate
+from rfactor.ir.bfloat import STORED, of_words, stored
+from rfactor.ir.evaluate import evaluate, stored_dtype_of
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
 from rfactor.ir.operations import OPERATIONS
-from rfactor.ir.types import F16, F32, F64, I32, I64, SCALARS, Type
+from rfactor.ir.types import BF16, F16, F32, F64, I32, I64, SCALARS, Type
 from rfactor.native.engine import Target, compile_module, host
 from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide
 from tests.native.test_evaluator import CASES, boundary, pairs, same_bits
@@ -52,10 +53,15 @@ def elementwise(exprs: list[Expr], arguments: dict[str, Type], lanes: int) -> Lo
 
 def run(exprs: list[Expr], env: dict[str, Any], types: dict[str, Type], lanes: int, target: Target) -> list[Any]:
     length = -(-len(env["a"]) // 64) * 64
-    arrays = {name: np.resize(array, length) for name, array in env.items()}
-    outs = {f"out.{k}": np.zeros(length, dtype_of(e.type)) for k, e in zip(range(len(exprs)), exprs, strict=True)}
+    arrays = {name: stored(types[name], np.resize(array, length)) for name, array in env.items()}
+    outs = {f"out.{k}": np.zeros(length, stored_dtype_of(e.type)) for k, e in enumerate(exprs)}
     compile_pipeline(elementwise(exprs, types, lanes), target)(arrays | outs)
-    return [out[: len(env["a"])] for out in outs.values()]
+    return [values_of(out[: len(env["a"])]) for out in outs.values()]
+
+
+def values_of(array: Any) -> Any:
+    """As `evaluate` holds them."""
+    return of_words(array) if array.dtype == STORED else array
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 64])
@@ -82,7 +88,7 @@ def test_division_and_shifts_by_constants_in_scalar_code(type: Type) -> None:
         assert same_bits(result, np.broadcast_to(evaluate(expr, {"a": values}), values.shape)), str(expr)
 
 
-@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32, F64], ids=str)
 def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
     """Machines other than x86 get LLVM's minimum and maximum; x86 runs them as well."""
     exprs: list[Expr] = [apply(name, Var(type, "a"), Var(type, "b")) for name in ("min", "max")]
@@ -93,14 +99,14 @@ def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
     assert "llvm.minimum" in text
     assert "llvm.minimum" not in generate(lowered, PLAIN)[0] or not PLAIN.triple.startswith("x86_64")
     length = -(-len(left) // 16) * 16
-    arrays = {"a": np.resize(left, length), "b": np.resize(right, length)}
-    outs = {name: np.zeros(length, left.dtype) for name in ("out.0", "out.1")}
+    arrays = {"a": stored(type, np.resize(left, length)), "b": stored(type, np.resize(right, length))}
+    outs = {name: np.zeros(length, stored_dtype_of(type)) for name in ("out.0", "out.1")}
     code = compile_module(text, ["pipeline"], PLAIN)
     given, _ = Binding(lowered.arguments)(arrays | outs)
     function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(code.addresses["pipeline"])
     assert function(given, cell(), (ctypes.c_int64 * 4)()) == 0
     for expr, result in zip(exprs, outs.values(), strict=True):
-        assert same_bits(result[: len(left)], evaluate(expr, {"a": left, "b": right})), str(expr)
+        assert same_bits(values_of(result)[: len(left)], evaluate(expr, {"a": left, "b": right})), str(expr)
 
 
 def test_a_sum_of_floats_keeps_its_order_under_all_passes() -> None:

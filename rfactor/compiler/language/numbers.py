@@ -20,7 +20,10 @@ def number_of(value: Any) -> bool | int | float | None:
         return value
     if getattr(value, "shape", None) != () or not hasattr(value, "item"):
         return None
-    held: Any = value.item() if getattr(getattr(value, "dtype", None), "kind", "f") in "biuf" else None
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "name", "") == "bfloat16":  # of the package `ml_dtypes`
+        return float(value)
+    held: Any = value.item() if getattr(dtype, "kind", "f") in "biuf" else None
     return held if isinstance(held, bool | int | float) else float(held) if hasattr(held, "__float__") else None
 
 
