@@ -311,6 +311,19 @@ def test_half_floats_need_a_machine_that_converts_them(tmp_path: Path) -> None:
         f.compile_to_object(str(tmp_path / "f.o"), [], "f", hl.Target("x86-64-linux"))
 
 
+@pytest.mark.parametrize(
+    "target", ["x86-64-linux", "x86-64-linux-avx512_zen4", "arm-64-linux", "arm-32-linux", "riscv-64-linux"]
+)
+def test_brain_floats_need_no_instructions_and_no_routines(target: str, tmp_path: Path) -> None:
+    image, f = hl.ImageParam(hl.BFloat(16), 1, "im"), hl.Func("f")
+    f[x] = hl.cast(hl.BFloat(16), hl.f64(image[x]) * hl.f64(1.1)) / image[x + 1] + hl.cast(
+        hl.BFloat(16), hl.i64(x) << 40
+    )
+    f.vectorize(x, 8)
+    f.compile_to_assembly(str(tmp_path / "f.s"), [image], "f", hl.Target(target))
+    assert not re.search(r"cvt\w*bf16|bfcvt|__(trunc|extend)", (tmp_path / "f.s").read_text())
+
+
 def test_several_files_at_once(tmp_path: Path) -> None:
     f, arguments = scaled()
     kinds = [
