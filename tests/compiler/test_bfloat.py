@@ -267,7 +267,6 @@ def test_types_that_there_are_not_are_refused() -> None:
 
 
 SIZE = 5003
-r = hl.RDom([(0, SIZE)], "r")
 
 
 def data(seed: int) -> tuple[hl.Buffer, Array]:
@@ -277,14 +276,14 @@ def data(seed: int) -> tuple[hl.Buffer, Array]:
 
 
 def greatest(a: hl.Buffer) -> hl.Func:
-    f = hl.Func("greatest")
+    f, r = hl.Func("greatest"), hl.RDom([(0, SIZE)])
     f[()] = BRAIN.min()
     f[()] = hl.max(f[()], a[r.x])
     return f
 
 
 def least_at(a: hl.Buffer) -> hl.Func:
-    f = hl.Func("least_at")
+    f, r = hl.Func("least_at"), hl.RDom([(0, SIZE)])
     f[()] = (0, BRAIN.max())
     closer = a[r.x] < f[()][1]
     f[()] = (hl.select(closer, r.x, f[()][0]), hl.min(a[r.x], f[()][1]))
@@ -292,7 +291,7 @@ def least_at(a: hl.Buffer) -> hl.Func:
 
 
 def total(a: hl.Buffer) -> hl.Func:
-    f = hl.Func("total")
+    f, r = hl.Func("total"), hl.RDom([(0, SIZE)])
     f[()] = hl.f32(0)
     f[()] += hl.f32(a[r.x])
     return f
@@ -300,7 +299,7 @@ def total(a: hl.Buffer) -> hl.Func:
 
 def by_hand(f: hl.Func) -> None:
     outer, inner, lane = hl.RVar("outer"), hl.RVar("inner"), hl.Var("lane")
-    part = f.update().split(r.x, outer, inner, 64).rfactor(inner, lane)
+    part = f.update().split(f.rvars(0)[0], outer, inner, 64).rfactor(inner, lane)
     part.compute_root().vectorize(lane, 64).update().reorder(lane, outer).vectorize(lane, 64)
 
 
@@ -322,7 +321,7 @@ def test_a_dot_product_whose_sums_are_held_exactly(factored: Any) -> None:
     random = np.random.default_rng(2)
     left, right = (random.integers(-1, 2, SIZE) * (random.random(SIZE) < 0.1) for _ in range(2))
     a, b = (hl.Buffer(words(one.astype(np.float32)), type=BRAIN) for one in (left, right))
-    f = hl.Func("dot")
+    f, r = hl.Func("dot"), hl.RDom([(0, SIZE)])
     f[()] = hl.cast(BRAIN, 3)
     f[()] += a[r.x] * b[r.x]
     serial = f.realize()[()]
