@@ -33,7 +33,7 @@ _HOME = {
     **dict.fromkeys(
         (
             "select", "mux", "min", "max", "clamp", "abs", "absd", "lerp", "cast", "saturating_cast", "reinterpret",
-            "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64",
+            "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
             "i8_sat", "i16_sat", "i32_sat", "i64_sat", "u8_sat", "u16_sat", "u32_sat", "u64_sat",
             "likely", "likely_if_innermost", "strict_float", "unsafe_promise_clamped", "logical_not",
         ),

@@ -13,14 +13,15 @@ import click
 from rfactor.cli.memory import MEMORY_OPTION
 from rfactor.cli.progress import progress_shown
 from rfactor.cli.stops import stopping
-from rfactor.ir.types import BY_NAME, SCALARS
+from rfactor.ir.types import TABLED
 
 
 def _types(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
-    names = [t.name for t in SCALARS] if value == "all" else [name.strip() for name in value.split(",")]
-    unknown = [name for name in names if name not in BY_NAME]
+    known = [t.name for t in TABLED]
+    names = known if value == "all" else [name.strip() for name in value.split(",")]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise click.BadParameter(f"{', '.join(unknown)}; types are {' '.join(BY_NAME)}, or all")
+        raise click.BadParameter(f"{', '.join(unknown)}; types are {' '.join(known)}, or all")
     from rfactor.enumerate.run import ordered_types
 
     return ordered_types(names)

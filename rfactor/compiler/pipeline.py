@@ -32,7 +32,7 @@ from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.structure import structure
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.expr import Const, Var, apply
 from rfactor.ir.loopnest import LoweredPipeline
 from rfactor.ir.types import I64
@@ -186,7 +186,7 @@ def _outputs_of(function: Function, func: Func) -> Iterator[Output]:
     promised = tuple(_promised(func))
     box = tuple((f"{name}.min.{d}", f"{name}.extent.{d}") for d in range(len(function.variables)))
     for component, type_ in zip(count(), function.types, strict=False):
-        yield Output(function, component, buffer_name(name, component), dtype_of(type_), box, promised)
+        yield Output(function, component, buffer_name(name, component), stored_dtype_of(type_), box, promised)
 
 
 def _promised(func: Func) -> Iterator[tuple[int, int | None, int]]:

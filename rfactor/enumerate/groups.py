@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rfactor.enumerate.points import BOOLEAN, INTEGER, NATURAL, SIGNED, UNSIGNED, Family
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import SCALARS, Type
+from rfactor.ir.types import TABLED, Type
 from rfactor.native.lanes import REAL, Domain, domain_of
 
 
@@ -40,7 +40,7 @@ class Group:
 
 def groups(types: Sequence[Type], meanings: Sequence[Meaning]) -> list[Group]:
     """The groups that cover these types under these meanings; floats and bool have one meaning."""
-    chosen = [t for t in SCALARS if t in types]
+    chosen = [t for t in TABLED if t in types]
 
     def of(code: str) -> tuple[Type, ...]:
         return tuple(t for t in chosen if t.code == code)

@@ -16,7 +16,7 @@ from rfactor.enumerate.laws import components as components_of
 from rfactor.enumerate.trees import SWAPPED, leaf_counts, renamed
 from rfactor.ir.expr import Expr, Op, Var, leaves, names
 from rfactor.ir.printer import show
-from rfactor.ir.types import SCALARS, Type
+from rfactor.ir.types import TABLED, Type
 from rfactor.native.lanes import CODE
 from rfactor.native.programs import WIDTH
 from rfactor.prover.verdict import Proven, Refuted, Unknown, Verdict
@@ -102,7 +102,7 @@ def prove(group: Group, programs: tuple[np.ndarray, ...], types: int, seed: int,
     for law, types_ in held.items():
         outcome.rows.append(
             {
-                "types": Scope(tuple(t for t in SCALARS if t in types_), open_).text,
+                "types": Scope(tuple(t for t in TABLED if t in types_), open_).text,
                 "components": len(components),
                 "leaves": sum(map(leaves, components)),
                 "root": ",".join(root(e) for e in components),

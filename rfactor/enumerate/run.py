@@ -25,7 +25,7 @@ from rfactor.enumerate.spellings import MOST_LEAVES, spellings
 from rfactor.enumerate.units import Unit, needs_identity, search, units
 from rfactor.errors import TableError
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.types import BY_NAME, SCALARS
+from rfactor.ir.types import BY_NAME, TABLED
 from rfactor.native.programs import WIDTH
 from rfactor.table.merge import simplest_first
 from rfactor.table.rules import LARGEST_CHOICE_WITH_ROW
@@ -72,8 +72,8 @@ GENERATOR = 16
 
 
 def ordered_types(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in the order of `SCALARS`, each once."""
-    return tuple(t.name for t in SCALARS if t.name in names)
+    """The names in the order of `TABLED`, each once."""
+    return tuple(t.name for t in TABLED if t.name in names)
 
 
 def generate(

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rfactor.ir import bfloat
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
@@ -34,8 +35,21 @@ _QUIET.run(np.seterr, all="ignore")
 
 @cache
 def dtype_of(type: Type) -> np.dtype[Any]:
-    """The NumPy type of one lane."""
+    """The NumPy type in which values of one lane are held: f32 for bf16 (see `held`), which NumPy has not."""
+    if type.is_bfloat:
+        return np.dtype(np.float32)
     return np.dtype("bool" if type.is_bool else f"{type.code[0]}{type.bits // 8}")
+
+
+@cache
+def stored_dtype_of(type: Type) -> np.dtype[Any]:
+    """The NumPy type of an array in memory whose elements are of `type`."""
+    return bfloat.STORED if type.is_bfloat else dtype_of(type)
+
+
+def held(type: Type, values: Array) -> Array:
+    """Numbers, not objects, as `type` holds them: floats are rounded once."""
+    return bfloat.rounded(values) if type.is_bfloat else values.astype(dtype_of(type))
 
 
 def evaluate(expr: Expr, env: Mapping[str, Array], meaning: Meaning = Meaning.WRAP, floats: Floats = "ieee") -> Array:
@@ -86,7 +100,10 @@ def as_array(type: Type, values: Any, meaning: Meaning = Meaning.WRAP, floats: F
     if type.is_int and meaning is Meaning.MATH:
         return _objects([int(value) for value in values])
     with np.errstate(all="ignore"):
-        return np.asarray(values).astype(dtype_of(type))
+        array = np.asarray(values)
+        if type.is_bfloat and array.dtype == object:
+            return np.array([bfloat.nearest(value) for value in array.tolist()], dtype=np.float32)
+        return held(type, array)
 
 
 def to_value(value: Any) -> Value:
@@ -151,7 +168,10 @@ class _Evaluator:
             operand = operands[0].type
             if self.boxes and self.boxed(operand):
                 return _boxed(op, operand, args)
-            return NATIVE[op](operand, *args)
+            result = NATIVE[op](operand, *args)
+            if expr.type.is_bfloat and result.dtype == np.float32:  # wider ones stand for reals, as of other types
+                return bfloat.rounded(result)
+            return result
         if kind is Var:
             return self.env[expr.name]  # type: ignore[attr-defined]
         if isinstance(expr, Const):
@@ -168,7 +188,7 @@ class _Evaluator:
         rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
         values = [sampled(expr.name, expr.type, self.meaning, row) for row in rows]
         if not self.boxed(expr.type):
-            return np.array(values, dtype=dtype_of(expr.type))
+            return as_array(expr.type, values, self.meaning)
         return _objects([_real(v) for v in values] if expr.type.is_float else values)
 
     def cast(self, value: Array, old: Type, new: Type) -> Array:
@@ -183,8 +203,8 @@ class _Evaluator:
         if old.is_float and new.is_int:
             return _saturate(value, new)
         if new.is_float and value.dtype == object:
-            value = _doubles(value)
-        return value.astype(dtype_of(new))
+            return as_array(new, value) if new.is_bfloat else _doubles(value).astype(dtype_of(new))
+        return held(new, value)
 
 
 def nearest(value: Any) -> float:
@@ -430,20 +450,22 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
     if row.takes == "integer" and args[0].dtype == object:
         values = args[0].tolist()
         finite = [not isinstance(v, float) or math.isfinite(v) for v in values]
-        held = np.array([type.wrap(int(v)) if f else 0 for v, f in zip(values, finite, strict=True)], dtype_of(type))
-        counts = _FUNCTIONS[row.name](held).tolist()
+        wrapped = np.array([type.wrap(int(v)) if f else 0 for v, f in zip(values, finite, strict=True)], dtype_of(type))
+        counts = _FUNCTIONS[row.name](wrapped).tolist()
         return _objects([int(c) if f else math.nan for c, f in zip(counts, finite, strict=True)])
     if row.takes not in ("real", "single"):
         if any(arg.dtype == object for arg in args):
             raise KeyError(f"{expr} is about bits, and has no meaning over unbounded numbers")
         if row.takes == "bits":
-            return np.asarray(args[0].view(dtype_of(type)))
+            operand = expr.args[0].type
+            bits = bfloat.words(args[0]) if operand.is_bfloat else args[0]
+            return bfloat.of_words(bits.view(np.uint16)) if type.is_bfloat else bits.view(dtype_of(type))
         counted: Array = _FUNCTIONS[row.name](*args).astype(dtype_of(type))
         return counted
     arithmetic = None if boxed or type.bits == 64 else routine(row.name)
     if arithmetic is not None:
         singles = {parameter.name: arg.astype(np.float32) for parameter, arg in zip(PARAMETERS, args, strict=False)}
-        return evaluate(arithmetic.value, singles).astype(dtype_of(type))
+        return held(type, evaluate(arithmetic.value, singles))
     native = [_doubles(arg) if boxed else arg for arg in args]
     result: Array = _FUNCTIONS[row.name](*native)
-    return _objects([_real(v) for v in result.tolist()]) if boxed else result.astype(dtype_of(type))
+    return _objects([_real(v) for v in result.tolist()]) if boxed else held(type, result)

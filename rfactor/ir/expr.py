@@ -69,6 +69,10 @@ def const(type: Type, value: Value) -> Const:
     if type.is_float and type.bits < 64 and math.isfinite(value):
         import numpy as np
 
+        if type.is_bfloat:
+            from rfactor.ir.bfloat import nearest
+
+            return Const(type, nearest(value))
         with np.errstate(over="ignore"):
             value = float(np.dtype(f"f{type.bits // 8}").type(value))
     return Const(type, value)

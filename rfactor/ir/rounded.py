@@ -67,7 +67,7 @@ def rounds(expr: Expr) -> bool:
         return False
     if expr.op == "cast":
         (value,) = expr.args
-        return not (value.type.is_float and value.type.digits <= expr.type.digits)
+        return not (value.type.is_float and expr.type.holds(value.type))
     return True
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-Code = Literal["bool", "uint", "int", "float"]
+Code = Literal["bool", "uint", "int", "float", "bfloat"]
 
-_FLOAT_MAX = {16: 65504.0, 32: 3.4028234663852886e38, 64: 1.7976931348623157e308}
-_DIGITS = {16: 11, 32: 24, 64: 53}
+_FLOATS: dict[tuple[Code, int], tuple[int, float]] = {
+    ("float", 16): (11, 65504.0),
+    ("float", 32): (24, 3.4028234663852886e38),
+    ("float", 64): (53, 1.7976931348623157e308),
+    ("bfloat", 16): (8, 3.3895313892515355e38),
+}
+"""Binary digits of the significand and the greatest finite value."""
 _made: dict[tuple[Code, int, int], Type] = {}
 
 
@@ -18,10 +23,12 @@ class Type:
     There is one object a type, so that types are compared, and found in dictionaries, by identity.
     """
 
-    __slots__ = ("bits", "code", "is_bool", "is_float", "is_int", "is_signed", "lanes", "max", "min", "name")
+    __slots__ = (
+        "bits", "code", "is_bfloat", "is_bool", "is_float", "is_int", "is_signed", "lanes", "max", "min", "name",
+    )  # fmt: skip
 
     code: Code
-    """Kind of number."""
+    """Kind of number; `bfloat` is the upper half of an f32, a float too."""
     bits: int
     """Width of one lane in bits; 1 for `bool`."""
     lanes: int
@@ -32,6 +39,8 @@ class Type:
     is_int: bool
     """Signed or unsigned integer (not bool)."""
     is_float: bool
+    is_bfloat: bool
+    """Whether it is bf16, also of several lanes."""
     is_signed: bool
     min: bool | int | float
     """The least value; minus infinity for floats."""
@@ -42,8 +51,9 @@ class Type:
         known = _made.get((code, bits, lanes))
         if known is not None:
             return known
-        base = "bool" if code == "bool" else f"{code[0]}{bits}"
-        if code == "float":
+        real = code in ("float", "bfloat")
+        base = "bool" if code == "bool" else f"bf{bits}" if code == "bfloat" else f"{code[0]}{bits}"
+        if real:
             low, high = float("-inf"), float("inf")
         else:
             low = -(1 << (bits - 1)) if code == "int" else 0
@@ -51,8 +61,9 @@ class Type:
         made = super().__new__(cls)
         values = {
             "code": code, "bits": bits, "lanes": lanes, "name": base if lanes == 1 else f"{base}x{lanes}",
-            "is_bool": code == "bool", "is_int": code in ("int", "uint"), "is_float": code == "float",
-            "is_signed": code in ("int", "float"),
+            "is_bool": code == "bool", "is_int": code in ("int", "uint"), "is_float": real,
+            "is_bfloat": code == "bfloat",
+            "is_signed": code == "int" or real,
             "min": False if code == "bool" else low, "max": True if code == "bool" else high,
         }  # fmt: skip
         for name, value in values.items():
@@ -71,12 +82,16 @@ class Type:
     @property
     def largest_finite(self) -> bool | int | float:
         """The greatest finite value."""
-        return _FLOAT_MAX[self.bits] if self.is_float else self.max
+        return _FLOATS[self.code, self.bits][1] if self.is_float else self.max
 
     @property
     def digits(self) -> int:
         """Binary digits of a float's significand: the whole numbers of so many are held exactly."""
-        return _DIGITS[self.bits]
+        return _FLOATS[self.code, self.bits][0]
+
+    def holds(self, other: Type) -> bool:
+        """Whether every value of a float type is one of this float type."""
+        return other.digits <= self.digits and other.largest_finite <= self.largest_finite
 
     def with_lanes(self, lanes: int) -> Type:
         return self if lanes == self.lanes else Type(self.code, self.bits, lanes)
@@ -104,9 +119,12 @@ BOOL = Type("bool", 1)
 U8, U16, U32, U64 = (Type("uint", bits) for bits in (8, 16, 32, 64))
 I8, I16, I32, I64 = (Type("int", bits) for bits in (8, 16, 32, 64))
 F16, F32, F64 = (Type("float", bits) for bits in (16, 32, 64))
+BF16 = Type("bfloat", 16)
 
-SCALARS: tuple[Type, ...] = (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, F32, F64)
+SCALARS: tuple[Type, ...] = (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64)
 """Every scalar type, in the order used by listings."""
+TABLED: tuple[Type, ...] = tuple(type_ for type_ in SCALARS if type_ is not BF16)
+"""Those that rows of tables name. What rows say of floats is proved of reals, and holds for bf16 too."""
 
 BY_NAME: dict[str, Type] = {type_.name: type_ for type_ in SCALARS}
 

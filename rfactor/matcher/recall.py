@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rfactor.ir.expr import Const, Expr, Op, Value, Var, rewrite, walk
-from rfactor.ir.types import BOOL, Type
+from rfactor.ir.types import BOOL, F32, I32, U32, Type
 from rfactor.ir.update import Update
 from rfactor.kept import Kept
 from rfactor.prover import sampling
@@ -21,7 +21,7 @@ Kind = Literal["quick", "thorough", "lifted"]
 _MOST = 2048
 _SMALL = 100
 """Literals up to here mean the same at every width."""
-_SHAPES = {code: Type(code, 32) for code in ("int", "uint", "float")}
+_SHAPES = {"int": I32, "uint": U32, "float": F32, "bfloat": F32}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 What operations mean to the machine is in `rules` and `conversions`; functions that the machine has no instruction for
 are arithmetic in all lanes at once where `ir.routines` has them (those of `f32`), else (those of `f64`) one scalar
-routine of libm is called for every lane; `f16` by way of `f32`.
+routine of libm is called for every lane; `f16` and `bf16` by way of `f32`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
 from rfactor.ir.loopnest import AnyLane, Broadcast, LanePrefix, LaneReduction, Load, Ramp
 from rfactor.ir.routines import PARAMETERS, routine
 from rfactor.ir.types import F32, F64, Type
+from rfactor.native import bfloat
 from rfactor.native.conversions import convert, saturate
 from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
@@ -81,7 +82,13 @@ def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]
     """A call of an intrinsic on operands of type `operand`."""
     row = INTRINSICS[expr.name]
     if row.takes == "bits":
-        target = llvm_type(row.result(operand))
+        result = row.result(operand)
+        target = llvm_type(result)
+        if operand.is_bfloat:
+            args = [bfloat.words(builder, operand, *args)]
+        if result.is_bfloat:
+            bits = builder.bitcast(args[0], llvm_type(Type("uint", 16, result.lanes)))
+            return bfloat.of_words(builder, result, bits)
         return args[0] if args[0].type == target else builder.bitcast(args[0], target)
     if row.takes == "integer":
         return _count(builder, row, *args)

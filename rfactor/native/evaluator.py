@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Expr, Var, variables
-from rfactor.ir.types import Type
+from rfactor.ir.types import BF16, F32, Type
 from rfactor.native.engine import Code, Target, compile_module, host
 
 if TYPE_CHECKING:
@@ -140,12 +140,17 @@ def _module(expressions: tuple[Expr, ...], arguments: tuple[Var, ...], lanes: in
     return str(module)
 
 
+def _held(type: Type) -> Type:
+    """The type of a variable's array: bf16 is held as f32."""
+    return F32 if type is BF16 else type
+
+
 def _load(builder: Any, type: Type, lanes: int, array: Any, start: Any) -> Any:
     from llvmlite import ir
 
     from rfactor.native.literal import memory_type
 
-    element, memory = memory_type(type), memory_type(type.with_lanes(lanes))
+    element, memory = memory_type(_held(type)), memory_type(_held(type).with_lanes(lanes))
     address = builder.gep(array, [start], source_etype=element)
     value = builder.load(address, align=1, typ=memory)
     return builder.icmp_unsigned("!=", value, ir.Constant(memory, None)) if type.is_bool else value
@@ -154,7 +159,7 @@ def _load(builder: Any, type: Type, lanes: int, array: Any, start: Any) -> Any:
 def _store(builder: Any, type: Type, lanes: int, value: Any, array: Any, start: Any) -> None:
     from rfactor.native.literal import memory_type
 
-    element, memory = memory_type(type), memory_type(type.with_lanes(lanes))
+    element, memory = memory_type(_held(type)), memory_type(_held(type).with_lanes(lanes))
     if type.is_bool:
         value = builder.zext(value, memory)
     builder.store(value, builder.gep(array, [start], source_etype=element), align=1)

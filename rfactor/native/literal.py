@@ -9,25 +9,30 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 
-from rfactor.ir.expr import Value
-from rfactor.ir.types import Type
+from rfactor.ir.expr import Value, const
+from rfactor.ir.types import BF16, F16, F32, F64, Type
 
 Builder: TypeAlias = Any
 """An `ir.IRBuilder`. llvmlite carries no types."""
 LLVMValue: TypeAlias = Any
 """An `ir.Value`."""
 
-_FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
+_FLOATS = {F16: ir.HalfType(), BF16: ir.FloatType(), F32: ir.FloatType(), F64: ir.DoubleType()}
 
 
 def llvm_type(type: Type) -> ir.Type:
-    """The LLVM type of a value of `type` in a register: `i1` for bool, a vector for more than one lane."""
-    scalar = _FLOATS[type.bits] if type.is_float else ir.IntType(type.bits)
+    """The LLVM type of a value of `type` in a register: `i1` for bool, a vector for more than one lane.
+
+    bf16 is an f32 whose lower half is zero: see `bfloat`.
+    """
+    scalar = _FLOATS[type.element] if type.is_float else ir.IntType(type.bits)
     return scalar if type.lanes == 1 else ir.VectorType(scalar, type.lanes)
 
 
 def memory_type(type: Type) -> ir.Type:
-    """The LLVM type of a value of `type` in memory, where a bool is a byte."""
+    """The LLVM type of a value of `type` in memory, where a bool is a byte and bf16 an integer of 16 bits."""
+    if type.is_bfloat:
+        return llvm_type(Type("uint", 16, type.lanes))
     return llvm_type(Type("uint", 8, type.lanes)) if type.is_bool else llvm_type(type)
 
 
@@ -66,7 +71,9 @@ def _text(type: Type, value: Value) -> str:
     if not type.is_float:
         return str(int(value))
     number = float(value)
-    if type.bits == 16:
+    if type.is_bfloat:
+        number = float(const(type, number).value)
+    elif type.bits == 16:
         return f"0xH{int(np.float16(number).view(np.uint16)):04X}"
-    rounded = float(np.float32(number)) if type.bits == 32 else number
+    rounded = float(np.float32(number)) if type.bits <= 32 else number
     return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from rfactor.ir.types import F32, Type
+from rfactor.native import bfloat
 from rfactor.native.divide import euclidean_quotient, euclidean_remainder
 from rfactor.native.instructions import call_intrinsic
 from rfactor.native.literal import Builder, Literal, LLVMValue, llvm_type
@@ -20,12 +21,14 @@ Rule = Callable[..., LLVMValue]
 
 
 def widened(rule: Rule) -> Rule:
-    """A rule for floats, done in f32 for f16: the second rounding never shows, as 24 >= 2 * 11 + 2 bits."""
+    """A rule for floats, done in f32 for f16 and bf16: the second rounding never shows, as 24 >= 2 * 11 + 2 bits."""
 
     def by_way_of_f32(builder: Builder, type: Type, *args: LLVMValue) -> LLVMValue:
         if not (type.is_float and type.bits == 16):
             return rule(builder, type, *args)
         wide = F32.with_lanes(type.lanes)
+        if type.is_bfloat:
+            return bfloat.rounded(builder, type.lanes, rule(builder, wide, *args))
         result = rule(builder, wide, *(builder.fpext(a, llvm_type(wide)) for a in args))
         return builder.fptrunc(result, llvm_type(type))
 
@@ -51,7 +54,14 @@ def _extremum(name: str) -> Rule:
             return _float_extremum(builder, type, least, a, b)
         return call_intrinsic(builder, f"llvm.{name}imum", a, b)
 
-    return widened(rule)
+    by_way_of_f32 = widened(rule)
+
+    def chosen(builder: Builder, type: Type, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        if type.is_bfloat:  # one of the operands: there is nothing to round
+            return rule(builder, F32.with_lanes(type.lanes), a, b)
+        return by_way_of_f32(builder, type, a, b)
+
+    return chosen
 
 
 def _float_extremum(builder: Builder, type: Type, least: bool, a: LLVMValue, b: LLVMValue) -> LLVMValue:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir.evaluate import dtype_of, evaluate_all, spread, to_value
+from rfactor.ir.evaluate import evaluate_all, held, spread, to_value
 from rfactor.ir.expr import Expr, Var, walk
 from rfactor.ir.graph import closures
 from rfactor.ir.meaning import Meaning
@@ -120,12 +120,12 @@ class _Samples:
         if not var.type.is_float:
             return values
         random = np.random.default_rng(index)
-        values = values.astype(dtype_of(var.type))
+        values = held(var.type, values)
         if self.exact:
             values = np.where(random.integers(0, 4, _COUNT) == 0, random.choice(_LARGE, _COUNT), values)
         if infinite:
             values = np.where(random.integers(0, 4, _COUNT) == 0, random.choice((-np.inf, np.inf), _COUNT), values)
-        return values.astype(dtype_of(var.type))
+        return held(var.type, values)
 
     def values(self, exprs: Tuple, env: Values) -> list[Array]:
         return [spread(value, _COUNT) for value in evaluate_all(exprs, env, self.update.meaning)]

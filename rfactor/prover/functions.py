@@ -75,7 +75,7 @@ def turned(session: Session, value: Polynomial) -> tuple[Polynomial, Polynomial]
     """sin and cos of a sum by those of its terms; of one that is subtracted, by those of the term."""
     sine, cosine = REALS.constant(0), REALS.constant(1)
     for monomial, coefficient in sorted(value.items()):
-        of_term = key({monomial: abs(coefficient)})
+        of_term = key({monomial: coefficient if coefficient > 0 else -coefficient})
         one, other = (_opaque(session, "call", name, of_term) for name in ("sin", "cos"))
         one = REALS.scale(one, 1 if coefficient > 0 else -1)
         sine, cosine = (

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rfactor import errors
+from rfactor.ir import bfloat
 from rfactor.ir.algorithm import Algorithm, Definition, Function, ReductionDomain, plain
-from rfactor.ir.evaluate import dtype_of, evaluate_scalar
+from rfactor.ir.evaluate import dtype_of, evaluate_scalar, stored_dtype_of
 from rfactor.ir.expr import Const, Expr, Op, Value
 from rfactor.ir.several import points
 from rfactor.semantics.scalar import Program, program
@@ -158,7 +159,8 @@ def element(name: str, image: ImageValue, point: Point) -> Value:
     if not all(low <= at < low + extent for at, (low, extent) in zip(point, box, strict=True)):
         held = " x ".join(f"[{low}, {low + extent})" for low, extent in box)
         raise errors.BufferError(f"{name} is read at {point}, outside its box {held or '()'}")
-    value: Value = image.array[tuple(at - low for at, (low, _) in zip(point, box, strict=True))[::-1]].item()
+    at = tuple(at - low for at, (low, _) in zip(point, box, strict=True))
+    value: Value = bfloat.element(image.array, at[::-1])
     return value
 
 
@@ -173,7 +175,7 @@ def environment(algorithm: Algorithm, inputs: Mapping[str, ImageValue], given: M
         if image.name not in inputs:
             raise errors.BufferError(f"no input is given for the image {image.name}")
         value = inputs[image.name]
-        if value.array.ndim != image.dimensions or value.array.dtype != dtype_of(image.type):
+        if value.array.ndim != image.dimensions or value.array.dtype != stored_dtype_of(image.type):
             raise errors.BufferError(
                 f"{image.name} has {image.dimensions} dimensions of {image.type}, "
                 f"not {value.array.ndim} of {value.array.dtype}"
@@ -220,5 +222,5 @@ def interpret(
             point = tuple(low + at for (low, _), at in zip(box, index, strict=True))
             for array, value in zip(arrays, run.value(name, len(function.updates), point), strict=True):
                 array[index[::-1]] = value
-        results[name] = arrays
+        results[name] = tuple(map(bfloat.stored, function.types, arrays))
     return results

@@ -15,6 +15,7 @@ from itertools import accumulate, product
 import numpy as np
 
 from rfactor.errors import BufferError
+from rfactor.ir import bfloat
 from rfactor.ir.algorithm import Algorithm
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.evaluate import dtype_of
@@ -81,7 +82,7 @@ def interpret_nest(
             at = tuple(reversed(index))
             point = tuple(a + low for a, (low, _) in zip(at, box, strict=True))
             key = (sum(a * s for a, s in zip(at, strides, strict=True)),) if flat else point
-            cells.values[key] = (image.array[index].item(),)
+            cells.values[key] = (bfloat.element(image.array, index),)
         if flat:
             cells.holds = boxed(((0, image.array.size),))
         for d, stride in enumerate(strides):
@@ -129,7 +130,7 @@ def _array(algorithm: Algorithm, name: str, box: Box, memory: Memory, flat: bool
             if key not in cells.values:
                 raise Fault(f"{name} is never written at {point}")
             array[index] = cells.values[key][part]
-    return arrays
+    return tuple(map(bfloat.stored, types, arrays))
 
 
 @dataclass(slots=True)

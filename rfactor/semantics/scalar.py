@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rfactor.errors import BufferError
+from rfactor.ir import bfloat
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
@@ -26,6 +27,8 @@ Rule = Callable[..., Value]
 
 def rounded(type: Type, value: float | int) -> float:
     """`value` rounded once to the float type."""
+    if type.is_bfloat:
+        return bfloat.nearest(value)
     with np.errstate(over="ignore"):
         if isinstance(value, int):
             return float(np.asarray(value).astype(dtype_of(type)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rfactor.errors import TableError
-from rfactor.ir.types import BY_NAME, SCALARS, Type
+from rfactor.ir.types import BY_NAME, TABLED, Type
 from rfactor.table.schema import OPERATORS
 from rfactor.table.scope import Scope, parse_scope
 from rfactor.table.store import Table
@@ -112,7 +112,7 @@ def _undecided(table: Table, covered: Covered) -> Iterator[dict[str, Any]]:
 def _left(types: str, semantics: str, covered: Covered) -> str | None:
     """The scope without the types that are covered; None where nothing is left."""
     scope = parse_scope(types)
-    left = tuple(t for t in SCALARS if t in scope.types and (t, semantics) not in covered)
+    left = tuple(t for t in TABLED if t in scope.types and (t, semantics) not in covered)
     return Scope(left, scope.open).text if left else None
 
 

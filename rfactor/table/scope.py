@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rfactor.errors import TableError
-from rfactor.ir.types import BY_NAME, SCALARS, Type
+from rfactor.ir.types import BF16, BY_NAME, F32, TABLED, Type
 
 GROUPS: dict[str, tuple[Type, ...]] = {
-    "signed": tuple(t for t in SCALARS if t.code == "int"),
-    "unsigned": tuple(t for t in SCALARS if t.code == "uint"),
-    "int": tuple(t for t in SCALARS if t.is_int),
-    "float": tuple(t for t in SCALARS if t.is_float),
-    "number": tuple(t for t in SCALARS if not t.is_bool),
+    "signed": tuple(t for t in TABLED if t.code == "int"),
+    "unsigned": tuple(t for t in TABLED if t.code == "uint"),
+    "int": tuple(t for t in TABLED if t.is_int),
+    "float": tuple(t for t in TABLED if t.is_float),
+    "number": tuple(t for t in TABLED if not t.is_bool),
 }
 """Names for sets of types."""
 OPEN = "*"
@@ -31,7 +31,7 @@ class Scope:
     """Which tuples of types a row holds for."""
 
     types: tuple[Type, ...]
-    """What T may be, in the order of `SCALARS`."""
+    """What T may be, in the order of `TABLED`."""
     open: tuple[bool, ...]
     """For each component whether it takes any type."""
 
@@ -42,18 +42,18 @@ class Scope:
         return ",".join(OPEN if free else inner for free in self.open)
 
     def holds(self, types: Sequence[Type]) -> bool:
-        """Whether the row speaks of a tuple of these types."""
+        """Whether the row speaks of a tuple of these types; what is proved of f32, as of reals, holds for bf16 too."""
         if len(types) != len(self.open):
             return False
         fixed = {t for t, free in zip(types, self.open, strict=True) if not free}
-        return len(fixed) <= 1 and all(t in self.types for t in fixed)
+        return len(fixed) <= 1 and all((F32 if t is BF16 else t) in self.types for t in fixed)
 
     def members(self) -> Iterator[tuple[Type, ...]]:
         """Every tuple of types that the row holds for."""
         for own in self.types:
             tuples: list[tuple[Type, ...]] = [()]
             for free in self.open:
-                tuples = [(*start, t) for start in tuples for t in (SCALARS if free else (own,))]
+                tuples = [(*start, t) for start in tuples for t in (TABLED if free else (own,))]
             yield from tuples
 
 

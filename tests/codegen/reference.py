@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rfactor.compiler.codegen.module import compile_pipeline
-from rfactor.ir.evaluate import dtype_of, evaluate
+from rfactor.ir.bfloat import of_words, stored
+from rfactor.ir.evaluate import dtype_of, evaluate, held
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, select
 from rfactor.ir.loopnest import (
     Allocate,
@@ -88,6 +89,11 @@ def sink(name: str, type: Type, dimensions: int = 1) -> BufferArgument:
     return BufferArgument(name, type, dimensions, output=True)
 
 
+def elements(type: Type, numbers: Any) -> Array:
+    """Numbers as the elements of an array in memory."""
+    return stored(type, held(type, np.asarray(numbers)))
+
+
 class Failed(Exception):
     """An Assert did not hold."""
 
@@ -101,7 +107,7 @@ class Interpreter:
         for argument in lowered.arguments:
             value = values[argument.name]
             if isinstance(argument, ScalarArgument):
-                env[argument.name] = np.array([value]).astype(dtype_of(argument.type))
+                env[argument.name] = held(argument.type, np.array([value]))
                 continue
             self.buffers[argument.name] = value.reshape(-1)
             stride = 1
@@ -189,13 +195,18 @@ def _with_operands(expr: Expr, operands: list[Expr]) -> Expr:
 
 
 def check(lowered: LoweredPipeline, values: Mapping[str, Any]) -> None:
-    """Compiled code leaves the same bits in all arrays as the interpreter does. Runs the code twice."""
+    """Compiled code leaves the same bits in all arrays as the interpreter does. Runs the code twice.
+
+    Arrays of bf16 are f32, as `evaluate` holds them.
+    """
+    types = {argument.name: argument.type for argument in lowered.arguments}
     expected = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
     Interpreter(lowered, expected)
     executable = compile_pipeline(lowered)
     for _ in range(2):
-        actual = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+        actual = {k: stored(types[k], v.copy()) if isinstance(v, np.ndarray) else v for k, v in values.items()}
         executable(actual)
         for name, value in actual.items():
             if isinstance(value, np.ndarray):
-                np.testing.assert_array_equal(value, expected[name], err_msg=name)
+                found = of_words(value) if types[name].is_bfloat else value
+                np.testing.assert_array_equal(found, expected[name], err_msg=name)

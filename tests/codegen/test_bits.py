@@ -12,13 +12,14 @@ import pytest
 from rfactor.compiler.codegen.module import compile_pipeline, generate
 from rfactor.compiler.runtime.arguments import Binding
 from rfactor.compiler.runtime.threads import cell
-from rfactor.ir.evaluate import dtype_of, evaluate
+from rfactor.ir.bfloat import STORED, of_words, stored
+from rfactor.ir.evaluate import evaluate, held, stored_dtype_of
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, cast, intrinsic
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, ScalarArgument, block
 from rfactor.ir.operations import OPERATIONS
 from rfactor.ir.routines import ROUTINES
-from rfactor.ir.types import F16, F32, F64, I32, I64, SCALARS, Type
+from rfactor.ir.types import BF16, F16, F32, F64, I32, I64, SCALARS, Type
 from rfactor.native.engine import Target, compile_module, host
 from tests.codegen.reference import load, pipeline, ramp, sink, source, store, times, var, wide
 from tests.native.test_evaluator import CASES, boundary, pairs, same_bits
@@ -56,10 +57,15 @@ def elementwise(exprs: list[Expr], arguments: dict[str, Type], lanes: int) -> Lo
 
 def run(exprs: list[Expr], env: dict[str, Any], types: dict[str, Type], lanes: int, target: Target) -> list[Any]:
     length = -(-len(env["a"]) // 64) * 64
-    arrays = {name: np.resize(array, length) for name, array in env.items()}
-    outs = {f"out.{k}": np.zeros(length, dtype_of(e.type)) for k, e in zip(range(len(exprs)), exprs, strict=True)}
+    arrays = {name: stored(types[name], np.resize(array, length)) for name, array in env.items()}
+    outs = {f"out.{k}": np.zeros(length, stored_dtype_of(e.type)) for k, e in enumerate(exprs)}
     compile_pipeline(elementwise(exprs, types, lanes), target)(arrays | outs)
-    return [out[: len(env["a"])] for out in outs.values()]
+    return [values_of(out[: len(env["a"])]) for out in outs.values()]
+
+
+def values_of(array: Any) -> Any:
+    """As `evaluate` holds them."""
+    return of_words(array) if array.dtype == STORED else array
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 64])
@@ -77,7 +83,7 @@ def test_every_operation_in_scalar_code_and_in_lanes(type: Type, lanes: int) -> 
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 16, 64])
-@pytest.mark.parametrize("type", [F16, F32], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32], ids=str)
 def test_functions_of_floats_in_scalar_code_and_in_lanes(type: Type, lanes: int) -> None:
     """Angles of which some, all and none of the lanes are large among them."""
     names = [row.name for row in INTRINSICS.values() if row.name in ROUTINES and row.accepts(type)]
@@ -85,7 +91,7 @@ def test_functions_of_floats_in_scalar_code_and_in_lanes(type: Type, lanes: int)
     exprs: list[Expr] = [intrinsic(name, *(a, b)[: INTRINSICS[name].arity]) for name in names]
     left, right = pairs(type)
     random = np.random.default_rng(lanes)
-    few = random.uniform(-4, 4, (2, 512)).astype(dtype_of(type))
+    few = held(type, random.uniform(-4, 4, (2, 512)))
     env = {"a": np.concatenate([left, few[0]]), "b": np.concatenate([right, few[1]])}
     for target in (PLAIN, PASSES, *OLDER):
         results = run(exprs, env, {"a": type, "b": type}, lanes, target)
@@ -103,7 +109,7 @@ def test_division_and_shifts_by_constants_in_scalar_code(type: Type) -> None:
         assert same_bits(result, np.broadcast_to(evaluate(expr, {"a": values}), values.shape)), str(expr)
 
 
-@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32, F64], ids=str)
 def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
     """Machines other than x86 get LLVM's minimum and maximum; x86 runs them as well."""
     exprs: list[Expr] = [apply(name, Var(type, "a"), Var(type, "b")) for name in ("min", "max")]
@@ -114,14 +120,14 @@ def test_extrema_of_floats_by_llvm_are_the_same(type: Type) -> None:
     assert "llvm.minimum" in text
     assert "llvm.minimum" not in generate(lowered, PLAIN)[0] or not PLAIN.triple.startswith("x86_64")
     length = -(-len(left) // 16) * 16
-    arrays = {"a": np.resize(left, length), "b": np.resize(right, length)}
-    outs = {name: np.zeros(length, left.dtype) for name in ("out.0", "out.1")}
+    arrays = {"a": stored(type, np.resize(left, length)), "b": stored(type, np.resize(right, length))}
+    outs = {name: np.zeros(length, stored_dtype_of(type)) for name in ("out.0", "out.1")}
     code = compile_module(text, ["pipeline"], PLAIN)
     given, _ = Binding(lowered.arguments)(arrays | outs)
     function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(code.addresses["pipeline"])
     assert function(given, cell(), (ctypes.c_int64 * 4)()) == 0
     for expr, result in zip(exprs, outs.values(), strict=True):
-        assert same_bits(result[: len(left)], evaluate(expr, {"a": left, "b": right})), str(expr)
+        assert same_bits(values_of(result)[: len(left)], evaluate(expr, {"a": left, "b": right})), str(expr)
 
 
 def test_a_sum_of_floats_keeps_its_order_under_all_passes() -> None:

@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rfactor as hl
+from tests.codegen.reference import elements
 
 CC = shutil.which("cc") or shutil.which("gcc") or ""
 pytestmark = pytest.mark.skipif(not CC, reason="needs a C compiler")
@@ -35,7 +36,7 @@ class Buffer(ctypes.Structure):
     ]
 
 
-KINDS = {"b": 1, "u": 1, "i": 0, "f": 2}
+KINDS = {"b": 1, "u": 1, "i": 0, "f": 2, "V": 4}
 
 
 def passed(array: NDArray[Any], mins: tuple[int, ...] = ()) -> Any:
@@ -73,7 +74,7 @@ def bits(value: Any) -> Any:
 
 
 ALL = [hl.Int(8), hl.Int(16), hl.Int(32), hl.Int(64), hl.UInt(8), hl.UInt(16), hl.UInt(32), hl.UInt(64)]
-REAL = [hl.Float(16), hl.Float(32), hl.Float(64)]
+REAL = [hl.Float(16), hl.BFloat(16), hl.Float(32), hl.Float(64)]
 
 
 def ends(type_: hl.Type) -> NDArray[Any]:
@@ -81,10 +82,13 @@ def ends(type_: hl.Type) -> NDArray[Any]:
     dtype = hl.Buffer(type_, [1]).array.dtype
     if type_.is_float():
         few = [0.0, -0.0, 1.5, -2.5, 0.1, 3e4, -65519.0, 65520.0, 6e-8, 1e-7, 1e9, -1e19, np.inf, -np.inf, np.nan, 0.5]
+        few += [257.0, 1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-40, 1e-40, 3.4e38, -(2.0**-134)]
         with warnings.catch_warnings(action="ignore"):
-            return np.array(few).astype(dtype)
+            return elements(type_.ir, few)
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    return np.array([0, 1, 2, 3, 7, 31, 100, high, high - 1, low, low + 1, high // 2, low // 2, 64, 5, 9], dtype)
+    return np.array(
+        [0, 1, 2, 3, 7, 31, 100, high, high - 1, low, low + 1, high // 2, low // 2, 64, 5, 9, (high >> 3) + 1], dtype
+    )
 
 
 def whole_values(a: Any, b: Any) -> list[Any]:
@@ -198,19 +202,23 @@ def test_a_pipeline_in_c_computes_what_it_computes_here(tmp_path: Path) -> None:
 
 def test_bools_halves_and_requirements(tmp_path: Path) -> None:
     n, flags = hl.Param(hl.Int(32), "n"), hl.ImageParam(hl.Bool(), 1, "flags")
+    weight = hl.Param(hl.BFloat(16), "weight")
     half = hl.Buffer(np.array([1.5, -0.25, 6e-8, np.inf], np.float16), "half")
+    brain = hl.Buffer(elements(hl.BFloat(16).ir, [1.5, -0.25, 1e-40, np.inf]), "brain")
     f = hl.Func("f")
     value = hl.require(hl.i32(flags[x]) + n != 5, n, "n is", n)
-    f[x] = (hl.select(flags[x], half[x] * half[1], hl.f32(half[x])), ~flags[x] & (value > 2))
-    call, says = compiled(tmp_path, f, [flags, n], "f")
+    f[x] = (hl.select(flags[x], half[x] * half[1], hl.f32(half[x])), ~flags[x] & (value > 2), brain[x] * weight)
+    call, says = compiled(tmp_path, f, [flags, n, weight], "f")
     given = np.array([True, False, True, False])
     flags.set(given)
     n.set(3)
-    wanted = [np.array(b) for b in f.realize([4])]
+    weight.set(1.1)  # 1.1015625 as bf16, also where C passes a float
+    wanted = [b.array for b in f.realize([4])]
     found = [np.zeros_like(array) for array in wanted]
-    assert call(passed(given), 3, *map(passed, found)) == 0
+    passed_weight = ctypes.c_float(1.1)
+    assert call(passed(given), 3, passed_weight, *map(passed, found)) == 0
     assert all(map(np.array_equal, found, wanted))
-    assert "it is required that" in says(call(passed(given), 4, *map(passed, found)))
+    assert "it is required that" in says(call(passed(given), 4, passed_weight, *map(passed, found)))
 
 
 def test_names_are_none_of_the_language_and_end_no_comment(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.module import generate
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import dtype_of, held
 from rfactor.ir.expr import Const, Expr, apply
 from rfactor.ir.loopnest import Broadcast, For, LoweredPipeline, Stmt, block
 from rfactor.ir.types import BOOL, SCALARS, U8, U16, Type
@@ -39,7 +39,7 @@ def data(type: Type) -> dict[str, Any]:
     rng = np.random.default_rng(3)
     sizes = {"a": 128, "b": 1024, "c": 1024}
     if type.is_float:
-        return {name: rng.normal(size=size).astype(dtype_of(type)) for name, size in sizes.items()}
+        return {name: held(type, rng.normal(size=size)) for name, size in sizes.items()}
     top = 2 if type.is_bool else 256
     return {name: rng.integers(0, top, size).astype(dtype_of(type)) for name, size in sizes.items()}
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rfactor.compiler.codegen.module import compile_pipeline, generate
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.expr import Expr, Op
 from rfactor.ir.loopnest import Broadcast, LoweredPipeline, Ramp
-from rfactor.ir.types import BOOL, F16, F32, F64, I32, I64, U8, U16, Type
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I32, I64, U8, U16, Type
 from rfactor.native.engine import Target, host
-from tests.codegen.reference import add, i64, load, pipeline, ramp, sink, source, store
+from tests.codegen.reference import add, elements, i64, load, pipeline, ramp, sink, source, store
 from tests.codegen.test_pages import Guarded
 
 
@@ -35,7 +35,7 @@ def copied(type: Type, lanes: int, step: int, loaded: bool) -> LoweredPipeline:
     return pipeline(body, source("a", type), source("m", BOOL), sink("b", type))
 
 
-@pytest.mark.parametrize("type", [U8, U16, I64, F16, F32, BOOL], ids=str)
+@pytest.mark.parametrize("type", [U8, U16, I64, F16, BF16, F32, BOOL], ids=str)
 @pytest.mark.parametrize("lanes", [3, 8, 33])
 @pytest.mark.parametrize("step", [1, -1])
 @pytest.mark.parametrize("loaded", [True, False], ids=["load", "store"])
@@ -51,19 +51,19 @@ def test_lanes_that_are_set_are_moved_and_nothing_else_is_touched(
             # The array that is masked has what is set at its ends, and no more; the code is told where lane 0 would be.
             first, last = (0, 0) if not len(whole) else (int(whole[0]), int(whole[-1]) + 1)
             part = guarded.array(type, last - first, at_end)
-            other = np.arange(lanes).astype(dtype_of(type))
+            other = elements(type, np.arange(lanes))
             moved = at_address(part.ctypes.data - first * part.itemsize, lanes, part)
             if loaded:
-                b = np.full(lanes, 7).astype(dtype_of(type))
+                b = elements(type, np.full(lanes, 7))
                 run({"a": moved, "m": mask, "b": b})
-                want = np.zeros(lanes, dtype_of(type))
+                want = np.zeros(lanes, stored_dtype_of(type))
                 lane = np.flatnonzero(mask)
                 want[lane] = part[(lane if step == 1 else lanes - 1 - lane) - first]
                 np.testing.assert_array_equal(b, want)
             else:
-                part[:] = 1
+                part[:] = elements(type, 1)
                 run({"a": other, "m": mask, "b": moved})
-                want = np.ones(last - first, dtype_of(type))
+                want = elements(type, np.ones(last - first))
                 lane = np.flatnonzero(mask)
                 want[(lane if step == 1 else lanes - 1 - lane) - first] = other[lane]
                 np.testing.assert_array_equal(part, want)
@@ -83,7 +83,7 @@ def at_address(address: int, count: int, like: np.ndarray) -> np.ndarray:
     return np.ctypeslib.as_array(octets).view(like.dtype)
 
 
-@pytest.mark.parametrize("type", [U8, F16, I32, F64], ids=str)
+@pytest.mark.parametrize("type", [U8, F16, BF16, I32, F64], ids=str)
 def test_lanes_apart_that_are_not_set_are_not_read(masked_bits: int, type: Type) -> None:
     lanes = 16
     index = load(I64, "at", ramp(i64(0), 1, lanes))
@@ -93,9 +93,9 @@ def test_lanes_apart_that_are_not_set_are_not_read(masked_bits: int, type: Type)
     for chance in (0.0, 0.5, 1.0):
         mask = random.random(lanes) < chance
         at = np.where(mask, random.integers(0, 20, lanes), 1 << 44)
-        b = np.ones(lanes, dtype_of(type))
+        b = elements(type, np.ones(lanes))
         run({"a": a, "at": at, "m": mask, "b": b})
-        np.testing.assert_array_equal(b, np.where(mask, a[np.where(mask, at, 0)], 0))
+        np.testing.assert_array_equal(b, np.where(mask, a[np.where(mask, at, 0)], np.zeros(1, a.dtype)))
 
 
 def test_lanes_are_not_written_out_where_the_machine_has_no_mask(masked_bits: int) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from rfactor.compiler.codegen.module import compile_pipeline
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.expr import apply
 from rfactor.ir.loopnest import Broadcast, Ramp, ScalarArgument
-from rfactor.ir.types import BOOL, F16, F32, F64, I32, I64, U8, U16, Type
-from tests.codegen.reference import i64, load, pipeline, ramp, sink, source, store, var
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I32, I64, U8, U16, Type
+from tests.codegen.reference import elements, i64, load, pipeline, ramp, sink, source, store, var
 
 PAGE = mmap.PAGESIZE
 _libc = ctypes.CDLL(None)
@@ -30,13 +30,13 @@ class Guarded:
 
     def array(self, type: Type, count: int, at_end: bool) -> Any:
         """`count` values of `type` that end at the end of a page, or begin at its beginning."""
-        dtype = dtype_of(type)
+        dtype = stored_dtype_of(type)
         assert count * dtype.itemsize <= PAGE
         pages = mmap.mmap(-1, 3 * PAGE)
         self.maps.append(pages)
         start = PAGE + (PAGE - count * dtype.itemsize if at_end else 0)
         array = np.frombuffer(pages, dtype, count, start)
-        array[:] = np.arange(count) % 2 if type.is_bool else np.arange(count)
+        array[:] = elements(type, np.arange(count) % 2 if type.is_bool else np.arange(count))
         base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
         for page in (0, 2):
             assert _libc.mprotect(ctypes.c_void_p(base + page * PAGE), PAGE, 0) == 0
@@ -61,7 +61,7 @@ def test_the_guard_holds() -> None:
 
 
 @pytest.mark.parametrize("at_end", [True, False])
-@pytest.mark.parametrize("type", [BOOL, U8, U16, F16, I32, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [BOOL, U8, U16, F16, BF16, I32, F32, F64], ids=str)
 def test_masked_lanes_are_not_touched(guarded: Guarded, type: Type, at_end: bool) -> None:
     """Of 64 lanes at a ramp of stride 1, -1 or 3, only the first `count` lie in the arrays.
 
@@ -80,17 +80,17 @@ def test_masked_lanes_are_not_touched(guarded: Guarded, type: Type, at_end: bool
             expected = np.arange(last + 1)
             b[:] = 0
             run({"a": a, "count": count, "first": last if stride < 0 else 0, "b": b})
-            want = (expected % 2 if type.is_bool else expected)[::step].astype(dtype_of(type))
+            want = elements(type, (expected % 2 if type.is_bool else expected)[::step])
             np.testing.assert_array_equal(b[::step], want)
 
 
 @pytest.mark.parametrize("stride", [-1, 2, 3, 4, 7])
-@pytest.mark.parametrize("type", [U8, I32, F16], ids=str)
+@pytest.mark.parametrize("type", [U8, I32, F16, BF16], ids=str)
 def test_strided_loads_end_with_their_last_element(guarded: Guarded, type: Type, stride: int) -> None:
     span = abs(stride) * 31 + 1
     at = Ramp(i64(span - 1 if stride < 0 else 0), i64(stride), 32)
     for at_end in (True, False):
-        a, b = guarded.array(type, span, at_end), np.zeros(32, dtype_of(type))
+        a, b = guarded.array(type, span, at_end), np.zeros(32, stored_dtype_of(type))
         lowered = pipeline(store("b", ramp(i64(0), 1, 32), load(type, "a", at)), source("a", type), sink("b", type))
         compile_pipeline(lowered)({"a": a, "b": b})
         np.testing.assert_array_equal(b, a[::stride])
@@ -108,6 +108,6 @@ def test_an_element_that_lanes_share_is_read_where_one_of_them_loads(
     run = compile_pipeline(pipeline(store("b", lane, shared, inside), source("a", type), *scalars, sink("b", type)))
     a = guarded.array(type, 2, at_end)
     for count, at in ((0, 2 if at_end else -1), (1, 1), (16, 1)):
-        b = np.zeros(16, dtype_of(type))
+        b = np.zeros(16, stored_dtype_of(type))
         run({"a": a, "count": count, "at": at, "b": b})
         np.testing.assert_array_equal(b, a[1] * (np.arange(16) < count))

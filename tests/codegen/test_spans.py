@@ -9,10 +9,10 @@ import pytest
 
 from rfactor.compiler.codegen.module import compile_pipeline
 from rfactor.compiler.codegen.spans import Span, spans
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import dtype_of, stored_dtype_of
 from rfactor.ir.expr import Const, Expr, apply
 from rfactor.ir.loopnest import Block, Broadcast, For, If, LaneReduction, Let, Ramp, ScalarArgument, Stmt
-from rfactor.ir.types import BOOL, F16, F32, F64, I32, I64, U8, U16, U64, Type
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I32, I64, U8, U16, U64, Type
 from tests.codegen.reference import add, i32, i64, load, pipeline, ramp, sink, source, store, times, var, wide
 from tests.codegen.test_pages import Guarded
 
@@ -56,14 +56,14 @@ def apart(offsets: list[int], stride: int, type: Type) -> Any:
         (2, [0, 1, 2, 5]),
     ],
 )
-@pytest.mark.parametrize("type", [BOOL, U8, U16, I32, F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [BOOL, U8, U16, I32, F16, BF16, F32, F64], ids=str)
 def test_vectors_between_each_other_are_as_they_are_alone(
     guarded: Guarded, type: Type, stride: int, offsets: list[int], at_end: bool
 ) -> None:
     low = min(offsets)
     count = max(offsets) - low + (2 * LANES - 1) * stride + 1
     a = guarded.array(type, count, at_end)
-    outputs = {f"b{number}": np.zeros(2 * LANES, dtype_of(type)) for number in range(len(offsets))}
+    outputs = {f"b{number}": np.zeros(2 * LANES, stored_dtype_of(type)) for number in range(len(offsets))}
     apart([offset - low for offset in offsets], stride, type)({"a": a, **outputs})
     for offset, output in zip(offsets, outputs.values(), strict=True):
         np.testing.assert_array_equal(output, a[offset - low :: stride][: 2 * LANES])
@@ -122,7 +122,7 @@ def test_what_is_stored_in_between_is_seen() -> None:
 
 
 @pytest.mark.parametrize("stride", [3, -2, 0, 1])
-@pytest.mark.parametrize("type", [BOOL, U8, F16, F32, U64], ids=str)
+@pytest.mark.parametrize("type", [BOOL, U8, F16, BF16, F32, U64], ids=str)
 def test_lanes_a_stride_apart_are_stored_in_order(guarded: Guarded, type: Type, stride: int) -> None:
     lanes = ramp(i64(0), 1, LANES)
     index = Ramp(var("first", I64), var("stride", I64), LANES)

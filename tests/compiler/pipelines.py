@@ -14,6 +14,7 @@ from rfactor.compiler.language.buffer import ImageParam
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.language.types import Type, dtype_of
 from rfactor.errors import FactorError, ScheduleError
+from rfactor.ir.bfloat import STORED, of_words
 from rfactor.ir.types import BOOL, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64
 from rfactor.semantics.interpreter import ImageValue, interpret
 from tests.fuzz.schedules import has_loops
@@ -36,7 +37,7 @@ def expected(func: Any, sizes: list[int]) -> list[np.ndarray[Any, Any]]:
 def computed(func: Any, sizes: list[int]) -> list[np.ndarray[Any, Any]]:
     """What the compiled pipeline says."""
     result = func.realize(sizes)
-    return [np.asarray(b) for b in (result if isinstance(result, tuple) else (result,))]
+    return [b.array for b in (result if isinstance(result, tuple) else (result,))]
 
 
 def agrees(func: Any, before: list[np.ndarray[Any, Any]], sizes: list[int]) -> None:
@@ -47,6 +48,8 @@ def agrees(func: Any, before: list[np.ndarray[Any, Any]], sizes: list[int]) -> N
 
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two arrays have the same bits, NaNs of any payload being the same."""
+    if a.dtype == STORED:
+        return a.dtype == b.dtype and same(of_words(a), of_words(b))
     if a.dtype.kind == "f":
         return bool(np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b)))
     return bool(np.array_equal(a, b))

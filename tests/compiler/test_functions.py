@@ -542,15 +542,14 @@ def test_types_are_asked_as_in_halide() -> None:
         assert list(map(str, ours)) == list(map(str, theirs)), line
 
 
-def test_vectors_pointers_and_brain_floats_are_types_without_values() -> None:
+def test_vectors_and_pointers_are_types_without_values() -> None:
     for type_ in (hl.Int(32, 4), hl.Int(32).with_lanes(4), hl.Type(hl.TypeCode.Int, 32, 2)):
         for make in (lambda t: hl.cast(t, 1), hl.Param, lambda t: hl.Buffer(t, [3]), lambda t: t.max()):
             with pytest.raises(TypeMismatch, match="vectors are made by vectorize"):
                 make(type_)
-    for type_, name in ((hl.Type(hl.TypeCode.Handle, 64, 1), "handle64"), (hl.BFloat(16), "bfloat16")):
-        for make in (lambda t: hl.cast(t, 1), hl.Param, lambda t: hl.Buffer(t, [3]), lambda t: hl.Func(t, 1, "f")):
-            with pytest.raises(NotImplementedError, match=name):
-                make(type_)
+    for make in (lambda t: hl.cast(t, 1), hl.Param, lambda t: hl.Buffer(t, [3]), lambda t: hl.Func(t, 1, "f")):
+        with pytest.raises(NotImplementedError, match="handle64"):
+            make(hl.Type(hl.TypeCode.Handle, 64, 1))
     for wrong in (lambda: hl.BFloat(32), lambda: hl.Int(32, 0), lambda: hl.Type(hl.TypeCode.Handle, 32, 1)):
         with pytest.raises(TypeMismatch):
             wrong()

@@ -30,6 +30,25 @@ def test_a_number_takes_the_type_of_the_other_operand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("type_", "most", "said"),
+    [(hl.Float(16), 2048, "float16"), (hl.BFloat(16), 256, "bfloat16"), (hl.Float(32), 1 << 24, "float32")],
+    ids=str,
+)
+def test_a_whole_number_that_a_float_type_does_not_hold_is_refused_as_in_halide(
+    type_: hl.Type, most: int, said: str
+) -> None:
+    value = hl.cast(type_, x)
+    message = (
+        f"Integer constant {most + 1} will be implicitly coerced to type {said}, which changes its value to {most}.0"
+    )
+    for make in (lambda: value + (most + 1), lambda: (most + 1) * value, lambda: value < most + 1):
+        with pytest.raises(TypeMismatch, match=message):
+            make()
+    assert type_of(value + most) == type_of(hl.max(value, most + 1)) == said
+    assert type_of(hl.f64(x) + (most + 1)) == "float64"
+
+
+@pytest.mark.parametrize(
     ("a", "b", "together"),
     [
         ("u8", "u16", "uint16"), ("i8", "i64", "int64"), ("u8", "i8", "int8"), ("u32", "i16", "int32"),

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -310,6 +311,19 @@ def test_half_floats_need_a_machine_that_converts_them(tmp_path: Path) -> None:
         f.compile_to_object(str(tmp_path / "f.o"), [], "f", hl.Target("x86-64-linux"))
 
 
+@pytest.mark.parametrize(
+    "target", ["x86-64-linux", "x86-64-linux-avx512_zen4", "arm-64-linux", "arm-32-linux", "riscv-64-linux"]
+)
+def test_brain_floats_need_no_instructions_and_no_routines(target: str, tmp_path: Path) -> None:
+    image, f = hl.ImageParam(hl.BFloat(16), 1, "im"), hl.Func("f")
+    f[x] = hl.cast(hl.BFloat(16), hl.f64(image[x]) * hl.f64(1.1)) / image[x + 1] + hl.cast(
+        hl.BFloat(16), hl.i64(x) << 40
+    )
+    f.vectorize(x, 8)
+    f.compile_to_assembly(str(tmp_path / "f.s"), [image], "f", hl.Target(target))
+    assert not re.search(r"cvt\w*bf16|bfcvt|__(trunc|extend)", (tmp_path / "f.s").read_text())
+
+
 def test_several_files_at_once(tmp_path: Path) -> None:
     f, arguments = scaled()
     kinds = [
@@ -377,6 +391,44 @@ def test_arguments_that_are_of_no_use_are_taken(tmp_path: Path) -> None:
     f.compile_to_object(str(tmp_path / "f.o"), [unused])
 
 
+def imported(folder: Path, f: hl.Func, arguments: list[Any], name: str) -> Any:
+    """The Python module of a pipeline; its source compiles as C and as C++ without a warning."""
+    source, thing = folder / f"{name}.c", folder / f"{name}.o"
+    files = {hl.OutputFileType.object: str(thing), hl.OutputFileType.python_extension: str(source)}
+    f.compile_to(files, arguments, name)
+    include = sysconfig.get_paths()["include"]
+    if not (Path(include) / "Python.h").exists():
+        pytest.skip("no headers of Python")
+    library = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command = [CC, "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([*command, str(source), str(thing), "-lm", "-o", str(library)], check=True)
+    if shutil.which("c++"):
+        subprocess.run(["c++", "-x", "c++", "-fsyntax-only", f"-I{include}", str(source)], check=True)
+    spec = importlib.util.spec_from_file_location(name, library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(not CC, reason="no C compiler")
+def test_a_python_extension_takes_brain_floats_as_integers_of_16_bits(tmp_path: Path) -> None:
+    x, image, weight, f = (
+        hl.Var("x"),
+        hl.ImageParam(hl.BFloat(16), 1, "image"),
+        hl.Param(hl.BFloat(16), "w"),
+        hl.Func("f"),
+    )
+    f[x] = image[x] * weight
+    module = imported(tmp_path, f, [image, weight], "weighted")
+    given, out = np.array([0x3F80, 0x4000, 0xC040], np.uint16), np.zeros(3, np.uint16)  # 1, 2, -3
+    module.weighted(given, 1.1, out)
+    assert out.tolist() == [0x3F8D, 0x400D, 0xC054]  # of 1.1015625; -3.3046875 lies in the middle
+    with pytest.raises(RuntimeError, match="image must hold bf16"):
+        module.weighted(given.view(np.int16), 1.1, out)
+
+
 @pytest.mark.skipif(not CC, reason="no C compiler")
 def test_a_python_extension_takes_arrays_and_numbers(tmp_path: Path) -> None:
     x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
@@ -387,22 +439,7 @@ def test_a_python_extension_takes_arrays_and_numbers(tmp_path: Path) -> None:
     value = hl.select(flip, hl.i32(image[y, x]), hl.i32(image[x, y])) + offset
     f[x, y, c] = hl.f32(value) * scale + hl.f32(c) + hl.f32(many >> 60)
     f.parallel(c)
-    source, thing = tmp_path / "brighter.c", tmp_path / "brighter.o"
-    files = {hl.OutputFileType.object: str(thing), hl.OutputFileType.python_extension: str(source)}
-    f.compile_to(files, [image, offset, scale, flip, many], "brighter")
-    include = sysconfig.get_paths()["include"]
-    if not (Path(include) / "Python.h").exists():
-        pytest.skip("no headers of Python")
-    library = tmp_path / f"brighter{sysconfig.get_config_var('EXT_SUFFIX')}"
-    command = [CC, "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-shared", "-fPIC", f"-I{include}"]
-    subprocess.run([*command, str(source), str(thing), "-lm", "-o", str(library)], check=True)
-    if shutil.which("c++"):
-        subprocess.run(["c++", "-x", "c++", "-fsyntax-only", f"-I{include}", str(source)], check=True)
-    spec = importlib.util.spec_from_file_location("brighter", library)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = imported(tmp_path, f, [image, offset, scale, flip, many], "brighter")
     given = np.arange(25, dtype=np.uint8).reshape(5, 5)
     planes = np.arange(2)[:, None, None]
     out = np.zeros((2, 5, 5), np.float32)

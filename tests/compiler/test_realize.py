@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import rfactor as hl
-from rfactor.compiler.language.types import Type, dtype_of
+from rfactor.compiler.language.types import Type
 from rfactor.errors import AlgorithmError, BufferError
+from rfactor.ir.bfloat import stored
+from rfactor.ir.evaluate import held
 from rfactor.ir.types import BOOL, SCALARS
 
 x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
@@ -19,15 +21,15 @@ x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
 @pytest.mark.parametrize("size", [0, 1, 7, 16, 33])
 def test_every_type_at_odd_sizes(type_: Any, size: int) -> None:
     random = np.random.default_rng(size)
-    array = random.integers(0, 2 if type_ == BOOL else 100, size).astype(dtype_of(type_))
-    a, f = hl.Buffer(array), hl.Func("f")
+    array = held(type_, random.integers(0, 2 if type_ == BOOL else 100, size))
+    a, f = hl.Buffer(stored(type_, array)), hl.Func("f")
     value = a[x]
     f[x] = ~value if type_ == BOOL else value + hl.cast(Type(type_), 1)
     f.vectorize(x, 8)
     expected = ~array if type_ == BOOL else array + np.ones(1, array.dtype)
-    found = np.asarray(f.realize([size]))
-    assert found.dtype == array.dtype
-    assert np.array_equal(found, expected)
+    found = f.realize([size])
+    assert found.type() == Type(type_)
+    assert np.array_equal(np.asarray(found, array.dtype), expected)
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 64, 100])

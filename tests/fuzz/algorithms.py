@@ -9,10 +9,10 @@ from random import Random
 from tests.fuzz.expressions import (
     FLOATS,
     INTEGERS,
-    NUMPY,
     TYPES,
     Scope,
     Source,
+    array_of,
     bits,
     cast,
     clamped,
@@ -76,8 +76,8 @@ def image(random: Random, name: str, awkward: bool, least: int = 1) -> tuple[lis
     for size in sizes:
         count *= size
     shape = ", ".join(map(str, reversed(sizes)))
-    array = f"np.array({numbers(random, type, count, awkward)}, np.{NUMPY[type]}).reshape({shape})"
-    array = random.choice(["{}"] * 6 + LAYOUTS).format(array)
+    given = f"{array_of(type, numbers(random, type, count, awkward))}.reshape({shape})"
+    array = random.choice(["{}"] * 6 + LAYOUTS).format(given)
     if random.random() < 0.5:
         lines = [f'{name} = hl.Buffer({array}, name="{name}")']
         moved = name

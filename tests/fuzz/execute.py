@@ -20,6 +20,7 @@ from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.lower.refused import inlined
 from rfactor.compiler.verify.verify import verify_pipeline
 from rfactor.errors import BufferError, Error
+from rfactor.ir.bfloat import STORED, of_words
 from rfactor.native import engine
 from rfactor.semantics.interpreter import Box, ImageValue, interpret
 from rfactor.semantics.memory import Fault
@@ -246,7 +247,12 @@ def computed(session: Session, boxes: Mapping[str, Box]) -> Arrays:
             buffer.set_min(session.names["mins"])
         found[f.name()] = buffers
     hl.Pipeline(session.outputs()).realize(tuple(b for parts in found.values() for b in parts))
-    return {name: tuple(np.array(b) for b in parts) for name, parts in found.items()}
+    return {name: tuple(b.array.copy() for b in parts) for name, parts in found.items()}
+
+
+def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Elements as numbers: brain floats as f32."""
+    return of_words(array) if array.dtype == STORED else array
 
 
 def differences(what: str, found: Arrays, reference: Arrays, near: bool) -> list[tuple[str, str]]:
@@ -255,17 +261,19 @@ def differences(what: str, found: Arrays, reference: Arrays, near: bool) -> list
     for name, parts in reference.items():
         for component, (right, wrong) in enumerate(zip(parts, found[name], strict=True)):
             if not alike(right, wrong, near):
-                problems.append((what, f"{name}[{component}]\n expected {right.tolist()}\n found    {wrong.tolist()}"))
+                told = "expected {}\n found    {}".format(*(_numbers(part).tolist() for part in (right, wrong)))
+                problems.append((what, f"{name}[{component}]\n {told}"))
     return problems[:1]
 
 
 def alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], near: bool) -> bool:
     """Whether two arrays have the same bits, NaNs of any payload being the same; of floats, `near` allows rounding."""
+    rounding = 5e-2 if a.dtype == STORED else {2: 1e-2, 4: 1e-4, 8: 1e-9}.get(a.dtype.itemsize, 0)
+    a, b = _numbers(a), _numbers(b)
     if a.dtype.kind != "f":
         return bool(np.array_equal(a, b))
     if near:
         wide, other = a.astype(np.float64), b.astype(np.float64)
-        rounding = {2: 1e-2, 4: 1e-4, 8: 1e-9}[a.dtype.itemsize]
         return bool(np.allclose(wide, other, rounding, rounding, equal_nan=True))
     numbers = ~np.isnan(a)
     same_signs = np.signbit(a[numbers]) == np.signbit(b[numbers]) if np.array_equal(numbers, ~np.isnan(b)) else False

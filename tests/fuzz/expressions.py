@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from random import Random
 
 INTEGERS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64")
-FLOATS = ("f16", "f32", "f64")
+FLOATS = ("f16", "bf16", "f32", "f64")
 TYPES = ("bool", *INTEGERS, *FLOATS)
 NUMPY = {
     "bool": "bool_", **{t: f"{'u' if t[0] == 'u' else ''}int{t[1:]}" for t in INTEGERS},
-    **{t: f"float{t[1:]}" for t in FLOATS},
+    **{t: f"float{t[1:]}" for t in FLOATS if t != "bf16"},
 }  # fmt: skip
 
 
@@ -18,12 +18,22 @@ def type_object(type: str) -> str:
     """The type as the language writes it."""
     if type == "bool":
         return "hl.Bool()"
+    if type == "bf16":
+        return "hl.BFloat(16)"
     return f"hl.{ {'u': 'UInt', 'i': 'Int', 'f': 'Float'}[type[0]] }({type[1:]})"
 
 
 def bits(type: str) -> int:
     """Its width."""
-    return 1 if type == "bool" else int(type[1:])
+    return 1 if type == "bool" else int(type.lstrip("bfiu"))
+
+
+def array_of(type: str, values: str) -> str:
+    """A list of numbers as an array: of brain floats, which NumPy has not, as what is in memory."""
+    if type == "bf16":
+        upper = f"np.array({values}, np.float32).view(np.uint32) >> 16"
+        return f"({upper}).astype(np.uint16).view([('bfloat16', np.uint16)])"
+    return f"np.array({values}, np.{NUMPY[type]})"
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,8 @@ _SAME = ["hl.saturating_add({a}, {b})", "hl.saturating_sub({a}, {b})", "hl.halvi
 _CAST = ["hl.absd({a}, {b})", "hl.abs({a})", "{a} << ({b} & 7)", "{a} >> ({b} & 7)", "{a} << {b}", "{a} >> {b}",
          "hl.rounding_shift_right({a}, {b} & 3)"]  # fmt: skip
 _NARROW = ["hl.widening_mul({a}, {b})", "hl.widening_add({a}, {b})", "hl.widening_sub({a}, {b})"]
+_SINGLE = ["hl.sqrt({a})", "hl.floor({a})", "hl.ceil({a})", "hl.trunc({a})"]
+"""Functions of brain floats that are f32."""
 _LIBM = ["exp({a})", "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "erf({a})", "log(hl.abs({a}) + 1)",
          "pow(hl.abs({a}) + 1, {b})", "atan2({a}, {b})", "hypot({a}, {b})", "sinh({a})"]  # fmt: skip
 """Routines of the C library: executions round them differently, so what is kept of them is coarse."""
@@ -138,7 +150,7 @@ _LIBM = ["exp({a})", "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "erf({a})
 
 def routine(random: Random, type: str, a: str, b: str) -> str:
     """A routine of the C library, of small operands, rounded to eighths (not where a simple value lies)."""
-    wide = "f32" if type == "f16" else type
+    wide = "f32" if type in ("f16", "bf16") else type
     first, second = (f"hl.clamp({a if type == wide else cast(wide, a)}, -3, 3)" for a in (a, b))
     coarse = f"hl.floor(hl.{random.choice(_LIBM).format(a=first, b=second)} * 8 + hl.{wide}(0.3))"
     return coarse if type == wide else cast(type, coarse)
@@ -167,8 +179,10 @@ def expression(random: Random, type: str, scope: Scope, depth: int) -> str:
         if random.random() < 0.15:
             return routine(random, type, operand(type), operand(type))
         if scope.wild:
-            forms += ["{a} / {b}", "hl.sqrt({a})", "hl.floor({a})", "hl.ceil({a})", "hl.round({a})", "hl.trunc({a})"]
-        return random.choice(forms).format(a=operand(type), b=operand(type))
+            forms += ["{a} / {b}", "hl.round({a})", *_SINGLE]
+        form = random.choice(forms)
+        text = form.format(a=operand(type), b=operand(type))
+        return cast(type, text) if type == "bf16" and form in _SINGLE else text
     forms = [*_ANY, *_ANY, "{a} & {b}", "{a} | {b}", "{a} ^ {b}", "~{a}", "{a} // {b}", "{a} % {b}"]
     form = random.choice([*forms, *_SAME, *_CAST, *(_NARROW if bits(type) < 64 else ())])
     text = form.format(a=operand(type), b=operand(type))

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from rfactor.ir.evaluate import as_array, evaluate, evaluate_scalar, to_value
+from rfactor.ir.evaluate import as_array, dtype_of, evaluate, evaluate_scalar, to_value
 from rfactor.ir.expr import Op, Var, apply, cast, const, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr
 from rfactor.ir.simplify import fold
-from rfactor.ir.types import BOOL, BY_NAME, F32, F64, I8, SCALARS, U8
+from rfactor.ir.types import BF16, BOOL, BY_NAME, F32, F64, I8, SCALARS, U8
 
 EDGES = {I8: [-128, -127, -7, -2, -1, 0, 1, 2, 5, 7, 8, 9, 126, 127], U8: [0, 1, 2, 5, 7, 8, 9, 127, 128, 254, 255]}
 
@@ -113,12 +113,12 @@ def test_float_to_integer_truncates_saturates_and_nan_is_zero(type_):
     assert evaluate(cast(type_, Var(F64, "v")), {"v": np.array(values)}).tolist() == expected
 
 
-@pytest.mark.parametrize("type_", [F32, F64], ids=str)
+@pytest.mark.parametrize("type_", [BF16, F32, F64], ids=str)
 def test_an_integer_beyond_all_floats_is_infinite(type_):
     env = {"a": as_array(BY_NAME["i64"], [10**400, -(10**400), 2**70], Meaning.MATH)}
     found = evaluate(cast(type_, Var(BY_NAME["i64"], "a")), env, Meaning.MATH)
     assert found.tolist() == [np.inf, -np.inf, 2.0**70]
-    assert found.dtype == np.dtype(f"f{type_.bits // 8}")
+    assert found.dtype == dtype_of(type_)
 
 
 def test_minimum_of_floats_propagates_nan_and_orders_zeros():

@@ -21,6 +21,9 @@ INEXACT = [
     ("x*60000.0*2.0 + a", "f16"),
     ("max(x*300.0*300.0, a)", "f16"),
     ("x*1e308*10.0 + a", "f64"),
+    ("x*0.1*0.1", "bf16"),
+    ("x + a*17.0*17.0", "bf16"),  # 289 has nine digits
+    ("x*1e38*10.0 + a", "bf16"),
     ("clamp(0.1*(0.1*x) + a, 0.0, 1.0)", "f32"),
 ]
 
@@ -45,19 +48,20 @@ def test_a_claim_is_proved_from_its_text_where_literals_do_not_multiply_exactly(
         "x0*300.0*300.0 + a, x1 + x0*60000.0 + 60000.0",
     ],
 )
-@pytest.mark.parametrize("type_", ["f16", "f64"])
+@pytest.mark.parametrize("type_", ["f16", "bf16", "f64"])
 def test_numbers_beyond_doubles_stop_no_question(update: str, type_: str) -> None:
     assert decide(update, type=type_).verdict in ("associative", "lifted")
 
 
 def test_what_a_type_holds() -> None:
-    f16, f32, f64 = map(parse_type, ("f16", "f32", "f64"))
+    f16, bf16, f32, f64 = map(parse_type, ("f16", "bf16", "f32", "f64"))
     assert is_held(f16, 65504)
     assert not is_held(f16, 65505)
     assert not is_held(f16, 10**400)
     assert is_held(f32, 1 << 24)
     assert not is_held(f32, (1 << 24) + 1)
     assert is_held(f64, (1 << 24) + 1)
+    assert [is_held(bf16, n) for n in (256, 257, 1 << 127, 1 << 128)] == [True, False, True, False]
 
 
 def test_a_fault_in_one_line_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

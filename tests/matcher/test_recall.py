@@ -10,7 +10,7 @@ import pytest
 from rfactor.ir.expr import apply
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
-from rfactor.ir.types import F16, F32, I8, I32, I64, U8, Type
+from rfactor.ir.types import BF16, F16, F32, I8, I32, I64, U8, Type
 from rfactor.ir.update import Update
 from rfactor.matcher.lifting import lift
 from rfactor.matcher.lifting.lift import Lifter
@@ -36,6 +36,8 @@ def solver(memory: Memory) -> Solver:
     [
         (update("x*a + b"), update("x*p + q", I8), True),
         (update("max(x, 100) + a", F32), update("max(x, 100) + b", F16), True),
+        (update("max(x, 100) + a", F32), update("max(x, 100) + b", BF16), True),
+        (update("x + a*100", F16), update("x + b*100", BF16), True),
         (update("min(x, 2147483647) + a", I32), update("min(x, 127) + a", I8), True),
         (update("x + a", I8), update("x + a", U8), False),
         (update("min(x, 127) + a", I32), update("min(x, 127) + a", I8), False),

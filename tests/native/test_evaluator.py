@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from llvmlite import ir
 
 from rfactor.errors import TypeMismatch
-from rfactor.ir.evaluate import dtype_of, evaluate
+from rfactor.ir.evaluate import dtype_of, evaluate, held
 from rfactor.ir.expr import Const, Expr, Var, apply, cast, intrinsic, select
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.operations import OPERATIONS
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, SCALARS, U8, U16, U64, Type
 from rfactor.native.emit import Emitter
 from rfactor.native.evaluator import compile_evaluator
 from rfactor.native.quotients import factors
@@ -30,14 +30,17 @@ def boundary(type: Type) -> Array:
     if type.is_bool:
         return np.array([False, True])
     if type.is_float:
-        info = np.finfo(dtype_of(type))
-        tiny, top = float(info.smallest_subnormal), float(info.max)
+        tiny = float(np.finfo(dtype_of(type)).smallest_subnormal) if not type.is_bfloat else 2.0**-133
+        top = float(type.largest_finite)
         values = [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 7.0, 127.5, 128.0, 255.5, 2049.0, 32768.0, 65504.0, 1e-3, tiny, top]
         values += [65519.9, 65520.0, 2.0**31, 2.0**32, 2.0**63, 2.0**64, 1e300, 1 + 2.0**-11, 1 + 2.0**-11 + 2.0**-40]
         values += [1 + 3 * 2.0**-11 - 2.0**-40, 2.0**-25, 2.0**-25 + 2.0**-60, np.inf, np.nan]
+        values += [257.0, 1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-40, 1 + 3 * 2.0**-8 - 2.0**-40, 2.0**-134, 3.5 * 2.0**-133]
+        values += [2.0**-134 + 2.0**-160, 2.0**128 - 2.0**119, 2.0**128 - 2.0**119 - 2.0**90]
         with np.errstate(over="ignore"):
-            return np.array(values + [-v for v in values]).astype(dtype_of(type))
+            return held(type, np.array(values + [-v for v in values]))
     middle = [0, 1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 31, 32, 63, 64, 100, 127, 128, 2**15, 2**24 + 1, 65519, 65520, 2**31]
+    middle += [257, 2**30 + 2**22, 2**30 + 2**22 + 1, *(2**60 + 2**52 + by for by in (-1, 0, 1)), 2**63 + 2**55 + 1]
     whole = [*middle, *(-v for v in middle), int(type.min), int(type.min) + 1, int(type.max), int(type.max) - 1]
     return np.array(sorted({type.wrap(v) for v in whole}), dtype_of(type))
 
@@ -106,7 +109,7 @@ def test_casts_have_the_reference_bits_at_boundaries(old: Type) -> None:
         assert same_bits(result, evaluate(expr, {"x": values})), f"{old} to {new}"
 
 
-@pytest.mark.parametrize("old", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("old", [F16, BF16, F32, F64], ids=str)
 def test_floats_cast_and_held_between_constants_have_the_reference_bits(old: Type) -> None:
     """Ends that are floats and ends that are none, 0 among them and not, in either order, and the wrong way round."""
     x = Var(old, "x")
@@ -121,7 +124,7 @@ def test_floats_cast_and_held_between_constants_have_the_reference_bits(old: Typ
             exprs.append(apply("min", apply("max", whole, Const(new, low)), Const(new, high)))
         exprs += [apply("max", whole, Const(new, 3)), apply("min", whole, Const(new, 3))]
     near = [end + part for end in (-7, -3, 0, 3, 5, 100) for part in (-1, -0.5, 0, 0.5, 1)]
-    values = np.concatenate([boundary(old), np.array(near, dtype_of(old)), boundary(old)])
+    values = np.concatenate([boundary(old), held(old, np.array(near)), boundary(old)])
     for expr, result in zip(exprs, compile_evaluator(tuple(exprs), (x,))((values,)), strict=True):
         assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
 
@@ -154,7 +157,7 @@ def test_factors_are_those_of_a_division_or_none() -> None:
     assert all(factors(F32, 0, 255, by) is None for by in (0.0, np.inf, np.nan))
 
 
-@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32, F64], ids=str)
 def test_extremes_of_floats_and_constants_have_the_reference_bits(type: Type) -> None:
     x = Var(type, "x")
     ends = [Const(type, end) for end in (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan)]
@@ -164,7 +167,7 @@ def test_extremes_of_floats_and_constants_have_the_reference_bits(type: Type) ->
         assert same_bits(result, evaluate(expr, {"x": values})), str(expr)
 
 
-@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32, F64], ids=str)
 def test_exact_functions_have_the_reference_bits(type: Type) -> None:
     x = Var(type, "x")
     exprs = tuple(intrinsic(name, x) for name in ("sqrt", "floor", "ceil", "round", "trunc"))
@@ -203,16 +206,16 @@ def test_a_function_refuses_what_it_does_not_take() -> None:
             intrinsic(name, var)
 
 
-@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+@pytest.mark.parametrize("type", [F16, BF16, F32, F64], ids=str)
 def test_transcendental_functions_are_near_and_the_same_alone_as_among_others(type: Type) -> None:
     x, y = Var(type, "x"), Var(type, "y")
     exprs = tuple(intrinsic(row.name, *(x, y)[: row.arity]) for row in INTRINSICS.values() if row.libm)
-    values = np.linspace(0.1, 5.0, 100).astype(dtype_of(type))
+    values = held(type, np.linspace(0.1, 5.0, 100))
     evaluator = compile_evaluator(exprs, (x, y))
     whole = evaluator((values, values))
     for expr, result in zip(exprs, whole, strict=True):
         reference = evaluate(expr, {"x": values, "y": values})
-        np.testing.assert_allclose(result, reference, rtol=float(4 * np.finfo(dtype_of(type)).eps), err_msg=str(expr))
+        np.testing.assert_allclose(result, reference, rtol=8 * 2.0**-type.digits, err_msg=str(expr))
     alone = [evaluator((values[i : i + 1], values[i : i + 1])) for i in range(0, 100, 13)]
     for k, single in enumerate(alone):
         for result, one in zip(whole, single, strict=True):

@@ -13,7 +13,7 @@ from rfactor.ir.evaluate import evaluate_scalar
 from rfactor.ir.expr import Const, Expr, Var, apply, select
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_expr, parse_tuple
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I32, U8, U16, U32, Type
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I8, I32, U8, U16, U32, Type
 from rfactor.prover import smt
 from rfactor.prover.cases import Cases, prove_by_cases
 from rfactor.prover.embedding import as_reals
@@ -131,7 +131,9 @@ def test_a_proof_by_cases_is_never_contradicted_by_values(one: Expr, other: Expr
     assert evaluate_scalar(one, point) == evaluate_scalar(other, point)
 
 
-@pytest.mark.parametrize(("types", "meaning"), [((F16, F32), Meaning.WRAP), ((I8, I32), Meaning.MATH)])
+@pytest.mark.parametrize(
+    ("types", "meaning"), [((F16, F32), Meaning.WRAP), ((F16, BF16), Meaning.WRAP), ((I8, I32), Meaning.MATH)]
+)
 def test_a_constant_of_two_types_is_one_number(types: tuple[Type, Type], meaning: Meaning) -> None:
     names = {"x": types[0], "y": types[1]}
     left = parse_expr("select(x > 0 and y > 0, u8(1), u8(2))", names)

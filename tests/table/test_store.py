@@ -15,7 +15,7 @@ from rfactor.ir.canonical import canonical
 from rfactor.ir.expr import Const, Expr
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_tuple
-from rfactor.ir.types import BOOL, F32, I8, I32, SCALARS, U8, U16, Type
+from rfactor.ir.types import BOOL, F32, I8, I32, SCALARS, TABLED, U8, U16, Type
 from rfactor.table.export import exported
 from rfactor.table.mirror import mirror
 from rfactor.table.row import Row, split_components
@@ -89,7 +89,7 @@ def test_scopes_read_back():
     assert parse_scope("unsigned,*").holds((U8, I32))
     assert not parse_scope("unsigned,*").holds((I32, U8))
     assert not parse_scope("signed,signed").holds((I8, I32))
-    assert len(list(parse_scope("u8|u16,*").members())) == 2 * len(SCALARS)
+    assert len(list(parse_scope("u8|u16,*").members())) == 2 * len(TABLED)
 
 
 def test_tuples_split_outside_parentheses():
@@ -224,5 +224,5 @@ def test_no_operator_is_there_twice(table: Table):
 
 def test_export_expands_scopes(table: Table):
     first = list(itertools.islice(exported(table), 4000))
-    assert {tuple(row["types"]) for row in first} >= {(t.name,) for t in SCALARS}
+    assert {tuple(row["types"]) for row in first} >= {(t.name,) for t in TABLED}
     assert all(len(row["operator"]) == len(row["types"]) for row in first)

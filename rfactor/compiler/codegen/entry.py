@@ -32,7 +32,7 @@ DIMENSION = ir.LiteralStructType([I32, I32, I64_])
 PARALLEL, THREADS = "rfactor_parallel", "rfactor_threads"
 """How a program runs parallel loops: functions that it may define; those in the object run them on the caller alone."""
 
-_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2}
+_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "bfloat": 4}
 _CELL = ir.LiteralStructType([POINTER, I64_])
 _I8 = ir.IntType(8)
 
@@ -47,7 +47,8 @@ def longest_way(argument: BufferArgument) -> int:
 
 
 def type_number(type: Type) -> int:
-    """The number of a type in an `rfactor_buffer`: its kind (0 signed, 1 unsigned, 2 float) times 256 and its bits."""
+    """The number of a type in an `rfactor_buffer`: its bits, plus 256 times its kind (0 signed, 1 unsigned, 2 float, 4
+    brain float)."""
     return _CODES[type.code] << 8 | type.bits
 
 

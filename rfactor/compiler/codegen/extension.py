@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rfactor.compiler.codegen.entry import Entry, passed_type
+from rfactor.compiler.codegen.entry import Entry, passed_type, type_number
 from rfactor.compiler.codegen.header import header
 from rfactor.ir.loopnest import BufferArgument, ScalarArgument
-from rfactor.ir.types import U64
+from rfactor.ir.types import U16, U64
 
 _HELPERS = r"""
 /* The kind and the width of what an array holds, as in rfactor_type; 0 for what no pipeline takes. */
@@ -143,9 +143,12 @@ def _wide(argument: ScalarArgument) -> str:
 def _taken(index: int, name: str, argument: BufferArgument | ScalarArgument) -> str:
     if isinstance(argument, BufferArgument):
         flags = "PyBUF_WRITABLE" if argument.output else "0"
+        words = ""
+        if argument.type.is_bfloat:  # Python has no such elements: they are given as integers
+            words = f"    if (b{index}.type == {type_number(U16)}) b{index}.type = {type_number(argument.type)};\n"
         return (
             f'    if (!rfactor_taken(o{index}, "{name}", {argument.dimensions}, {flags}, &p{index}, d{index}, '
-            f"&b{index})) goto done;\n"
+            f"&b{index})) goto done;\n{words}"
         )
     type_, stored = argument.type, f"    v{index} = ({passed_type(argument.type)})w{index};\n"
     if type_.is_bool:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from rfactor.compiler.codegen.entry import PARALLEL, THREADS, Entry, passed_type, type_number
 from rfactor.ir.loopnest import BufferArgument, ScalarArgument
-from rfactor.ir.types import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
+from rfactor.ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 
 _NAMES = {
     I8: "int8", I16: "int16", I32: "int32", I64: "int64", U8: "uint8", U16: "uint16", U32: "uint32", U64: "uint64",
-    F16: "float16", F32: "float32", F64: "float64", BOOL: "bool",
+    F16: "float16", BF16: "bfloat16", F32: "float32", F64: "float64", BOOL: "bool",
 }  # fmt: skip
 _TYPES = "\n".join(f"    rfactor_{name} = {type_number(type_)}," for type_, name in _NAMES.items())
 
@@ -34,7 +34,8 @@ typedef struct rfactor_buffer {{
     int32_t type; /* one of rfactor_type */
 }} rfactor_buffer;
 
-/* What an array holds: 256 times the kind (0 signed, 1 unsigned, 2 float), plus the bits. A bool is a byte, 0 or 1. */
+/* What an array holds: 256 times the kind (0 signed, 1 unsigned, 2 float, 4 brain float), plus the bits. A bool is a
+   byte, 0 or 1. */
 enum rfactor_type {{
 {_TYPES}
 }};

@@ -22,7 +22,8 @@ from rfactor.compiler.lower.in_place import in_place, own_loads
 from rfactor.ir.expr import Const, Expr, Op, walk
 from rfactor.ir.loopnest import Broadcast, Load, Ramp, Store
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, I64, Type
+from rfactor.ir.types import BOOL, F32, I64, Type
+from rfactor.native import bfloat
 from rfactor.native.conversions import convert
 from rfactor.native.emit import Emitter, Place
 from rfactor.native.instructions import declare, freeze, mangled, shuffle, splat
@@ -43,6 +44,7 @@ class Array:
 
     pointer: LLVMValue
     type: Type
+    """f32 where bf16 is kept as it is computed with: see `Statements._allocate`."""
     ours: bool = False
     """Whether all that it holds was stored by this code."""
 
@@ -99,7 +101,7 @@ class Memory:
     def fill(self, stores: Sequence[Store], emitter: Emitter) -> None:
         """Emit stores that fill memory together (`interleaved.groups`), by address, as one."""
         stores = [self._stored(store) for store in stores]
-        first, type = stores[0].index, stores[0].value.type
+        first, type = stores[0].index, self._kept(stores[0].buffer, stores[0].value.type)
         assert isinstance(first, Ramp)
         values = [self._as_word(type, emitter.emit(store.value)) for store in stores]
         address = self._at(self.arrays[stores[0].buffer], first.base, emitter)
@@ -136,7 +138,7 @@ class Memory:
 
     def _exchanged(self, store: Store, address: LLVMValue, own: frozenset[Load], emitter: Emitter) -> None:
         """Compute from what is there until nothing else has come between."""
-        builder, type = self.builder, store.value.type
+        builder, type = self.builder, self._kept(store.buffer, store.value.type)
         word = ir.IntType(8 * _bytes(type))
         first = builder.load_atomic(address, "monotonic", _bytes(type), typ=word)
         before = builder.block
@@ -145,11 +147,12 @@ class Memory:
         builder.position_at_end(again)
         there = builder.phi(word)
         there.add_incoming(first, before)
-        value = self._from_memory(type, there) if type.is_bool else builder.bitcast(there, llvm_type(type))
+        plain = not type.is_bool and not type.is_bfloat
+        value = builder.bitcast(there, llvm_type(type)) if plain else self._from_memory(type, there)
         inner = emitter.inner()
         inner.load = lambda load, at: value if load in own else self.load(load, at)
         new = inner.emit(store.value)
-        raw = builder.zext(new, word) if type.is_bool else builder.bitcast(new, word)
+        raw = builder.bitcast(new, word) if plain else self._as_word(type, new)
         outcome = builder.cmpxchg(address, there, raw, "monotonic", "monotonic")
         there.add_incoming(builder.extract_value(outcome, 0), builder.block)
         builder.cbranch(builder.extract_value(outcome, 1), done, again)
@@ -158,7 +161,7 @@ class Memory:
     # -- loads -------------------------------------------------------------------------------------------------------
 
     def _load(self, load: Load, emitter: Emitter, mask: LLVMValue | None) -> LLVMValue:
-        array, type = self.arrays[load.buffer], load.type
+        array, type = self.arrays[load.buffer], self._kept(load.buffer, load.type)
         index, lanes = _plain(load.index), load.type.lanes
         if lanes == 1:
             return self._dense_load(type, self._at(array, index, emitter), None)
@@ -243,6 +246,8 @@ class Memory:
     def _as_type(self, type: Type, word: Type, raw: LLVMValue) -> LLVMValue:
         if type.is_bool:
             return convert(self.builder, word, type, raw)
+        if type.is_bfloat:
+            return bfloat.of_words(self.builder, type, raw)
         return self.builder.bitcast(raw, llvm_type(type))
 
     def _strided_load(self, type: Type, stride: int, at: Callable[[int], LLVMValue], span: Span) -> LLVMValue:
@@ -297,7 +302,7 @@ class Memory:
 
     def _store(self, store: Store, value: LLVMValue, emitter: Emitter, mask: LLVMValue | None) -> None:
         array = self.arrays[store.buffer]
-        index, type = _plain(store.index), store.value.type
+        index, type = _plain(store.index), self._kept(store.buffer, store.value.type)
         if type.lanes == 1:
             self._dense_store(type, self._at(array, index, emitter), value, None)
             return
@@ -325,7 +330,7 @@ class Memory:
 
     def _dense_store(self, type: Type, address: LLVMValue, value: LLVMValue, mask: LLVMValue | None) -> None:
         if mask is None:
-            raw = self.builder.zext(value, memory_type(type)) if type.is_bool else value
+            raw = self._as_word(type, value) if type.is_bool or type.is_bfloat else value
             self.builder.store(raw, address, align=_bytes(type))
             return
         word = llvm_type(_word(type))
@@ -348,7 +353,13 @@ class Memory:
 
     def _as_word(self, type: Type, value: LLVMValue) -> LLVMValue:
         word = llvm_type(_word(type))
+        if type.is_bfloat:
+            return bfloat.words(self.builder, type, value)
         return self.builder.zext(value, word) if type.is_bool else self.builder.bitcast(value, word)
+
+    def _kept(self, buffer: str, type: Type) -> Type:
+        """The type that values of `type` have in a buffer: the registers are the same."""
+        return F32.with_lanes(type.lanes) if type.is_bfloat and self.arrays[buffer].type is F32 else type
 
     # -- addresses and lanes -----------------------------------------------------------------------------------------
 
@@ -411,6 +422,8 @@ class Memory:
         return self.builder.gep(pointer, [index], source_etype=memory_type(array.type))
 
     def _from_memory(self, type: Type, raw: LLVMValue) -> LLVMValue:
+        if type.is_bfloat:
+            return bfloat.of_words(self.builder, type, raw)
         if not type.is_bool:
             return raw
         return self.builder.icmp_unsigned("!=", raw, Literal(Type("uint", 8, type.lanes), 0))

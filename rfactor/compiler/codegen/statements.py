@@ -39,7 +39,7 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
-from rfactor.ir.types import F64, I64, Type
+from rfactor.ir.types import F32, F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
 from rfactor.native.conversions import convert
 from rfactor.native.emit import Emitter, Known
@@ -299,7 +299,7 @@ class Statements:
             address = self.memory.address(store, self.emitter())
         length = _wide(builder, extent)
         some = builder.select(builder.icmp_signed("<", length, I64_(0)), I64_(0), length)
-        each = max(store.value.type.bits // 8, 1)
+        each = max(self.arrays[store.buffer].type.bits // 8, 1)
         types = [POINTER, _I8, I64_, _I1]
         function = declare(builder, "llvm.memset.p0.i64", ir.VoidType(), types)
         call = builder.call(function, [address, _I8(0), builder.mul(some, I64_(each)), _I1(0)], arg_attrs={0: ()})
@@ -428,11 +428,13 @@ class Statements:
         size, scalar = allocation.size, allocation.type
         bytes_each = max(scalar.bits // 8, 1)
         if isinstance(size, Const):
-            total = max(int(size.value), 1) * bytes_each
+            if scalar.is_bfloat:  # what is small is not converted each time, and LLVM may keep it in registers
+                scalar = F32
+            total = max(int(size.value), 1) * max(scalar.bits // 8, 1)
             if total <= _STACK_BYTES and self._frame + total <= _FRAME_BYTES:
                 self._frame += total
                 pointer = self.slot(memory_type(scalar), max(int(size.value), 1), allocation.buffer)
-                self._within(allocation, pointer, held)
+                self._within(allocation, scalar, pointer, held)
                 return
         self._on_heap(allocation, self.value(size), bytes_each, held)
 
@@ -445,9 +447,9 @@ class Statements:
         room.type = POINTER
         return room
 
-    def _within(self, allocation: Allocate, pointer: LLVMValue, held: Mapping[str, LLVMValue]) -> None:
+    def _within(self, allocation: Allocate, scalar: Type, pointer: LLVMValue, held: Mapping[str, LLVMValue]) -> None:
         outer = self.arrays.get(allocation.buffer)
-        self.arrays[allocation.buffer] = Array(pointer, allocation.type, ours=True)
+        self.arrays[allocation.buffer] = Array(pointer, scalar, ours=True)
         self._read = {}  # the buffer may have another's name
         with self._scope():
             self._last(allocation.body, held)
@@ -469,7 +471,7 @@ class Statements:
                     raw, [builder.sub(I64_(ALIGNMENT), past)], source_etype=ir.IntType(8), name=label(allocation.buffer)
                 )
                 self._heap.append(raw)
-                self._within(allocation, aligned, {**held, allocation.buffer: raw})
+                self._within(allocation, allocation.type, aligned, {**held, allocation.buffer: raw})
             with otherwise:
                 for other in held.values():
                     self._call("free", ir.VoidType(), other)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from math import prod
 from typing import Any, Self, SupportsIndex
 
@@ -21,12 +22,14 @@ from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.public import integer, listed, public
 from rfactor.compiler.language.region import BufferDimension, Region, misfit
-from rfactor.compiler.language.types import Type, dtype_of, meant, type_of_dtype
+from rfactor.compiler.language.types import Type, dtype_of, in_memory, is_bfloat, meant, type_of_dtype
 from rfactor.compiler.language.wrappers import Wrapped
 from rfactor.compiler.schedule.directives import SILENT
 from rfactor.errors import AlgorithmError, BufferError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import Image
+from rfactor.ir.bfloat import element, of_words
+from rfactor.ir.types import BF16, U16
 
 _MOST_DIMENSIONS = 64
 """Of NumPy's arrays."""
@@ -59,7 +62,9 @@ def coordinate(what: str, value: Expr) -> Expr:
 class Buffer(OnEntry, Named, Region):
     """An array with a place in the plane.
 
-    `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying;
+    `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying, and
+    `Buffer(words, type=BFloat(16))` over integers of 16 bits that are the bits of brain floats (an array of the package
+    `ml_dtypes` needs no type), `Buffer(buffer, type=UInt(16))` back;
     `Buffer(type, sizes, name="")` and `Buffer(type, sizes, storage_order, name="")` of zeros, sizes of dimension 0
     first and the dimensions of `storage_order` innermost first; `Buffer(buffer)` over the same elements; `Buffer()`
     without elements, which is not `defined()`.
@@ -86,6 +91,7 @@ class Buffer(OnEntry, Named, Region):
         Named.__init__(self, name or own or None, "b")
         if array is not None:
             type_of_dtype(array.dtype)
+            array = in_memory(array)
             if not (reverse and reverse_axes):
                 array = array.transpose()
         self._array, self._mins = array, mins
@@ -137,15 +143,17 @@ class Buffer(OnEntry, Named, Region):
         return Buffer(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        array = self.array
+        array = self.array if self.array.dtype.kind != "V" else _brain_floats(self.array, dtype)
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
         return array.copy(order="K") if copy else array
 
     def __buffer__(self, flags: int) -> memoryview:
         """The memory of its array: `memoryview(buffer)`, from Python 3.12 on. Raises `BufferError` where it is to be
-        written and may not be."""
+        written and may not be, and of brain floats."""
         array = self.array
+        if array.dtype.kind == "V":
+            raise BufferError(_NO_BRAIN_FLOATS)
         if flags & _WRITABLE and not array.flags.writeable:
             raise BufferError("the array of this Buffer may not be written")
         return array.data
@@ -233,7 +241,7 @@ class Buffer(OnEntry, Named, Region):
         several = listed(index)
         given = (index,) if several is None else several
         if not any(isinstance(one, Expr) for one in given):
-            return self.array[self.position(given)].item()
+            return element(self.array, self.position(given))
         return self(*given)
 
     def __call__(self, *index: Any) -> Expr:
@@ -267,6 +275,9 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
     """What `Buffer` was given: the array, its mins, a name, and whether its axes are to be reversed."""
     if len(given) == 1 and isinstance(given[0], np.ndarray):
         return given[0], (0,) * given[0].ndim, "", True
+    if given and isinstance(given[-1], Type) and not all(isinstance(one, str | Type) for one in given):
+        held, mins, name, whole = _array_of(given[:-1])
+        return None if held is None else _read_as(given[-1], held), mins, name, whole
     own = next((one for one in given if isinstance(one, str)), "")
     match [one for one in given if not isinstance(one, str)]:
         case []:
@@ -295,6 +306,41 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
     raise TypeMismatch(
         f"Buffer takes an array, a type and sizes ([width, height, …]), or another Buffer, not {given!r}"
     )
+
+
+def _read_as(type: Type, array: NDArray[Any]) -> NDArray[Any]:
+    """The elements of an array read as `type`. Raises `TypeMismatch` unless they are of it, or one is of brain floats
+    and the other of their bits."""
+    array = in_memory(array)
+    held, wanted = type_of_dtype(array.dtype).ir, type.ir
+    if held != wanted and {held, wanted} != {BF16, U16}:
+        raise TypeMismatch(
+            f"Buffer of {type} over an array of {Type(held)}: it is over an array of {type}, or of brain floats over "
+            "their bits, integers of 16 bits"
+        )
+    return array.view(dtype_of(wanted))
+
+
+_NO_BRAIN_FLOATS = (
+    "Unsupported Buffer<> type. NumPy has no brain floats: np.asarray(buffer, np.float32) has the values, "
+    "np.asarray(Buffer(buffer, type=UInt(16))) is the bits; with the package ml_dtypes the array is of its bfloat16"
+)
+
+
+def _brain_floats(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Elements as NumPy can have them: the array itself as one of the package `ml_dtypes`, else the values, as f32.
+
+    Raises `BufferError` where no type is asked for and the package is not there.
+    """
+    if dtype is not None and np.dtype(dtype).kind != "V":
+        return of_words(array)
+    if dtype is not None:
+        return array.view(dtype) if is_bfloat(np.dtype(dtype)) else array
+    try:
+        known = import_module("ml_dtypes")
+    except ImportError:
+        raise BufferError(_NO_BRAIN_FLOATS) from None
+    return array.view(known.bfloat16)
 
 
 def _extents(type: Type, sizes: Sequence[Any]) -> list[int]:

@@ -12,9 +12,10 @@ from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.compiled import Compiled
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.region import misfit
-from rfactor.compiler.language.types import dtype_of
+from rfactor.compiler.language.types import dtype_of, in_memory
 from rfactor.compiler.runtime.arguments import Placed
 from rfactor.errors import AlgorithmError, BufferError
+from rfactor.ir.bfloat import STORED
 
 
 @public
@@ -100,13 +101,19 @@ class Callable:
         answer(self._prepared, held, given)
 
 
+def _called(dtype: np.dtype[Any]) -> str:
+    return "bfloat16" if dtype == STORED else str(dtype)
+
+
 def _placed(kind: str, name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
     if isinstance(value, np.ndarray):
-        place = Placed(value, (0,) * value.ndim)
+        place = Placed(in_memory(value), (0,) * value.ndim)
     elif isinstance(value, Buffer):
         place = Placed(value.array, value.mins)
     else:
-        raise BufferError(f"{name} must be an array of {dtype}: {value!r} is not an instance of Buffer")
+        raise BufferError(f"{name} must be an array of {_called(dtype)}: {value!r} is not an instance of Buffer")
     if place.array.dtype != dtype or place.array.ndim != dimensions:
-        raise BufferError(misfit(f"{kind} buffer {name}", dtype, dimensions, place.array.dtype, place.array.ndim))
+        raise BufferError(
+            misfit(f"{kind} buffer {name}", _called(dtype), dimensions, _called(place.array.dtype), place.array.ndim)
+        )
     return place

@@ -310,8 +310,9 @@ def promoted(a: T.Type, b: T.Type) -> T.Type:
     if a == b:
         return a
     if a.is_float or b.is_float:
-        floats = [t for t in (a, b) if t.is_float]
-        return max(floats, key=lambda t: t.bits)
+        if not (a.is_float and b.is_float):
+            return a if a.is_float else b
+        return a if a.bits > b.bits else b  # of f16 and bf16 the second
     if a.is_bool or b.is_bool:
         return b if a.is_bool else a
     bits = max(a.bits, b.bits)
@@ -414,7 +415,8 @@ def floor_divide(a: ExprLike, b: ExprLike) -> Expr:
     left, right = matched(a, b)
     if not left.node.type.is_float:
         return binary("//", left, right)
-    return Expr(ir.intrinsic("floor", ir.apply("/", left.node, right.node)), joined(left, right))
+    quotient = Expr(ir.apply("/", left.node, right.node), joined(left, right))
+    return intrinsic("floor", quotient)
 
 
 def modulo(a: ExprLike, b: ExprLike) -> Expr:
@@ -422,7 +424,7 @@ def modulo(a: ExprLike, b: ExprLike) -> Expr:
     left, right = matched(a, b)
     if not left.node.type.is_float:
         return binary("%", left, right)
-    return left - right * floor_divide(left, right)
+    return left - right * converted(left.node.type, floor_divide(left, right))
 
 
 def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
@@ -486,9 +488,11 @@ def together(*values: ExprLike) -> tuple[Expr, ...]:
 
 
 def intrinsic(name: str, *args: ExprLike) -> Expr:
-    """A function of floats, of the first operand's type, f32 where that is no float: as in Halide."""
+    """A function of floats, of the first operand's type, f32 where that is no float, or bf16: as in Halide."""
     operands = [as_expr(arg) for arg in args]
-    type_ = operands[0].node.type if operands[0].node.type.is_float else T.F32
+    type_ = operands[0].node.type
+    if not type_.is_float or type_.is_bfloat:
+        type_ = T.F32
     return call(name, *(converted(type_, operand) for operand in operands))
 
 

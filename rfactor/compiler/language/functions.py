@@ -78,7 +78,9 @@ def can_represent(type: T.Type, other: T.Type) -> bool:
         return True
     if type.is_float:
         width = other.bits - (other.code == "int")
-        return other.bits < type.bits if other.is_float else width <= type.digits
+        if other.is_float:
+            return type.holds(other)
+        return width <= type.digits and not type.is_bfloat  # of which Halide says so of no integers
     return not other.is_float and type.min <= other.min and other.max <= type.max
 
 
@@ -290,6 +292,11 @@ def u64(value: ExprLike) -> Expr:
 def f16(value: ExprLike) -> Expr:
     """`value` as a 16-bit float."""
     return _short(T.F16, value)
+
+
+def bf16(value: ExprLike) -> Expr:
+    """`value` as a 16-bit brain float."""
+    return _short(T.BF16, value)
 
 
 def f32(value: ExprLike) -> Expr:

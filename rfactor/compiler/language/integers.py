@@ -36,6 +36,8 @@ def _wider(what: str, type: T.Type) -> T.Type:
         return T.U8
     if type.bits == 64:
         raise TypeMismatch(f"{what} of {type}: there is no type of 128 bits")
+    if type.is_bfloat:
+        raise TypeMismatch(f"{what} of {type}: there is no such type of 32 bits, write f32(…)")
     return T.Type(type.code, 2 * type.bits)
 
 

@@ -102,8 +102,9 @@ def ceil(x: ExprLike) -> Expr:
 
 
 def round(x: ExprLike) -> Expr:
-    """Rounded to the nearest, from the middle to even, as a float."""
-    return intrinsic("round", x)
+    """Rounded to the nearest, from the middle to even, as a float; of bf16 as one."""
+    held = as_expr(x)
+    return call("round", held) if held.node.type.is_bfloat else intrinsic("round", held)
 
 
 def trunc(x: ExprLike) -> Expr:
@@ -130,7 +131,7 @@ def hypot(x: ExprLike, y: ExprLike) -> Expr:
 
 def erf(x: ExprLike) -> Expr:
     """The error function. Raises `TypeMismatch` for integers."""
-    return call("erf", _float("erf", x))
+    return intrinsic("erf", _float("erf", x))
 
 
 def is_nan(x: ExprLike) -> Expr:

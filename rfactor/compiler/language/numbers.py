@@ -20,7 +20,10 @@ def number_of(value: Any) -> bool | int | float | None:
         return value
     if getattr(value, "shape", None) != () or not hasattr(value, "item"):
         return None
-    held: Any = value.item() if getattr(getattr(value, "dtype", None), "kind", "f") in "biuf" else None
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "name", "") == "bfloat16":  # of the package `ml_dtypes`
+        return float(value)
+    held: Any = value.item() if getattr(dtype, "kind", "f") in "biuf" else None
     return held if isinstance(held, bool | int | float) else float(held) if hasattr(held, "__float__") else None
 
 
@@ -58,13 +61,23 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
 
 
 def peer(type: T.Type, number: Any) -> T.Type | None:
-    """The type that a number takes beside an operand of `type`; None for the one that it has alone."""
+    """The type that a number takes beside an operand of `type`; None for the one that it has alone.
+
+    Raises `TypeMismatch` where a float type does not hold a whole number.
+    """
     plain = number_of(number)
     if plain is None or isinstance(plain, float):
         return None
-    if is_i32(int(plain)) or not T.I64.min <= int(plain) <= T.I64.max:
+    if is_i32(int(plain)):
+        if type.is_float and ir.const(type, plain).value != plain:
+            from rfactor.compiler.language.spelling import type_name
+
+            raise TypeMismatch(
+                f"Integer constant {plain} will be implicitly coerced to type {type_name(type)}, which changes its "
+                f"value to {ir.const(type, plain).value:f}: write f64({plain}), or {type}({plain}) if that is meant"
+            )
         return type
-    return None
+    return None if T.I64.min <= int(plain) <= T.I64.max else type
 
 
 def is_i32(number: int) -> bool:

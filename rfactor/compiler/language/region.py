@@ -17,12 +17,16 @@ from rfactor.compiler.language.numbers import is_i32, literal, number_of
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import type_of_dtype
 from rfactor.errors import BufferError, OutOfBounds, TypeMismatch
+from rfactor.ir.bfloat import STORED, of_words, words
+
+_WORDS = "bfloat16", "uint16"
 
 
 def misfit(what: str, type: object, dimensions: int, given: object, rank: int) -> str:
     """What Halide says of an array of type `given` and `rank` dimensions where `what` takes another type or rank."""
     if given != type:
-        return f"Error: {what} has type {type} but type of the buffer passed in is {given}"
+        words = ": Buffer(words, type=BFloat(16)) reads them as such" if (str(type), str(given)) == _WORDS else ""
+        return f"Error: {what} has type {type} but type of the buffer passed in is {given}{words}"
     return (
         f"Error: {what} requires a buffer of exactly {dimensions} dimensions, "
         f"but the buffer passed in has {rank} dimensions"
@@ -202,8 +206,9 @@ class Region:
                 )
         return found[::-1]
 
-    def element(self, value: Any) -> bool | int | float:
-        """A number as an element: of booleans whether it is not 0, of integers a NumPy float without its fraction.
+    def element(self, value: Any) -> bool | int | float | tuple[int]:
+        """A number as an element: of booleans whether it is not 0, of integers a NumPy float without its fraction, of
+        brain floats its bits.
 
         Raises `TypeMismatch` where the type does not hold it.
         """
@@ -215,14 +220,17 @@ class Region:
             number = int(value)
         if number is None:
             raise TypeMismatch(f"{self.name()} holds {type_}, {value!r} is no number")
-        return literal(number, type_).value
+        held = literal(number, type_).value
+        return (int(words(np.array(held, np.float32))),) if type_.is_bfloat else held
 
     def fill(self, value: Any) -> None:
         """Set every element. Raises `TypeMismatch` where the type does not hold the value."""
-        self.array.fill(self.element(value))
+        self.array[...] = self.element(value)
 
     def all_equal(self, value: Any) -> bool:
         """Whether every element is `value`."""
+        if self.array.dtype == STORED:
+            return bool((of_words(self.array) == number_of(value)).all())
         return bool((self.array == self.element(value)).all())
 
     def for_each_element(self, f: Callable[[list[int]], object]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rfactor.compiler.language.public import public
 from rfactor.compiler.numbered import Numbered
@@ -15,6 +15,7 @@ from rfactor.ir.types import Type as IrType
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from rfactor.compiler.language.expr import Expr
 
@@ -34,12 +35,13 @@ _KINDS: dict[ir.Code, TypeCode] = {
     "uint": TypeCode.UInt,
     "bool": TypeCode.UInt,
     "float": TypeCode.Float,
+    "bfloat": TypeCode.BFloat,
 }
 
 
-_Named = Literal["bfloat16", "char64", "handle64", "handle0"]
+_Named = Literal["char64", "handle64", "handle0"]
 """Types without values."""
-_BITS: dict[_Named, int] = {"bfloat16": 16, "char64": 64, "handle64": 64, "handle0": 0}
+_BITS: dict[_Named, int] = {"char64": 64, "handle64": 64, "handle0": 0}
 
 
 _MOST_LANES = 65535
@@ -51,8 +53,8 @@ _MOST_LANES = 65535
 class Type:
     """A type: `Int(32)`, or `Type(TypeCode.Int, 32, 1)`.
 
-    Values are of scalar types of numbers. Vectors, pointers and 16-bit brain floats have names and can be asked; where
-    values of one would be needed, that is an error.
+    Values are of scalar types of numbers. Vectors and pointers have names and can be asked; where values of one would
+    be needed, that is an error.
     """
 
     _element: IrType | _Named
@@ -79,8 +81,7 @@ class Type:
     def ir(self) -> IrType:
         """The type of values. Raises `TypeMismatch` for vectors, `NotImplementedError` where there are no values."""
         if isinstance(self._element, str):
-            what = "pointers are for extern stages" if self.is_handle() else "compute with Float(32)"
-            raise NotImplementedError(f"values of {self} are not there: {what}")
+            raise NotImplementedError(f"values of {self} are not there: pointers are for extern stages")
         if self._lanes != 1:
             raise TypeMismatch(f"{self}: values are scalars here, vectors are made by vectorize()")
         return self._element
@@ -96,7 +97,7 @@ class Type:
     def code(self) -> TypeCode:
         """Kind of number; bool is an unsigned integer of one bit."""
         if isinstance(self._element, str):
-            return TypeCode.BFloat if self._element == "bfloat16" else TypeCode.Handle
+            return TypeCode.Handle
         return _KINDS[self._element.code]
 
     def lanes(self) -> int:
@@ -243,10 +244,8 @@ def Bool(lanes: int = 1) -> Type:
 
 
 def BFloat(bits: int, lanes: int = 1) -> Type:
-    """The brain float type of 16 bits: a name, without values."""
-    if bits != 16:
-        raise TypeMismatch(f"BFloat({bits}): widths are 16")
-    return Type.__new__(Type)._become("bfloat16", lanes)
+    """The brain float type of 16 bits: the upper half of a `Float(32)`."""
+    return _sized("BFloat", "bfloat", bits, lanes, (16,))
 
 
 def Handle(lanes: int = 1) -> Type:
@@ -257,9 +256,29 @@ def Handle(lanes: int = 1) -> Type:
 _CODES: dict[str, ir.Code] = {"b": "bool", "u": "uint", "i": "int", "f": "float"}
 
 
+def is_bfloat(dtype: np.dtype[np.generic]) -> bool:
+    """Whether it is that of the package `ml_dtypes` for brain floats, or the one that arrays of `Buffer`s have here."""
+    if dtype.kind != "V" or dtype.itemsize != 2:
+        return False
+    from rfactor.ir.bfloat import STORED
+
+    return dtype.name == "bfloat16" or dtype == STORED
+
+
+def in_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """An array as it is given to code: of brain floats the same elements, as words of a type of their own."""
+    if array.dtype.kind != "V" or not is_bfloat(array.dtype):
+        return array
+    from rfactor.ir.bfloat import STORED
+
+    return array.view(STORED)
+
+
 @cache
 def type_of_dtype(dtype: np.dtype[np.generic]) -> Type:
     """The type of a NumPy array's elements. Raises `NoElementType` for what the language has no type for."""
+    if is_bfloat(dtype):
+        return Type(ir.BF16)
     code = _CODES.get(dtype.kind)
     bits = 1 if dtype.kind == "b" else dtype.itemsize * 8
     if code is None or ir.Type(code, bits) not in ir.SCALARS:
@@ -271,9 +290,13 @@ def type_of_dtype(dtype: np.dtype[np.generic]) -> Type:
 
 @cache
 def dtype_of(type: ir.Type) -> np.dtype[np.generic]:
-    """The NumPy type of a scalar type."""
+    """The NumPy type of arrays of a scalar type."""
     import numpy as np
 
+    if type.is_bfloat:
+        from rfactor.ir.bfloat import STORED
+
+        return STORED
     return np.dtype(np.bool_) if type.is_bool else np.dtype(f"{type.code[0]}{type.bits // 8}")
 
 

@@ -173,7 +173,7 @@ def _scaled(end: End, factor: float) -> End:
 
 def _margin(type: Type) -> float:
     """Relative: eight units in the last place, more than any routine is off."""
-    return 2.0 ** {16: -7, 32: -20, 64: -49}[type.bits]
+    return 2.0 ** (4 - type.digits)
 
 
 # -- operations ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from rfactor.ir.expr import Call, Expr, names, walk
 from rfactor.ir.loopnest import Stmt, Write, block
 from rfactor.ir.types import Type
 
-_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2}
+_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "bfloat": 4}
 
 
 def whole(body: Stmt, bounded: Bounded, algorithm: Algorithm, traces: Mapping[str, Trace]) -> Stmt:

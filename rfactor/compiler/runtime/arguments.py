@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import plain
-from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.loopnest import BufferArgument, ScalarArgument
 from rfactor.ir.types import I32, I64, Type
 
@@ -217,7 +217,7 @@ def scalar(argument: ScalarArgument, value: object) -> int:
 def _box(argument: BufferArgument, placed: HasPlace, start: int) -> list[int]:
     """The address `start`, and the min, extent and stride of each dimension."""
     array, name = placed.array, argument.name
-    wanted = dtype_of(argument.type)
+    wanted = stored_dtype_of(argument.type)
     if array.dtype != wanted:
         raise BufferError(f"{name} must hold {argument.type} (NumPy's {wanted}), not {array.dtype}")
     if array.ndim != argument.dimensions or len(placed.mins) != argument.dimensions:

@@ -221,7 +221,7 @@ class Reading:
             if node.op in ("neg", "abs") and isinstance(a, Real):
                 return Real(Op(F64, node.op, (a.value,)), a.nan)
             if node.op == "cast":
-                if isinstance(a, Real) and node.args[0].type.bits <= node.type.bits:
+                if isinstance(a, Real) and node.type.holds(node.args[0].type):
                     return a
                 if not isinstance(a, Real) and not a.type.is_bool:
                     span = self.meanings.span(a)

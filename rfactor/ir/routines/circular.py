@@ -143,7 +143,8 @@ def _sine(f: Expr, n: Expr) -> Expr:
 
 def _rest(x: Expr, unit: _Unit, far: bool, half: float) -> tuple[Expr, Expr]:
     """f and the low bits of n with x = (n + f) * unit; where `half` is a half, with x = (n + 1/2 - f) * unit."""
-    count, parts = cast(F64, x), tuple(map(f64, unit.near))
+    count = cast(F64, x)
+    parts: tuple[Expr, ...] = tuple(map(f64, unit.near))
     if far:
         parts = tuple(_chosen(count, [one[place] for one in unit.far]) for place in range(3))
         count = times(count, _chosen(count, _MULTIPLES))

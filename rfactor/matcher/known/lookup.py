@@ -151,6 +151,7 @@ def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | N
 
 
 _FLOATS = (F32, F64, F16)
+"""Of which rows speak."""
 
 
 def _row(table: KnownTable, shape: Shape, literals: str) -> Known | None:

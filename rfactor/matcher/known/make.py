@@ -11,7 +11,7 @@ from rfactor.ir.expr import Const, Expr, Var
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show_tuple
-from rfactor.ir.types import SCALARS, Type, parse_type
+from rfactor.ir.types import TABLED, Type, parse_type
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
 from rfactor.matcher.caveats import unreached
@@ -32,9 +32,9 @@ LIMITS = Limits(seconds=60.0)
 _PURSE = 12_000_000
 """What the solver may take for one answer: a second or two."""
 _SHORT = {
-    "all": SCALARS,
-    "ints": tuple(t for t in SCALARS if t.is_int),
-    "floats": tuple(t for t in SCALARS if t.is_float),
+    "all": TABLED,
+    "ints": tuple(t for t in TABLED if t.is_int),
+    "floats": tuple(t for t in TABLED if t.is_float),
 }
 
 

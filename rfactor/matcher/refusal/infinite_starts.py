@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from rfactor.ir.canonical import canonical
-from rfactor.ir.evaluate import dtype_of, evaluate_all, spread
+from rfactor.ir.evaluate import dtype_of, evaluate_all, held, spread
 from rfactor.ir.exactness import simplified_exactly, simplifies_exactly
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, const, names, walk
 from rfactor.ir.expr import replace as exchange
@@ -270,7 +270,7 @@ def _placed(part: Expr | None, type_: Type) -> sampling.Array:
     if isinstance(part, Const):
         return np.full(len(_PLACES), part.value, dtype=dtype_of(type_))
     places = np.array(_PLACES)
-    return places.astype(dtype_of(type_)) if type_.is_float else places.astype(np.int64).astype(dtype_of(type_))
+    return held(type_, places) if type_.is_float else places.astype(np.int64).astype(dtype_of(type_))
 
 
 def _data(update: Update, step: _Step) -> Mapping[str, Expr]:

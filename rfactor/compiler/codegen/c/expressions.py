@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from rfactor.compiler.codegen.c import helpers
-from rfactor.compiler.codegen.c.types import constant, is_half, literal, value_type
+from rfactor.compiler.codegen.c.types import constant, literal, short, value_type
 from rfactor.errors import TypeMismatch
 from rfactor.ir.effects import Print, Refuse
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
@@ -14,7 +14,7 @@ from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.loopnest import Assert, Load
 from rfactor.ir.nest_printer import show_told
 from rfactor.ir.routines import PARAMETERS, routine
-from rfactor.ir.types import F16, F32, Type
+from rfactor.ir.types import F64, Type
 from rfactor.native.output import form
 
 _LONG = 160
@@ -106,7 +106,7 @@ class Expressions:
 
     def _function(self, called: str, type: Type) -> str:
         """The name of the function for the intrinsic `called` of arguments of `type`."""
-        arithmetic = routine(called) if type in (F16, F32) else None
+        arithmetic = routine(called) if type != F64 else None
         if arithmetic is None:
             return self._unit.need(helpers.function(called, type))
         names = [parameter.name for parameter in PARAMETERS[: INTRINSICS[called].arity]]
@@ -148,8 +148,8 @@ class Expressions:
         text = f"{self._names[node.buffer]}[{index}]"
         if node.type.is_bool:
             text = f"({text} != 0)"
-        elif is_half(node.type):
-            text = f"rf_half_value({text})"
+        elif (kind := short(node.type)) is not None:
+            text = f"{kind}_value({text})"
         return text if node.predicate == Const(node.predicate.type, True) else f"({predicate} ? {text} : 0)"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rfactor.compiler.codegen.c.types import constant, is_half, unsigned, value_type
+from rfactor.compiler.codegen.c.types import constant, short, unsigned, value_type
 from rfactor.ir.expr import Const
 from rfactor.ir.intrinsics import INTRINSICS, Intrinsic
-from rfactor.ir.types import F32, F64, Type
+from rfactor.ir.types import F32, F64, I64, U64, Type
 from rfactor.native.output import LONGEST
 
 HALF = """\
@@ -38,6 +38,39 @@ static inline float rf_half_value(uint16_t bits) {
 }
 """
 """f16 in two bytes and as a float, whatever the compiler has of it."""
+BFLOAT = """\
+/* bf16: the float nearest to `value` that bf16 holds, ties to even. */
+static inline float rf_bfloat_value(uint16_t bits) {
+    const uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+static inline uint16_t rf_bfloat_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+static inline float rf_bfloat(double value) {
+    const float single = (float)value;
+    const double back = single;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    if (value != value) return rf_bfloat_value((uint16_t)(bits >> 16 | 0x40));
+    if (fabs(back) > fabs(value)) --bits; /* rounded to odd, so that only the second rounding counts */
+    if (back != value) bits |= 1;
+    return rf_bfloat_value((uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
+}
+static inline float rf_bfloat_of_i64(int64_t value) {
+    const int64_t odd = value >> 16 | ((value & 0xffff) != 0);
+    return rf_bfloat(fabs((double)value) < 0x1p52 ? (double)value : (double)odd * 65536);
+}
+static inline float rf_bfloat_of_u64(uint64_t value) {
+    const uint64_t odd = value >> 16 | ((value & 0xffff) != 0);
+    return rf_bfloat((double)value < 0x1p52 ? (double)value : (double)odd * 65536);
+}
+"""
+"""bf16 in two bytes and as a float."""
 REFUSE = """\
 static inline void rf_refuse(bool refused, int32_t *failure, int32_t number) {
     if (refused && !*failure) *failure = number;
@@ -88,7 +121,7 @@ def _real_body(op: str, type: Type) -> str:
 
 
 def _rounded(type: Type, text: str) -> str:
-    return f"rf_half({text})" if is_half(type) else text
+    return f"{short(type)}({text})" if short(type) else text
 
 
 def _whole_body(op: str, type: Type) -> str:
@@ -138,7 +171,10 @@ def _shift_body(op: str, type: Type) -> str:
 def cast(old: Type, new: Type) -> tuple[str, str | None]:
     """The name of what turns a value of `old` into one of `new`, and its definition if it needs one."""
     if new.is_float:
-        return ("rf_half", None) if is_half(new) and not is_half(old) else (f"({value_type(new)})", None)
+        rounds = short(new)
+        if rounds is None or old == new:
+            return f"({value_type(new)})", None
+        return f"{rounds}_of_{old}" if new.is_bfloat and old in (I64, U64) else rounds, None
     if new.is_bool or not old.is_float:
         return f"({value_type(new)})", None
     name, c, v = f"rf_{new}_of_{old}", value_type(new), value_type(old)
@@ -190,7 +226,8 @@ def _counted(row: Intrinsic, type: Type, name: str) -> str:
 def _reinterpreted(row: Intrinsic, type: Type, name: str) -> str:
     new = row.result(type)
     old_c, new_c = value_type(type), value_type(new)
-    if is_half(new) or is_half(type):
-        inner = "a" if is_half(new) and is_half(type) else "rf_half_value((uint16_t)a)" if is_half(new) else None
-        return f"static inline {new_c} {name}({old_c} a) {{ return {inner or f'({new_c})rf_half_bits(a)'}; }}\n"
+    if new != type and (short(new) or short(type)):
+        bits = f"{short(type)}_bits(a)" if short(type) else "(uint16_t)a"
+        inner = f"{short(new)}_value({bits})" if short(new) else f"({new_c}){bits}"
+        return f"static inline {new_c} {name}({old_c} a) {{ return {inner}; }}\n"
     return f"static inline {new_c} {name}({old_c} a) {{ {new_c} b; memcpy(&b, &a, sizeof b); return b; }}\n"

@@ -9,7 +9,7 @@ import numpy as np
 from rfactor.compiler.codegen.c import helpers
 from rfactor.compiler.codegen.c.expressions import Unit
 from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
-from rfactor.compiler.codegen.c.types import constant, is_half, literal, memory_type, value_type
+from rfactor.compiler.codegen.c.types import constant, literal, memory_type, short, value_type
 from rfactor.compiler.codegen.entry import Constant, Entry, longest_way, type_number
 from rfactor.compiler.codegen.header import declared, header
 from rfactor.compiler.runtime.arguments import FOLDED
@@ -49,8 +49,9 @@ def source(entry: Entry, body: Stmt) -> str:
         "    return rf_failure;",
         "}",
     ]
-    parts = (header(entry, messages), _START, helpers.HALF, *unit.helpers.values(), *arrays, "\n".join(function))
-    return "\n".join((*parts, _errors(entry.name, messages)))
+    own = (*unit.helpers.values(), *arrays, "\n".join(function))
+    floats = (helpers.HALF, helpers.BFLOAT) if any("rf_bfloat" in part for part in own) else (helpers.HALF,)
+    return "\n".join((header(entry, messages), _START, *floats, *own, _errors(entry.name, messages)))
 
 
 def _checks(entry: Entry, messages: list[str]) -> Iterator[str]:
@@ -142,7 +143,8 @@ def _given(entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[str, str]]]:
             buffer, d, what = entry.boxes[name]
             yield declared(name, "int32_t", f"{places[buffer]}->dim[{d}].{what}")
         else:
-            value = f"rf_half({places[name]})" if is_half(argument.type) else places[name]
+            rounds = short(argument.type)
+            value = places[name] if rounds is None else f"{rounds}({places[name]})"
             yield declared(name, value_type(argument.type), value)
 
 
@@ -158,7 +160,7 @@ def _array(entry: Entry, name: str, own: str) -> str:
     array = np.ascontiguousarray(entry.constants[name].array)
     argument = next(a for a in entry.lowered.arguments if a.name == name)
     type: Type = argument.type
-    if is_half(type):
+    if short(type):
         values = (str(int(bits)) for bits in array.view(np.uint16).ravel())
     elif type.is_bool:
         values = (str(int(value)) for value in array.ravel())

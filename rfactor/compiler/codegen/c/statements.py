@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from rfactor.compiler.codegen.c.expressions import Expressions, Unit
-from rfactor.compiler.codegen.c.types import is_half, memory_type, value_type
+from rfactor.compiler.codegen.c.types import memory_type, short, value_type
 from rfactor.compiler.codegen.header import comment
 from rfactor.errors import TypeMismatch
 from rfactor.ir.expr import Const, Expr
@@ -114,8 +114,8 @@ class Statements:
 
     def _store(self, store: Store) -> Iterator[str]:
         before, (index, value, predicate) = self._values(store.index, store.value, store.predicate)
-        if is_half(store.value.type):
-            value = f"rf_half_bits({value})"
+        if (kind := short(store.value.type)) is not None:
+            value = f"{kind}_bits({value})"
         line = f"{self._names[store.buffer]}[{index}] = {value};"
         always = isinstance(store.predicate, Const) and store.predicate.value
         yield from before

@@ -1,11 +1,13 @@
-"""Types and constants in C99. f16 is a `float` that holds a value of it, and two bytes in memory."""
+"""Types and constants in C99. f16 and bf16 are a `float` that holds a value of it, and two bytes in memory."""
 
 from __future__ import annotations
 
 import math
 
 from rfactor.ir.expr import Const
-from rfactor.ir.types import Type
+from rfactor.ir.types import BF16, F16, Type
+
+SHORT = {F16: "rf_half", BF16: "rf_bfloat"}
 
 
 def value_type(type: Type) -> str:
@@ -19,12 +21,13 @@ def value_type(type: Type) -> str:
 
 def memory_type(type: Type) -> str:
     """What an element is in memory."""
-    return "uint8_t" if type.is_bool else "uint16_t" if is_half(type) else value_type(type)
+    return "uint8_t" if type.is_bool else "uint16_t" if short(type) else value_type(type)
 
 
-def is_half(type: Type) -> bool:
-    """Whether it is f16."""
-    return type.is_float and type.bits == 16
+def short(type: Type) -> str | None:
+    """The function that rounds to a float type of 16 bits, by which those of its bits and values are called too: f16 or
+    bf16; None for other types."""
+    return SHORT.get(type)
 
 
 def unsigned(type: Type) -> str:
