@@ -332,7 +332,7 @@ def test_what_is_said_of_a_case_names_the_update_that_it_is_of() -> None:
         h.lowered()
 
 
-def test_a_clone_has_the_update_as_it_was_written() -> None:
+def test_a_clone_has_the_cases_of_its_function() -> None:
     program = summed()
     first, second = hl.Func("first"), hl.Func("second")
     first[()] = program.f[()] + 1

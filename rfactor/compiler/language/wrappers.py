@@ -16,7 +16,7 @@ from rfactor.compiler.language.keywords import also_named
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.variables import Var
-from rfactor.compiler.schedule.directives import StageSchedule
+from rfactor.compiler.schedule.directives import Specialization, StageSchedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Definition, Function
 from rfactor.ir.expr import Call, Expr, transform
@@ -134,7 +134,7 @@ def clone(func: Func, consumers: Func | Sequence[Func]) -> Func:
     made = Shell.of(copied, func.references, None, func.ranges)
     made.scheduled_as(func)
     for state, own in zip(func.stages, made.stages, strict=True):
-        own.schedule, own.touched = _scanning(state.schedule, {function.name: name}), state.touched
+        own.schedule, own.touched = _directed(state.schedule, {function.name: name}), state.touched
     if func.used:
         made.use()
     func.wrappers = {**func.wrappers, **dict.fromkeys(names, made)}
@@ -182,7 +182,7 @@ def rewired(
     references = {name: used for name, used in func.references.items() if name not in renamed}
     references |= {wrapper.name(): wrapper for wrapper in renamed.values()}
     names = {name: wrapper.name() for name, wrapper in renamed.items()}
-    return calling(function, names), tuple(_scanning(schedule, names) for schedule in schedules), references
+    return calling(function, names), tuple(_directed(schedule, names) for schedule in schedules), references
 
 
 def _instead(func: Func, used: object) -> list[Func]:
@@ -211,30 +211,39 @@ def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
     return transform(expr, renamed)
 
 
-def _scanning(schedule: StageSchedule, names: Mapping[str, str]) -> StageSchedule:
-    """A stage's directives with such calls: those of a scan, which keeps the data of its iterations."""
-    scan = schedule.scan
-    if scan is None:
-        return schedule
-    data, operator, apply = (
-        tuple(_renamed(expr, names) for expr in exprs) for exprs in (scan.data, scan.operator, scan.apply)
-    )
-    return replace(schedule, scan=replace(scan, data=data, operator=operator, apply=apply))
+def _directed(schedule: StageSchedule, names: Mapping[str, str]) -> StageSchedule:
+    """A stage's directives with such calls: those of a scan, which keeps the data of its iterations, and those of cases
+    that have a definition of their own."""
+    scan, cases = schedule.scan, schedule.specializations
+    if scan is not None:
+        data, operator, apply = (
+            tuple(_renamed(expr, names) for expr in exprs) for exprs in (scan.data, scan.operator, scan.apply)
+        )
+        schedule = replace(schedule, scan=replace(scan, data=data, operator=operator, apply=apply))
+    if cases:
+        schedule = replace(schedule, specializations=tuple(_case(one, names) for one in cases))
+    return schedule
+
+
+def _case(case: Specialization, names: Mapping[str, str]) -> Specialization:
+    definition = None if case.definition is None else _definition(case.definition, names)
+    return replace(case, definition=definition, schedule=_directed(case.schedule, names))
 
 
 def calling(function: Function, names: Mapping[str, str]) -> Function:
     """`function` with such calls."""
+    pure, *updates = (_definition(stage, names) for stage in function.stages)
+    return replace(function, pure=pure, updates=tuple(updates))
 
-    def definition(stage: Definition) -> Definition:
-        domain = stage.domain
-        if domain is not None:
-            domain = replace(domain, predicate=_renamed(domain.predicate, names))
-        arguments = tuple(_renamed(argument, names) for argument in stage.arguments)
-        values = tuple(_renamed(value, names) for value in stage.values)
-        where = None if stage.where is None else _renamed(stage.where, names)
-        return replace(stage, arguments=arguments, values=values, domain=domain, where=where)
 
-    return replace(function, pure=definition(function.pure), updates=tuple(map(definition, function.updates)))
+def _definition(stage: Definition, names: Mapping[str, str]) -> Definition:
+    domain = stage.domain
+    if domain is not None:
+        domain = replace(domain, predicate=_renamed(domain.predicate, names))
+    arguments = tuple(_renamed(argument, names) for argument in stage.arguments)
+    values = tuple(_renamed(value, names) for value in stage.values)
+    where = None if stage.where is None else _renamed(stage.where, names)
+    return replace(stage, arguments=arguments, values=values, domain=domain, where=where)
 
 
 def _ending(wrapped: Wrapped, consumers: Func | Sequence[Func] | None, kind: str) -> str:
