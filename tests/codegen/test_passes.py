@@ -160,6 +160,20 @@ def test_a_case_that_is_as_written_gets_all_passes_beside_one_that_is_not(lanes:
     assert not any("s2.r.x.loop" in line or ".s0.y.loop" in line for line in left if lanes)
 
 
+def test_a_case_of_two_conditions_is_one_though_its_branches_ask_one_after_the_other() -> None:
+    """The rest runs where not both hold; where they do, a branch is within another."""
+    f, a, v = hl.Func("two_conditions"), hl.ImageParam(hl.Int(32), 2), hl.Var("v")
+    r, xo, xi = hl.RDom([(0, a.width()), (0, a.height())]), hl.RVar("xo"), hl.RVar("xi")
+    f[()] = 0
+    f[()] += a[r.x, r.y]
+    case = f.update(0).specialize((r.x.extent() > 155) & (r.y.extent() > 1339 // r.x.extent()))
+    case.split(r.x, xo, xi, 8)
+    lanes = case.rfactor([(xi, v)])
+    lanes.compute_root().vectorize(v)
+    lanes.update(0).vectorize(v)
+    assert passes_for(lowered([f])).cases
+
+
 def test_loops_of_no_case_are_as_the_schedule_left_them() -> None:
     assert not passes_for(lowered([in_lanes()])).cases
     assert not passes_for(lowered([copied()])).cases

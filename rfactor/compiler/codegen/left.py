@@ -42,7 +42,7 @@ def _has_case(stmt: Stmt, asked: set[Expr]) -> bool:
         return False
     if isinstance(stmt, If) and any(_has_plain(child) for child, _ in bodies(stmt)):
         others = (other for one in conjuncts(stmt.condition) for other in (negated(one), apply("not", one)))
-        if stmt.otherwise is not None or not asked.isdisjoint(others):
+        if stmt.otherwise is not None or any(asked.issuperset(conjuncts(other)) for other in others):
             return True
     return any(_has_case(child, asked) for child, _ in bodies(stmt))
 
