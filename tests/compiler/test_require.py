@@ -90,3 +90,16 @@ def test_a_compiled_file_says_what_was_refused(tmp_path: Path) -> None:
     name = str(tmp_path / "doubled")
     doubled(45).compile_to_file(name, [], "doubled")
     assert "it is required that table" in Path(f"{name}.h").read_text()
+
+
+def test_an_update_that_is_refused_ran_once() -> None:
+    """A failing call is made again only where nothing was done before it failed."""
+    f, x = hl.Func("f"), hl.Var("x")
+    a, r = hl.Buffer(np.array([1, 2, -3, 4], np.int32)), hl.RDom([(0, 4)])
+    f[x] = hl.undef(hl.Int(32))
+    f[r.x] = f[r.x] + hl.require(a[r.x] > 0, 1, "negative")
+    out = np.zeros(4, np.int32)
+    for times in (1, 2):
+        with pytest.raises(hl.HalideError, match="negative"):
+            f.realize(out)
+        assert out[[0, 1]].tolist() == [times, times]

@@ -43,6 +43,7 @@ from rfactor.ir.loopnest import (
     Stmt,
     block,
 )
+from rfactor.ir.statements import walk_nest
 from rfactor.ir.types import F64, I64, Type
 from rfactor.kept import once
 from rfactor.native.conversions import convert
@@ -67,7 +68,8 @@ class Executable:
     """Where a check that fails writes what it saw. Nobody reads this one: several calls may write at once."""
     bind: Binding
     """Checks arguments and lays them out for `start`."""
-    _prints: bool
+    _tells: bool
+    """Whether it prints, or may refuse a value that it computes: then a call that failed is not made again."""
     _runtime: int
     """The address of `runtime.threads.Cell`; 0 where there is no parallel loop."""
     wake: Callable[[], None] | None
@@ -86,7 +88,7 @@ class Executable:
 
     def start(self, given: ctypes.Array[ctypes.c_int64]) -> None:
         """Run it on slots that `bind` has filled, whose arrays the caller holds. Raises as a call does."""
-        if self._prints:  # a check too: it is made once
+        if self._tells:
             report = type(self._report)()
             with raising():
                 status = self._function(given, self._runtime, report)
@@ -96,7 +98,7 @@ class Executable:
 
     def call(self, given: ctypes.Array[ctypes.c_int64], wakes: bool) -> Call:
         """What `start` does, for native code. `wakes`: whether a thread is to be awake by then."""
-        if self._prints:
+        if self._tells:
             return Call(otherwise=partial(self._started, given))
         return Call(
             self.code.addresses[_ENTRY],
@@ -175,7 +177,9 @@ def compile_pipeline(lowered: LoweredPipeline, target: Target | None = None) -> 
     function = _SIGNATURE(code.addresses[_ENTRY])
     threads = (cell(), waker(code.addresses[_ENTRY])) if uses_threads(lowered.body) else (0, None)
     bind = Binding(lowered.arguments)
-    return Executable(code, target, lambda: lowered, function, report(), bind, PUTS in text, *threads)
+    on_entry = sum(isinstance(part, Assert) for part in walk_nest(lowered.body))
+    tells = PUTS in text or len(checks) > on_entry
+    return Executable(code, target, lambda: lowered, function, report(), bind, tells, *threads)
 
 
 def renamed(

@@ -74,7 +74,10 @@ def _limited(loop: For, spans: Spans) -> Stmt:
     found: dict[Expr, Expr] = {}
     values: dict[str, Expr] = {}
     asked: dict[Expr, None] = {}
+    loops_inside = [part.name for part in walk_nest(loop.body) if isinstance(part, For)]
     for condition, loops, known in _first(loop, spans):
+        if any(loops_inside.count(name) > 1 for name in names(condition)):
+            continue  # it is asked in loops of one name, each with a range of its own
         limit = None if condition in found else _solved(condition, loops, known, written)
         if limit is not None and loop.name in names(limit.moving):
             name = f"{loop.name}.limit.{len(found)}"

@@ -111,6 +111,11 @@ class _Safe:
     below: tuple[Expr, ...]
     """Sums of coordinates that are <= 0 in these iterations."""
 
+    @property
+    def told(self) -> tuple[Expr, ...]:
+        """What it is made of: it has to be known before the loop."""
+        return (*(limit.dividend for limit in (*self.mins, *self.ends)), *self.below)
+
 
 def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
@@ -126,8 +131,12 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) ->
 
 def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """The same of a loop in whose iterations some lane may run."""
-    guards = _guards(loop.body, loop.name, lanes)
-    safe = [s for condition, loops in guards if (s := _solve(condition, loop.name, loops))]
+    found = _guards(loop.body, loop.name, lanes)
+    guards = [(c, None if loops is None else _solve(c, loop.name, loops)) for c, loops in found]
+    unknown = {part.name for part in walk_nest(loop.body) if isinstance(part, Let)}
+    # A guard may stand in several loops of one name, each with a range of its own: it is solved in all, or in none.
+    left = {c for c, s in guards if s is None or any(unknown & names(e) for e in s.told)}
+    safe = [s for c, s in guards if s is not None and c not in left]
     end = _after(loop)
     near = _near(loop, safe, spans)
     first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
@@ -272,16 +281,18 @@ def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Ex
     return result
 
 
-def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
-    """The guards in `stmt` that depend on the loop `name` and on no loop inside that could be partitioned for them."""
+def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For] | None]]:
+    """The guards in `stmt` that depend on the loop `name`, with the loops inside that they depend on, one of them as
+    often as it stands there; None where such a loop could be partitioned for it, or it asks for data."""
     if isinstance(stmt, For):
         inner = {**inner, stmt.name: stmt}
     elif isinstance(stmt, If):
         for condition in conjuncts(stmt.condition):
             used = names(condition)
             serial = any(n in used and not _short(loop) for n, loop in inner.items())
-            if name in used and not serial and not any(isinstance(node, Load) for node in walk(condition)):
-                yield condition, {n: loop for n, loop in inner.items() if n in used}
+            if name in used:
+                solved = not serial and not any(isinstance(node, Load) for node in walk(condition))
+                yield condition, {n: loop for n, loop in inner.items() if n in used} if solved else None
     for part in parts(stmt):
         yield from _guards(part, name, inner)
 
