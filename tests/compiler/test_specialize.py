@@ -342,6 +342,23 @@ def test_a_condition_on_the_box_of_what_is_no_output_is_refused() -> None:
     g.realize([4])
 
 
+@pytest.mark.parametrize("factored", [False, True])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_condition_on_the_box_of_an_inner_function_is_refused(elsewhere: bool, factored: bool) -> None:
+    """Of one that is in another pipeline, too, and of a case that is factored."""
+    g, f, other, r = hl.Func("inner"), hl.Func("outer"), hl.Func("elsewhere"), hl.RDom([(0, 9), (0, 9)])
+    g[x] = 0
+    g[x] += x * r.x + r.y
+    f[x] = g[x] + 1
+    other[x] = x
+    g.compute_root()
+    case = g.update(0).specialize((other if elsewhere else g).output_buffer().width() > 3)
+    if factored:
+        case.rfactor(r.y, hl.Var("u"))
+    with pytest.raises(ScheduleError, match=f"over the box of {'elsewhere' if elsewhere else 'inner'}, which is no"):
+        f.realize([4])
+
+
 def test_loops_for_what_iterations_read_are_few_however_many_functions_there_are() -> None:
     producers = [hl.Func(f"p{i}") for i in range(10)]
     h, value = hl.Func("h"), hl.i32(0)

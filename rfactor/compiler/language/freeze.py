@@ -13,6 +13,7 @@ from rfactor.compiler.language.reading import Reading
 from rfactor.compiler.language.target_queries import TargetQuery
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.wrappers import check_wrapped, rewired
+from rfactor.compiler.schedule.boxes import check_boxes
 from rfactor.compiler.schedule.directives import FunctionSchedule, Schedule, StageSchedule
 from rfactor.errors import AlgorithmError
 from rfactor.ir.algorithm import Algorithm, Function, Requirement
@@ -152,6 +153,9 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
         for name, used in outputs.required.items():
             given(name, used)
     directives = companions(directives, places)
+    known = {*images, *(output.name() for output in outputs)}
+    for name, func in done.items():
+        check_boxes(name, _scheduled(func, tuple(stage.schedule for stage in func.stages)), known)
     algorithm = Algorithm(
         tuple(functions[name] for name in done),
         tuple(output.name() for output in outputs),
@@ -160,17 +164,7 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
         tuple(asked),
         tuple(one.reading for one in readings.values()),
     )
-    schedules = {
-        name: FunctionSchedule(
-            directives[name],
-            func.level,
-            func.store_level or func.level,
-            func.bounds,
-            func.storage,
-            func.memoized,
-        )
-        for name, func in done.items()
-    }
+    schedules = {name: _scheduled(func, directives[name]) for name, func in done.items()}
     traced = {name: func.trace for name, func in done.items()}
     traced |= {name: image.trace for name, image in images.items() if isinstance(image, ImageParam)}
     traces = {name: trace for name, trace in traced.items() if not trace.silent}
@@ -182,4 +176,11 @@ def _taken(outputs: Sequence[Func]) -> Frozen:
         tuple(done.values()),
         tuple(queries.values()),
         tuple(readings.values()),
+    )
+
+
+def _scheduled(func: Func, stages: tuple[StageSchedule, ...]) -> FunctionSchedule:
+    """What is said of a function, with that of its stages."""
+    return FunctionSchedule(
+        stages, func.level, func.store_level or func.level, func.bounds, func.storage, func.memoized
     )

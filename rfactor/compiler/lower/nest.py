@@ -28,11 +28,10 @@ from rfactor.compiler.schedule.directives import (
     LoopLevel,
     Schedule,
     StageSchedule,
-    entry_values,
 )
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm, Function
-from rfactor.ir.expr import Expr, Op, conjunction, names
+from rfactor.ir.expr import Expr, Op, conjunction
 from rfactor.ir.loopnest import Assert, Block, For, If, Produce, Realize, Stmt, block
 from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import BOOL
@@ -53,7 +52,6 @@ class Nest:
 
 def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
     """The whole nest. Raises `ScheduleError` where a function is not computed around all its uses."""
-    _known_on_entry(algorithm, schedule)
     facts: dict[Expr, tuple[Expr, Expr]] = {}
     required: list[Assert] = []
     interleaved: set[str] = set()
@@ -102,18 +100,6 @@ def build(algorithm: Algorithm, schedule: Schedule) -> Nest:
 def in_own_storage(function: Function) -> Function:
     """A function that is no output, and so is 0 where it is undefined: nothing is there that could be kept."""
     return replace(function, pure=replace(function.pure, keeps=(), where=None))
-
-
-def _known_on_entry(algorithm: Algorithm, schedule: Schedule) -> None:
-    """Refuse directives over the box of a function that is no output: only the caller's arrays have one on entry."""
-    inner = {function.name for function in algorithm.functions} - set(algorithm.outputs)
-    for name, own in schedule.functions.items():
-        for expr in entry_values(own):
-            for whose in {variable.split(".")[0] for variable in names(expr)} & inner:
-                raise ScheduleError(
-                    f"{name}: {expr} is over the box of {whose}, which is no output of this pipeline: only the boxes "
-                    "of images and outputs are known before anything runs"
-                )
 
 
 def _loops_of_needed(name: str, algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
