@@ -9,7 +9,8 @@ from rfactor.compiler.schedule.directives import FunctionSchedule, entry_values
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import names
 
-_OF_BOX = re.compile(r"(.*)\.(min|extent|stride)\.\d+")
+_OF_BOX = re.compile(r"([^.]*)(?:\.\d+)?\.(?:min|extent|stride)\.\d+")
+"""Of a function with the number of the component whose array it is, where that counts."""
 
 
 def check_boxes(name: str, own: FunctionSchedule, known: Set[str]) -> None:
