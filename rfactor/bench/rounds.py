@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
+
+_WARM = 6
+"""As many calls say how long one takes."""
+_WARM_MS = 100.0
+"""Or as many as take so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ def in_turn(calls: Sequence[Callable[[], object]], trials: int, batch_ms: float 
     """Each call's time over `trials` rounds after one that does not count; in a round each call runs once.
 
     The order is another in each round: what ran before leaves threads awake or asleep, and caches full of its data.
-    With `batch_ms`, a call that is shorter runs as often in a row as takes about so long, and the mean counts.
+    With `batch_ms`, a call that is shorter runs as often in a row as takes about so long, and the mean counts. How
+    often is told by the least of several: had one of two run but once in its turn, it alone would wake its threads.
     """
     number = [1] * len(calls)
     taken: list[list[float]] = [[] for _ in calls]
@@ -33,8 +40,8 @@ def in_turn(calls: Sequence[Callable[[], object]], trials: int, batch_ms: float 
             ms = _run(calls[i], number[i])
             if trial:
                 taken[i].append(ms)
-            elif ms < batch_ms:  # the first call may compile, the second says how long one takes
-                number[i] = max(1, round(batch_ms / max(_run(calls[i], 1), 1e-4)))
+            elif batch_ms > 0.0:
+                number[i] = max(1, round(batch_ms / max(_warm(calls[i]), 1e-4)))
     return [Time(min(one), median(one)) for one in taken]
 
 
@@ -45,6 +52,17 @@ def sleep_soon() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
+def _warm(call: Callable[[], object]) -> float:
+    """The least of some calls in milliseconds, of few where they are long: the first may compile or wake threads."""
+    least, left = math.inf, _WARM_MS
+    for _ in range(_WARM):
+        taken = _run(call, 1)
+        least, left = min(least, taken), left - taken
+        if left < 0.0:
+            break
+    return least
 
 
 def _run(call: Callable[[], object], number: int) -> float:

@@ -277,11 +277,34 @@ def test_a_thread_is_woken_for_little_work_where_loops_follow_each_other() -> No
 
 
 @TOLD
+def test_a_thread_is_woken_for_the_first_of_a_row_if_the_last_loop_was_in_one() -> None:
+    own = fresh()
+    slept = sleeper(own)
+    text = ctypes.create_string_buffer(b" " * (1 << 19))
+    length = ctypes.cast(ctypes.CDLL(None).strlen, Worker)  # some 15 µs that need no interpreter
+
+    def woken(row: int, alone: int) -> int:
+        before = slept()
+        for loops in (row, *[1] * alone) * 50:
+            for _ in range(loops):
+                LAUNCH(own.launch)(length, ctypes.addressof(text), 2, 1)
+            busy(0.001)
+        return slept() - before
+
+    def seen() -> bool:
+        once, twice, never = woken(12, 0), woken(12, 3), woken(0, 1)
+        return once > 30 and 1.3 * once < twice < 2.7 * once and never < 0.3 * once
+
+    assert any(seen() for _ in range(5))  # what others do meanwhile may wake a thread, or keep it from coming
+
+
+@TOLD
 def test_a_thread_is_not_woken_ahead_for_a_pipeline_that_had_little_work() -> None:
     own = fresh()
     slept = sleeper(own)
     pipelines = {1 << 12: timed(own, 0.0), 1 << 13: timed(own, 0.0005)}
     for address, loop in pipelines.items():
+        time.sleep(0.002)  # none follows another
         own.wake_for(address)
         loop()
     for address, woken in ((1 << 12, False), (1 << 13, True), (1 << 14, True)):

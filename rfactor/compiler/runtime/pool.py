@@ -18,8 +18,9 @@ takes them along, as nothing is left in a bad state between loops.
 
 To wake a thread takes who wakes it 10 to 30 µs. Of loops launched with `flags` other than 0, as those of generated code
 are, it is kept how much work all threads had in the last run. Nobody is woken for one that has little, but where such
-loops follow each other: a thread that was woken for one looks for the next. Where nobody comes who is woken, as others
-have the processors, it is tried less and less often, in one loop of 32 at last.
+loops follow each other: a thread that was woken for one looks for the next. A loop that comes alone is taken for the
+first of a row where the last loop was in one. Where nobody comes who is woken, as others have the processors, it is
+tried less and less often, in one loop of 32 at last.
 
 Where other processes have all processors, a thread may be woken on the one that the caller has. It would only keep the
 caller from running, so it gives way once before it takes a loop, and never looks there: the system moves it to another
@@ -33,8 +34,8 @@ written with `@mutex` held, and read with it but in three places:
 * A caller that waits reads `running` of its own loop without it (`acquire`). When that is 0 it returns, and the loop
   is gone with its stack. The 0 was written (`release`) by the last thread inside, which touches the loop no more: it
   has read before whether the caller sleeps, and a caller that sleeps needs the mutex to wake.
-* What is kept of times (`@took`, `@pipeline`, `@ended`, `@missed`) is read and written without it, atomically and in no
-  order. It decides whether a thread is woken, and no more.
+* What is kept of times (`@took`, `@pipeline`, `@ended`, `@row`, `@missed`) is read and written without it, atomically
+  and in no order. It decides whether a thread is woken, and no more.
 
 What any thread wrote in a loop happens before it takes the mutex to leave, so before the last one leaves, so before
 that 0. What was written before `launch` happens before the loop is offered, with the mutex held.
@@ -108,6 +109,7 @@ declare i32 @clock_gettime(i32, ptr)
                                                              ; worker, and last in a pipeline, by its address,
 @pipeline = internal global i64 0                            ; which pipeline came last,
 @ended = internal global i64 0                               ; when a loop ended last,
+@row = internal global i32 0                                 ; whether the last loop followed another,
 @missed = internal global i64 0                              ; and how often in a row nobody came who was woken for one
 
 define internal i64 @now() {{
@@ -130,12 +132,23 @@ define internal ptr @slot(i64 %address) {{
   ret ptr %slot
 }}
 
-; Whether so little work is known of that to wake a thread for it costs more than it gains: none does where loops
-; follow each other, as the thread looks for the next. Now and then there, where nobody comes who is woken.
-define internal i1 @idle(i64 %work, i64 %now) {{
+; Whether a loop that begins now follows another.
+define internal i1 @follows(i64 %now) {{
   %ended = load atomic i64, ptr @ended monotonic, align 8
   %since = sub i64 %now, %ended
-  %apart = icmp sgt i64 %since, {near}
+  %soon = icmp sle i64 %since, {near}
+  ret i1 %soon
+}}
+
+; Whether so little work is known of that to wake a thread for it costs more than it gains: none does where loops
+; follow each other, as the thread looks for the next. So is the first of such a row, if the last loop was in one. Now
+; and then there, where nobody comes who is woken.
+define internal i1 @idle(i64 %work, i64 %now) {{
+  %soon = call i1 @follows(i64 %now)
+  %row = load atomic i32, ptr @row monotonic, align 4
+  %before.row = icmp ne i32 %row, 0
+  %follows = or i1 %soon, %before.row
+  %apart = xor i1 %follows, true
   %missed = load atomic i64, ptr @missed monotonic, align 8
   %many = icmp ugt i64 %missed, 5
   %times = select i1 %many, i64 5, i64 %missed
@@ -449,6 +462,9 @@ offer:
   %idle = call i1 @idle(i64 %work, i64 %asked)
   %timed = icmp ne i32 %flags, 0
   %nobody = and i1 %idle, %timed
+  %soon = call i1 @follows(i64 %asked)
+  %row = zext i1 %soon to i32
+  store atomic i32 %row, ptr @row monotonic, align 4
   %number = select i1 %nobody, i32 0, i32 %wanted
   call void @recruit(i32 %number, i32 %wanted)
   %began = call i64 @now()
