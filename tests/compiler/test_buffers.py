@@ -358,6 +358,21 @@ def test_the_box_of_an_image_is_an_expression() -> None:
 
 
 @pytest.mark.parametrize(
+    ("type", "given", "value"),
+    [
+        (hl.UInt(8), -1, 255), (hl.UInt(8), -128, 128), (hl.Int(8), 200, -56), (hl.Int(8), -128, -128),
+        (hl.UInt(16), np.int16(-3), 65533), (hl.UInt(32), -5, 2**32 - 5), (hl.Int(32), 2**31, -(2**31)),
+        (hl.UInt(64), -1, 2**64 - 1), (hl.Int(64), 2**63, -(2**63)), (hl.UInt(8), True, 1), (hl.Float(32), -1, -1.0),
+    ],
+)  # fmt: skip
+def test_a_parameter_has_the_bits_that_it_is_given(type: Any, given: Any, value: Any) -> None:
+    p, x = hl.Param(type, given), hl.Var("x")
+    f = hl.Func("f")
+    f[x] = p
+    assert p.get() == np.asarray(f.realize([1]))[0] == value
+
+
+@pytest.mark.parametrize(
     ("make", "error", "message"),
     [
         (lambda im: im.dim(2), BufferError, "hence no dimension 2"),
@@ -371,6 +386,9 @@ def test_the_box_of_an_image_is_an_expression() -> None:
         (lambda im: im.store_in(1), TypeMismatch, "store_in takes a MemoryType"),
         (lambda im: im.store_in(hl.MemoryType.GPUShared), NotImplementedError, "of devices"),
         (lambda im: hl.Param(hl.UInt(8), 300), TypeMismatch, "300 does not fit u8"),
+        (lambda im: hl.Param(hl.UInt(8), -129), TypeMismatch, "-129 does not fit u8"),
+        (lambda im: hl.Param(hl.Int(8)).set(256), TypeMismatch, "256 does not fit i8"),
+        (lambda im: hl.Param(hl.UInt(1)).set(-1), TypeMismatch, "-1 is no bool"),
         (lambda im: hl.Param(hl.Int(32), 1.5), TypeMismatch, "1.5 is no i32"),
         (lambda im: hl.Param(hl.Int(32), "p").get(), BufferError, "has no value"),
     ],

@@ -60,6 +60,14 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
     return ir.const(type, number)
 
 
+def of_bits(type: T.Type, number: Any) -> Any:
+    """`number`, or what has its bits in an integer `type` that does not hold it: of 8 bits 200 is -56, and -1 is 255."""
+    whole = number_of(number)
+    if isinstance(whole, bool | float) or whole is None or not type.is_int:
+        return number
+    return type.wrap(whole) if -1 << type.bits - 1 <= whole < 1 << type.bits else number
+
+
 def peer(type: T.Type, number: Any) -> T.Type | None:
     """The type that a number takes beside an operand of `type`; None for the one that it has alone.
 

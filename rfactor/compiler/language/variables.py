@@ -18,7 +18,7 @@ from rfactor.compiler.language.expr import (
     known_on_entry,
 )
 from rfactor.compiler.language.names import Named, checked
-from rfactor.compiler.language.numbers import is_number
+from rfactor.compiler.language.numbers import is_number, of_bits
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.reading import read_before
 from rfactor.compiler.language.types import Type, meant
@@ -394,8 +394,8 @@ class Param(Changing, OnEntry, Named, _Declared):
         return f"<halide.Param '{self._name}' type {self.type()}>"
 
     def set(self, value: bool | int | float) -> None:
-        """Give the value. Raises `TypeMismatch` where the type does not hold it."""
-        converted_ = as_expr(value, self.node.type)
+        """Give the value, of an integer its bits: -1 of u8 is 255. Raises `TypeMismatch` where the type is too narrow."""
+        converted_ = as_expr(of_bits(self.node.type, value), self.node.type)
         if not isinstance(converted_.node, ir.Const):
             raise TypeMismatch(f"{self._name} is set to {value!r}, which is no number")
         self._value = converted(self.node.type, converted_).node.value  # type: ignore[attr-defined]
