@@ -61,7 +61,7 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
 
 
 def of_bits(type: T.Type, number: Any) -> Any:
-    """`number`, or what has its bits in an integer `type` that does not hold it: of 8 bits 200 is -56, and -1 is 255."""
+    """`number`, or what has its bits in an integer `type` that does not hold it: i8 of 200 is -56."""
     whole = number_of(number)
     if isinstance(whole, bool | float) or whole is None or not type.is_int:
         return number

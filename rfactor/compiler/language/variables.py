@@ -394,7 +394,7 @@ class Param(Changing, OnEntry, Named, _Declared):
         return f"<halide.Param '{self._name}' type {self.type()}>"
 
     def set(self, value: bool | int | float) -> None:
-        """Give the value, of an integer its bits: -1 of u8 is 255. Raises `TypeMismatch` where the type is too narrow."""
+        """Give the value, or its bits: -1 of u8 is 255. Raises `TypeMismatch` where the type is too narrow."""
         converted_ = as_expr(of_bits(self.node.type, value), self.node.type)
         if not isinstance(converted_.node, ir.Const):
             raise TypeMismatch(f"{self._name} is set to {value!r}, which is no number")
