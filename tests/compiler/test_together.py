@@ -53,6 +53,28 @@ def test_reductions_of_one_function_share_loops_once_they_are_factored_out() -> 
     assert total.lowered().count("for ") == 3
 
 
+@pytest.mark.parametrize("place", ["root", "at"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_needs_one_of_them_and_not_the_other_comes_after_both(place: str, turned: bool) -> None:
+    """`user` comes before `second` by name and by use."""
+    first, user, second, out = hl.Func("a_first"), hl.Func("b_user"), hl.Func("z_second"), hl.Func("out")
+    first[x, y] = x + 2 * y
+    user[x, y] = first[x, y] * first[x, y + 1]
+    second[x, y] = x * y
+    out[x, y] = user[x, y] + 10 * second[x + 1, y] + first[x, y]
+    for one in (first, user, second):
+        if place == "root":
+            one.compute_root()
+        else:
+            one.compute_at(out, y)
+    one, other = (first, second) if turned else (second, first)
+    one.compute_with(other, y if place == "root" else x)
+    cols, rows = np.meshgrid(np.arange(7), np.arange(5))
+    firsts = cols + 2 * rows
+    assert np.array_equal(np.asarray(out.realize([7, 5])), firsts * (firsts + 2) + 10 * (cols + 1) * rows + firsts)
+    assert out.lowered().count("produce b_user") == 1
+
+
 @pytest.mark.parametrize("shift", [0, 3, -40])
 @pytest.mark.parametrize("schedule", ["outer", "inner", "parallel", "vectors", "split", "unrolled"])
 def test_values_are_those_of_loops_apart(schedule: str, shift: int) -> None:

@@ -75,6 +75,7 @@ from rfactor.compiler.lower.refused import check_partitions, check_prefetches, i
 from rfactor.compiler.lower.scans import scans
 from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.shared import defined, lengths
+from rfactor.compiler.lower.sharing import neighbours
 from rfactor.compiler.lower.skip import only_needed, skip, specialized_by_arms
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
@@ -168,6 +169,7 @@ def built(algorithm: Algorithm, schedule: Schedule) -> tuple[Algorithm, Schedule
     algorithm = clamp_coordinates(inline(algorithm, schedule))
     schedule = raced(algorithm, schedule)
     schedule = specialized_by_arms(algorithm, schedule)
+    algorithm = neighbours(algorithm, schedule)
     nest = build(algorithm, schedule)
     check_prefetches(nest.body, algorithm, schedule)
     return algorithm, schedule, nest

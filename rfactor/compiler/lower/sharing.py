@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rfactor.compiler.lower.uses import called_functions
 from rfactor.compiler.schedule.directives import OUTERMOST, Companion, FunctionSchedule, LoopLevel, Schedule
 from rfactor.errors import ScheduleError
 from rfactor.ir.algorithm import Algorithm
@@ -73,6 +74,32 @@ def groups(algorithm: Algorithm, schedule: Schedule) -> list[Group]:
         pairs = (*(one for group in met for one in group.pairs), pair)
         found.append(Group(tuple(sorted(functions, key=order.index)), pairs))
     return found
+
+
+def neighbours(algorithm: Algorithm, schedule: Schedule) -> Algorithm:
+    """The algorithm with functions that share loops side by side; as it is where one that they need comes between.
+
+    What needs the first of them comes after the last then, and all else where it was.
+    """
+    together = groups(algorithm, schedule)
+    if not together:
+        return algorithm
+    place = {function.name: number for number, function in enumerate(algorithm.functions)}
+    joined = {name for group in together for name in group.functions}
+    units = [*(group.functions for group in together), *((name,) for name in place if name not in joined)]
+    units.sort(key=lambda unit: place[unit[-1]])
+    needs = {
+        unit: {other for name in unit for other in called_functions(algorithm.function(name))} & set(place) - set(unit)
+        for unit in units
+    }
+    order: list[str] = []
+    while units:
+        ready = next((unit for unit in units if needs[unit] <= set(order)), None)
+        if ready is None:
+            return algorithm
+        units.remove(ready)
+        order.extend(ready)
+    return replace(algorithm, functions=tuple(map(algorithm.function, order)))
 
 
 def sharing(level: LoopLevel, schedule: Schedule) -> frozenset[str]:

@@ -5,7 +5,7 @@
                                                                 if a <= f.y < a + n: g[y] = …
                                                                 if b <= f.y < b + m: f[y] = …
 
-None of the functions needs another, all are computed in the same place, and nothing between them needs an earlier one.
+None of the functions needs another, and all are computed in the same place (`sharing.neighbours`).
 Stages of one function share a loop too, in turns (`turns`). Loops inside what a stage computes for itself are its own;
 a specialized stage shares loops in each of its cases.
 """
