@@ -104,6 +104,60 @@ def test_points_that_are_not_written_in_every_lane_are_left() -> None:
     assert keep(loop) == loop
 
 
+def masked(limit: Expr, read: Expr | None = None, *starts: Expr) -> For:
+    """`f[start, … if lane < limit] = f[start, … if lane < read] * 3 + a[r]` for each start."""
+    lanes = Ramp(i32(0), i32(1), LANES)
+    mask, other = (apply("<", lanes, Broadcast(end, LANES)) for end in (limit, limit if read is None else read))
+
+    def step(start: Expr) -> Store:
+        at = ramp(start, 1, LANES)
+        tripled = apply("*", load(I32, "f", at, other), Broadcast(i32(3), LANES))
+        return store("f", at, apply("+", tripled, Broadcast(load(I32, "a", wide("r")), LANES)), mask)
+
+    return For("r", i32(0), i32(5), "serial", block(*map(step, starts or (i64(0),))))
+
+
+def test_lanes_under_a_mask_that_stays_are_kept() -> None:
+    assert show_nest(keep(masked(var("n")))) == dedent("""\
+        allocate f.kept[i32 * 4]
+        f.kept[ramp(0, 1, 4)] = f[ramp(0, 1, 4) if ramp(0, 1, 4) < x4(n)]
+        for r in (0, 5):
+          f.kept[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)] * x4(3) + x4(a[i64(r)])
+        f[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)] if ramp(0, 1, 4) < x4(n)
+        """)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        masked(var("r")),  # other lanes in each iteration
+        masked(var("n"), i32(LANES)),  # reads lanes that it does not write
+        masked(cast(I32, load(I32, "f", i64(0)))),  # lanes that data choose
+        masked(var("n"), None, i64(0), i64(1)),  # two overlap
+    ],
+    ids=range(4),
+)
+def test_lanes_under_other_masks_stay_as_they_are(loop: Stmt) -> None:
+    assert keep(loop) == loop
+
+
+@pytest.mark.parametrize("starts", [(i64(0),), FAR], ids=["one", "far"])
+def test_lanes_that_a_mask_leaves_out_are_not_touched(starts: tuple[Expr, ...]) -> None:
+    given = source("a", I32), ScalarArgument("s", I32), ScalarArgument("n", I32), sink("f", I32)
+    kept = keep(masked(var("n"), None, *starts))
+    run = compile_pipeline(pipeline(kept, *given))
+    random = np.random.default_rng(1)
+    for n in range(-1, LANES + 2):
+        for s in (0, 1, 3, 8, 11):
+            values: dict[str, Any] = {
+                "a": random.integers(-9, 9, 5, np.int32), "s": s, "n": n, "f": random.integers(-9, 9, 20, np.int32),
+            }  # fmt: skip
+            expected = values | {"f": values["f"].copy()}
+            Interpreter(pipeline(masked(var("n"), None, *starts), *given), expected)
+            run(values)
+            np.testing.assert_array_equal(values["f"], expected["f"], err_msg=f"{n} lanes, {s} apart")
+
+
 @pytest.mark.parametrize("extent", [None, var("n")], ids=["known", "unknown"])
 def test_every_distance_gives_the_same_bits(extent: Expr | None) -> None:
     """Overlapping rows too, and no iteration at all, where nothing may be touched."""

@@ -12,9 +12,16 @@
     for r in (0, 9):                        allocate f.kept[8]
       f[ramp(m, 16, 8)] += a[r]        ->   f.kept[ramp(0, 1, 8)] = f[ramp(m, 16, 8)]; …
 
+    for r in (0, 9):                        allocate f.kept[8]
+      f[ramp(m, 1, 8) if c] =               f.kept[ramp(0, 1, 8)] = f[ramp(m, 1, 8) if c]
+        f[ramp(m, 1, 8) if c] + a[r]   ->   for r in (0, 9):
+                                              f.kept[ramp(0, 1, 8)] += a[r]
+                                            f[ramp(m, 1, 8) if c] = f.kept[ramp(0, 1, 8)]
+
 LLVM keeps in registers what lies in places of its own. Points a known distance apart it tells apart itself; rows that
 are a stride apart may overlap for all it knows, and are written and read again in every iteration. So are lanes that
-are a stride apart, which are gathered and scattered.
+are a stride apart, which are gathered and scattered, and those under a mask, which is the same in every iteration
+here. What is computed of lanes that it leaves out is stored nowhere.
 """
 
 from __future__ import annotations
@@ -67,7 +74,12 @@ class _Points:
     """Where a loop reads and writes an array, in every iteration."""
 
     type: Type
-    indices: tuple[Expr, ...]
+    masks: dict[Expr, Expr]
+    """What each is read and written under, by its index."""
+
+    @property
+    def indices(self) -> tuple[Expr, ...]:
+        return tuple(self.masks)
 
 
 def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
@@ -75,29 +87,32 @@ def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
     inside = list(walk_nest(loop.body))
     bound = {loop.name} | {part.name for part in inside if isinstance(part, Let)}
     type_ = stores[0].value.type
-    indices = tuple(dict.fromkeys(store.index for store in stores))
-    if len(indices) > _MOST or any(s.value.type != type_ or not _always(s.predicate) for s in stores):
+    masks = {store.index: _mask(store.predicate) for store in stores}
+    if len(masks) > _MOST or any(s.value.type != type_ or masks[s.index] != _mask(s.predicate) for s in stores):
         return None
-    for index in indices:
+    for index, mask in masks.items():
         if (
             not (index.type.lanes == 1 or isinstance(index, Ramp))
             or index.type.element != I64
-            or names(index) & bound
-            or affine.reads(index)
+            or any(names(part) & bound or affine.reads(part) for part in (index, mask))
         ):
             return None
     for part in inside:
         exprs = (part.value,) if isinstance(part, Let) else (part.value, part.index) if isinstance(part, Store) else ()
         for expr in exprs:
             for node in walk(expr):
-                known = node.type == type_ and isinstance(node, Load) and node.index in indices
-                if isinstance(node, Load) and node.buffer == buffer and not (known and _always(node.predicate)):
+                if (
+                    isinstance(node, Load)
+                    and node.buffer == buffer
+                    and (node.type != type_ or masks.get(node.index) != _mask(node.predicate))
+                ):
                     return None
-    return _Points(type_, indices)
+    return _Points(type_, masks)
 
 
-def _always(predicate: Expr) -> bool:
-    return predicate == ALWAYS or (isinstance(predicate, Broadcast) and predicate.value == ALWAYS)
+def _mask(predicate: Expr) -> Expr:
+    """A predicate of all lanes, or of one point; `ALWAYS` where it holds everywhere."""
+    return ALWAYS if isinstance(predicate, Broadcast) and predicate.value == ALWAYS else predicate
 
 
 def _apart(points: _Points) -> Expr | None:
@@ -110,7 +125,7 @@ def _apart(points: _Points) -> Expr | None:
     for index in points.indices:
         terms, constant = affine.affine(index.base if isinstance(index, Ramp) else index)
         groups.setdefault(frozenset(terms), (affine.from_affine(terms, 0, I64), []))[1].append(constant)
-    if len(groups) == 1 and step == 1:
+    if len(groups) == 1 and step == 1 and all(mask == ALWAYS for mask in points.masks.values()):
         return None
     for _, offsets in groups.values():
         if any((a - b) % step == 0 and abs(a - b) < lanes * step for a, b in combinations(offsets, 2)):
@@ -142,7 +157,7 @@ def _with(loop: For, kept: dict[str, _Points]) -> Stmt:
     loads: dict[Expr, Expr] = {
         Load(kept[buffer].type, buffer, index, predicate): Load(kept[buffer].type, _name(buffer), at, ALWAYS)
         for (buffer, index), at in places.items()
-        for predicate in (ALWAYS, _always_of(kept[buffer].type.lanes))
+        for predicate in _spellings(kept[buffer].masks[index], kept[buffer].type.lanes)
     }
 
     def visit(stmt: Stmt) -> Stmt:
@@ -156,9 +171,10 @@ def _with(loop: For, kept: dict[str, _Points]) -> Stmt:
         return Store(_name(stmt.buffer), places[stmt.buffer, stmt.index], value, ALWAYS)
 
     def moved(buffer: str, index: Expr, at: Expr, *, back: bool) -> Stmt:
-        there, own = (buffer, index), (_name(buffer), at)
-        (to, into), (of, place) = (there, own) if back else (own, there)
-        return Store(to, into, Load(kept[buffer].type, of, place, ALWAYS), ALWAYS)
+        type_, mask = kept[buffer].type, kept[buffer].masks[index]
+        if back:
+            return Store(buffer, index, Load(type_, _name(buffer), at, ALWAYS), mask)
+        return Store(_name(buffer), at, Load(type_, buffer, index, mask), ALWAYS)
 
     result = block(
         *(moved(*point, at, back=False) for point, at in places.items()),
@@ -180,5 +196,5 @@ def _place(number: int, lanes: int) -> Expr:
     return first if lanes == 1 else Ramp(first, Const(I64, 1), lanes)
 
 
-def _always_of(lanes: int) -> Expr:
-    return ALWAYS if lanes == 1 else Broadcast(ALWAYS, lanes)
+def _spellings(mask: Expr, lanes: int) -> tuple[Expr, ...]:
+    return (mask, Broadcast(ALWAYS, lanes)) if mask == ALWAYS and lanes > 1 else (mask,)
