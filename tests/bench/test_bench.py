@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,18 @@ def test_short_calls_run_often_in_a_round():
     calls = []
     in_turn([lambda: calls.append(1)], 3, batch_ms=0.05)
     assert len(calls) > 10
+
+
+def test_calls_that_compile_twice_run_often_in_a_round_too():
+    calls = []
+
+    def call():
+        calls.append(1)
+        if len(calls) < 3:
+            time.sleep(0.01)
+
+    in_turn([call], 3, batch_ms=0.05)
+    assert len(calls) > 20
 
 
 def test_what_auto_rfactor_chooses_is_timed_where_it_is_asked_for():

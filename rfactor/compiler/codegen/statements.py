@@ -347,13 +347,23 @@ class Statements:
             # What asks for any of many lanes guards what is done for few of them.
             likely = False if isinstance(branch.condition, AnyLane) else None
             with self.builder.if_then(condition, likely=likely), self._scope():
-                self.emit(branch.then)
+                self._case(branch.then)
             return
         with self.builder.if_else(condition) as (then, otherwise):
             with then, self._scope():
                 self.emit(branch.then)
             with otherwise, self._scope():
                 self.emit(branch.otherwise)
+
+    def _case(self, stmt: Stmt) -> None:
+        """What is done under a condition; loops of some runs of the pipeline in a function of their own.
+
+        Beside loops of other runs they were up to 1.3 times slower: values that all of them use lie on the stack then.
+        """
+        if self._root and not self.places.inside and isinstance(stmt, For) and not launches(stmt) and heavy(stmt):
+            self._outlined(stmt, "case")
+        else:
+            self.emit(stmt)
 
     def _atomic(self, stmt: Atomic) -> None:
         """One component by an atomic instruction, several under a lock of the point."""
