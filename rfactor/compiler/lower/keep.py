@@ -57,7 +57,7 @@ def _kept(loop: For) -> Stmt:
     for buffer, own in stores.items():
         points = _points(loop, buffer, own)
         apart = None if points is None else _apart(points)
-        if points is not None and apart is not None:
+        if points is not None and apart is not None and (apart == ALWAYS or not points.masked):
             kept[buffer] = points
             conditions[apart] = None
     if not kept:
@@ -80,6 +80,11 @@ class _Points:
     @property
     def indices(self) -> tuple[Expr, ...]:
         return tuple(self.masks)
+
+    @property
+    def masked(self) -> bool:
+        """Whether a mask leaves lanes out: loops that run few times, and of which there are no two."""
+        return any(mask != ALWAYS for mask in self.masks.values())
 
 
 def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
@@ -125,7 +130,7 @@ def _apart(points: _Points) -> Expr | None:
     for index in points.indices:
         terms, constant = affine.affine(index.base if isinstance(index, Ramp) else index)
         groups.setdefault(frozenset(terms), (affine.from_affine(terms, 0, I64), []))[1].append(constant)
-    if len(groups) == 1 and step == 1 and all(mask == ALWAYS for mask in points.masks.values()):
+    if len(groups) == 1 and step == 1 and not points.masked:
         return None
     for _, offsets in groups.values():
         if any((a - b) % step == 0 and abs(a - b) < lanes * step for a, b in combinations(offsets, 2)):
