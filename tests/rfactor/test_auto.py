@@ -318,6 +318,58 @@ def test_parts_of_unknown_sizes_come_in_turns_from_a_chunk_on(guard):
         np.testing.assert_array_equal(answer(found, data), answer(serial, data))
 
 
+def each_row(step: Callable[[Any, Any], Any], first: int = 1) -> Made:
+    """Rows of unknown length, each to a point, with the coordinates of few left out."""
+    image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
+    r = hl.RDom([(0, image.width())], "r")
+    r.where(r.x != 3)
+    f[y] = hl.i32(first)
+    f[y] = step(f[y], image[r.x, y])
+    return f, [image]
+
+
+TURNS = {
+    "horner": lambda x, a: x * 31 + a,
+    "sum": lambda x, a: x + a,
+    "clamp": lambda x, a: hl.min(hl.max(x, a), a ^ 5),
+}
+
+
+@pytest.mark.parametrize("step", TURNS.values(), ids=TURNS)
+@pytest.mark.parametrize("machine", [LANES, THREADS, PARTED], ids=["one thread", "two", "threads soon"])
+def test_two_rows_of_unknown_length_come_in_turn(step, machine):
+    """Odd numbers of them, and one, too."""
+    found, pasted = each_row(step), each_row(step)
+    text = str(auto_rfactor(found[0], 0, machine))
+    assert 'f.update(0).split("y", "y", "yi", 2)' in text
+    assert 'f.update(0).unroll("yi")' in text
+    exec(text, {"f": pasted[0]})
+    for rows, length in [(1, 5), (2, 0), (3, 1), (8, 4), (77, 12), (5, 70), (3, 3000)]:
+        data = random_data(hl.Int(32), (rows, length), 1)
+        serial = each_row(step)
+        for one in (serial, found, pasted):
+            one[1][0].set(data)
+        right, *others = (np.asarray(one[0].realize([rows])) for one in (serial, found, pasted))
+        for other in others:
+            np.testing.assert_array_equal(other, right, err_msg=f"{rows} rows of {length}")
+
+
+def test_long_rows_that_llvm_makes_vectors_of_come_one_after_the_other():
+    image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = hl.i32(0)
+    f[y] += image[r.x, y]
+    assert 'f.update(0).specialize(rx.extent() > 63).serial("y")' in str(auto_rfactor(f, 0, LANES))
+
+
+def test_rows_of_known_length_come_one_after_the_other():
+    image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
+    r = hl.RDom([(0, 5)], "r")
+    f[y] = hl.i32(1)
+    f[y] = f[y] * 31 + image[r.x, y]
+    assert not auto_rfactor(f, 0, THREADS)
+
+
 def test_steps_that_take_little_beside_what_they_wait_come_in_more_parts() -> None:
     """By 31 is a shift and a difference; two products of integers take two cycles, and wait for four."""
 

@@ -29,7 +29,7 @@ from rfactor.compiler.auto.cost import (
     many_rows,
     overlapped,
 )
-from rfactor.compiler.auto.directive import AutoSchedule, Word
+from rfactor.compiler.auto.directive import AutoSchedule, Iterations, Word
 from rfactor.compiler.auto.facts import Facts, Loop, extents
 from rfactor.compiler.auto.machine import (
     CACHED_BYTES,
@@ -45,7 +45,7 @@ from rfactor.compiler.auto.machine import (
 )
 from rfactor.compiler.auto.own import Own, own
 from rfactor.compiler.auto.work import follow, gathers, neighbours, state_octets, streams
-from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, Chunks, Lanes, Parts, Writer
+from rfactor.compiler.auto.write import CHUNKS, COPIED, LANES, TWO, Chunks, Lanes, Parts, Writer
 
 ROWS = 8
 """Of a chunk whose rows are of unknown length, where the order must be kept."""
@@ -66,6 +66,8 @@ TAPS = 16
 """Iterations of one point that are written out: LLVM makes vectors of the points then, and each is stored once."""
 AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
+LONG_ROW = 64
+"""Iterations of a point from which on LLVM's vectors of it are as fast as two points in turn."""
 PARTS, MOST_PARTS = 2, 4
 """Parts that are computed in turns, where an iteration would wait for the one before; more where that is WORTH it."""
 
@@ -102,6 +104,8 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
             writer.tapped()
         elif isinstance(wide, str) and cut is None:
             writer.abreast(wide, _abreast(facts, machine, wide), shared)
+        elif vectors and wide is None and cut is None:
+            _in_turn(writer)
         if shared is not None:
             writer.share(shared, machine)
     what = COPIED if facts.scattered else LANES
@@ -140,7 +144,8 @@ def _cases(
 ) -> None:
     """Where sizes are given at run time: runs that have work for threads, those that have it for lanes, all others.
 
-    The first that holds decides, and what is left is the serial loop. Rows of tables that are short have no lanes.
+    The first that holds decides, and what is left is the serial loop, of two points in turn where it is one of several.
+    Rows of tables that are short have no lanes.
     """
     facts = writer.facts
     along = wide if isinstance(wide, str) else None
@@ -153,7 +158,10 @@ def _cases(
         writer.lanes(uncut)
         if shared is not None:
             writer.share(shared, machine)
-    writer.begin()
+    if vectors and along is None:
+        _in_turn(writer)
+    else:
+        writer.begin()
     if along is not None:
         writer.abreast(along, _abreast(facts, machine, along), shared)
     if shared is not None:
@@ -180,6 +188,25 @@ def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
     most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
     widths = [1 << i for i in range(most.bit_length()) if i != 1]
     return min(reversed(widths), key=row_ns)
+
+
+def _in_turn(writer: Writer) -> None:
+    """The iterations of two points in turn, where there are several points, of unknown length.
+
+    What LLVM makes vectors of is faster one point after the other, where they are long.
+    """
+    facts = writer.facts
+    writer.begin()
+    points = facts.own[0].extent if facts.own else 1
+    if facts.count is not None or facts.scattered or (points is not None and points < TWO):
+        return
+    inner = facts.loops[0]
+    if facts.work.plain and inner.extent is None:
+        writer.begin(Iterations((writer.words[inner.name],), LONG_ROW))
+        writer.say("serial", facts.pure[0], reason="LLVM makes vectors of long rows")
+        writer.begin()
+    if not facts.work.plain or inner.extent is None or inner.extent < LONG_ROW:
+        writer.abutted(facts.pure[0])
 
 
 def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:

@@ -14,6 +14,8 @@ from rfactor.compiler.auto.work import state_octets
 
 INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
 """What intermediates are called in the text."""
+TWO = 2
+"""Points whose iterations come in turn."""
 UNROLLED = 8
 """Iterations of a histogram that are written out."""
 
@@ -228,6 +230,13 @@ class Writer:
         self.now.setdefault(name, name)
         self.outer[name], inner = self.split(loop, lanes, reason)
         self.say("vectorize", inner)
+
+    def abutted(self, name: str) -> None:
+        """Iterations of two points in turn."""
+        loop, inner = self.term(name), self.name(f"{name.rsplit('.', 1)[-1]}i")
+        self.say("split", loop, loop, inner, TWO, reason="two points in turn, so that neither waits for its last value")
+        self.say("reorder", inner, *(self.now[one.name] for one in self.facts.loops), loop)
+        self.say("unroll", inner)
 
     def tapped(self) -> None:
         """All iterations of a point written out."""
