@@ -24,7 +24,7 @@ from rfactor.compiler.codegen.spans import spans
 from rfactor.compiler.codegen.vectorizable import side_by_side
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
-from rfactor.ir.expr import Const, Expr, Var, cast
+from rfactor.ir.expr import Const, Expr, Var, cast, names
 from rfactor.ir.loopnest import (
     Allocate,
     AnyLane,
@@ -39,6 +39,7 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
+from rfactor.ir.statements import walk_nest
 from rfactor.ir.types import F32, F64, I64, Type
 from rfactor.ir.types import I32 as COORDINATE
 from rfactor.native.conversions import convert
@@ -359,8 +360,15 @@ class Statements:
         """What is done under a condition; loops of some runs of the pipeline in a function of their own.
 
         Beside loops of other runs they were up to 1.3 times slower: values that all of them use lie on the stack then.
+        What writes the same points again and again stays: what is stored before it lets LLVM keep them in registers.
         """
-        if self._root and not self.places.inside and isinstance(stmt, For) and not launches(stmt) and heavy(stmt):
+        if (
+            isinstance(stmt, For)
+            and self._root
+            and not (self.places.inside or launches(stmt))
+            and heavy(stmt)
+            and all(stmt.name in names(one.index) for one in walk_nest(stmt.body) if isinstance(one, Store))
+        ):
             self._outlined(stmt, "case")
         else:
             self.emit(stmt)
