@@ -240,6 +240,18 @@ def test_threads_of_unknown_sizes_are_for_runs_with_work_for_them():
     assert 'chunks.update(0).parallel("u")' in text
 
 
+@pytest.mark.parametrize(("width", "unrolled"), [(3, True), (8, True), (9, False)])
+def test_few_iterations_inside_a_chunk_are_written_out(width, unrolled):
+    def saturating(f: Any, r: Any, a: Any, t: Any) -> None:
+        f[()] = hl.u8(0)
+        f[()] = hl.u8(hl.min(hl.u16(f[()]) + hl.u16(a), 255))
+
+    text = chosen(saturating, (1 << 20, width), THREADS)
+    assert ("chunks.update(0).unroll(rx)" in text) == (unrolled and "lanes" not in text.partition("\n")[2])
+    if width == 3:
+        assert "chunks.update(0).unroll(rx)" in text
+
+
 def test_one_thread_gets_lanes_alone():
     text = chosen(argmin, (4096, 4096), LANES)
     assert "there is one thread" in text

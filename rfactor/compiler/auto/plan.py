@@ -66,6 +66,8 @@ TAPS = 16
 """Iterations of one point that are written out: LLVM makes vectors of the points then, and each is stored once."""
 AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
+FEW = 8
+"""Iterations of an innermost loop that are written out."""
 LONG_ROW = 64
 """Iterations of a point from which on LLVM's vectors of it are as fast as two points in turn."""
 PARTS, MOST_PARTS = 2, 4
@@ -127,6 +129,8 @@ def _loops(
         writer.threads(cut, None if vectors else parts, 1 if wide is None else machine.vector_bits // facts.widest)
         if wide is None:
             writer.apart()
+            if parts is None and _short(facts, cut):
+                writer.say("unroll", writer.words[facts.loops[0].name], reason="few iterations")
     tasks = writer.tasks
     if parts is not None and (cut is None or vectors):
         writer.in_turns(parts)
@@ -188,6 +192,17 @@ def _abreast(facts: Facts, machine: Machine, name: str | None) -> int:
     most = min(_lane_count(facts, machine), 1 << max(extent - 1, 0).bit_length())
     widths = [1 << i for i in range(most.bit_length()) if i != 1]
     return min(reversed(widths), key=row_ns)
+
+
+def _short(facts: Facts, cut: Chunks) -> bool:
+    """Whether the innermost loop of a chunk has so few iterations that they are written out, as LLVM does elsewhere.
+
+    Not of rows, which have vectors of several points.
+    """
+    inner = facts.loops[0]
+    whole = inner in cut.whole or (cut.cut is not None and cut.cut[0] == inner)
+    few = inner.extent is not None and inner.extent <= FEW
+    return few and not (whole or facts.pure or facts.scattered or facts.work.plain or facts.guarded)
 
 
 def _in_turn(writer: Writer) -> None:
