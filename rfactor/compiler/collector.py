@@ -17,6 +17,8 @@ _inside = 0
 """How many are at work,"""
 _was_on = False
 """and whether the first of them found the collector on."""
+_forks = 0
+"""How many forks have led to this process."""
 
 
 @contextmanager
@@ -28,19 +30,22 @@ def uncollected() -> Iterator[None]:
             _was_on = gc.isenabled()
             gc.disable()
         _inside += 1
+        forks = _forks
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
-            if _inside == 0 and _was_on:
-                gc.enable()
+            if forks == _forks:
+                _inside -= 1
+                if _inside == 0 and _was_on:
+                    gc.enable()
 
 
 def _after_fork() -> None:
-    """A child has none of its parent's other threads."""
-    global _lock, _inside
+    """A child has none of its parent's other threads; the one that it has is not counted, wherever it was."""
+    global _lock, _inside, _forks
     _lock = threading.Lock()
+    _forks += 1
     if _inside and _was_on:
         gc.enable()
     _inside = 0

@@ -98,3 +98,20 @@ def test_it_is_on_in_a_child_without_the_thread_that_turned_it_off() -> None:
     leave.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_it_is_off_and_on_again_in_a_child_that_was_made_meanwhile() -> None:
+    with uncollected():
+        child = os.fork()
+        on = gc.isenabled()
+    if child == 0:
+        on = on and gc.isenabled()
+        with uncollected():
+            off = not gc.isenabled()
+            with uncollected():
+                off = off and not gc.isenabled()
+            off = off and not gc.isenabled()
+        os._exit(0 if on and off and gc.isenabled() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert gc.isenabled()

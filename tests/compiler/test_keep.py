@@ -142,6 +142,26 @@ def test_lanes_under_other_masks_stay_as_they_are(loop: Stmt) -> None:
     assert keep(loop) == loop
 
 
+def test_what_is_stored_where_a_kept_point_says_so_asks_the_kept_one() -> None:
+    step = masked(var("n")).body
+    assert isinstance(step, Store)
+    f = load(I32, "f", step.index, step.predicate)
+    asked = apply(">", f, Broadcast(i32(0), LANES))
+    told = store("g", step.index, f, apply("and", step.predicate, asked))
+    loop = For("r", i32(0), i32(5), "serial", block(step, told))
+    kept = keep(loop)
+    given = source("a", I32), ScalarArgument("n", I32), sink("f", I32), sink("g", I32)
+    values: dict[str, Any] = {
+        "a": np.array([5, -99, 7, 400, -2], np.int32), "n": 3,
+        "f": np.array([1, -4, 0, 9], np.int32), "g": np.zeros(4, np.int32),
+    }  # fmt: skip
+    expected = values | {name: values[name].copy() for name in "fg"}
+    Interpreter(pipeline(loop, *given), expected)
+    compile_pipeline(pipeline(kept, *given))(values)
+    for name in "fg":
+        np.testing.assert_array_equal(values[name], expected[name])
+
+
 @pytest.mark.parametrize("starts", [(i64(0),), (i64(0), i64(8))], ids=["one", "two"])
 def test_lanes_that_a_mask_leaves_out_are_not_touched(starts: tuple[Expr, ...]) -> None:
     given = source("a", I32), ScalarArgument("s", I32), ScalarArgument("n", I32), sink("f", I32)

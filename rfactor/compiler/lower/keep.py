@@ -103,8 +103,8 @@ def _points(loop: For, buffer: str, stores: list[Store]) -> _Points | None:
         ):
             return None
     for part in inside:
-        exprs = (part.value,) if isinstance(part, Let) else (part.value, part.index) if isinstance(part, Store) else ()
-        for expr in exprs:
+        values = (part.value,) if isinstance(part, Let) else ()
+        for expr in (part.value, part.index, part.predicate) if isinstance(part, Store) else values:
             for node in walk(expr):
                 if (
                     isinstance(node, Load)
@@ -172,7 +172,8 @@ def _with(loop: For, kept: dict[str, _Points]) -> Stmt:
             return with_parts(stmt, visit)
         value = replaced(stmt.value, loads)
         if stmt.buffer not in kept:
-            return replace(stmt, value=value, index=replaced(stmt.index, loads))
+            index, predicate = replaced(stmt.index, loads), replaced(stmt.predicate, loads)
+            return Store(stmt.buffer, index, value, predicate)
         return Store(_name(stmt.buffer), places[stmt.buffer, stmt.index], value, ALWAYS)
 
     def moved(buffer: str, index: Expr, at: Expr, *, back: bool) -> Stmt:
