@@ -1,6 +1,7 @@
 """Of elements that are alike a factored case of an argmin keeps the one that the serial loop keeps.
 
-Halide 21 may keep another: it factors inner loops of one that tells where, after which another of two alike comes first.
+Halide 21 may keep another: it factors inner loops of one that tells where, after which another of two that are alike
+comes first.
 """
 
 from __future__ import annotations
