@@ -16,6 +16,7 @@ from rfactor.compiler.language.target import Target, get_target_from_environment
 from rfactor.compiler.language.warned import warn, warned
 from rfactor.compiler.lower import arguments as expected
 from rfactor.compiler.lower import lower, passes
+from rfactor.compiler.lower.as_written import renumbered
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.errors import AlgorithmError, TypeMismatch
 from rfactor.files import write_whole
@@ -125,12 +126,14 @@ class Made:
 
     def statement(self) -> str:
         """The lowered nest as text."""
-        return show_pipeline(self.lowered())
+        frozen = self._frozen
+        return renumbered(show_pipeline(self.lowered()), frozen.algorithm, frozen.schedule)
 
     def conceptual(self) -> str:
         """The nest before its bounds are known, as text."""
-        _, nest = next(passes(self._frozen.algorithm, self._frozen.schedule))
-        return show_nest(nest)
+        frozen = self._frozen
+        _, nest = next(passes(frozen.algorithm, frozen.schedule))
+        return renumbered(show_nest(nest), frozen.algorithm, frozen.schedule)
 
     def html(self, text: str) -> str:
         """Text as a page."""

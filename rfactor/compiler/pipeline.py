@@ -22,6 +22,7 @@ from rfactor.compiler.language.images import OutputImageParam
 from rfactor.compiler.language.variables import Param
 from rfactor.compiler.language.warned import warn, warned
 from rfactor.compiler.lower import affine, arguments, bounded_loops, lower
+from rfactor.compiler.lower.as_written import renumbered
 from rfactor.compiler.lower.loops import show_loops
 from rfactor.compiler.lower.storage import buffer_name
 from rfactor.compiler.overwriting import OVERWRITABLE, apart, overwritable, same_points
@@ -35,6 +36,7 @@ from rfactor.ir.algorithm import Algorithm, Function, Requirement
 from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.expr import Const, Var, apply
 from rfactor.ir.loopnest import LoweredPipeline
+from rfactor.ir.nest_printer import show_pipeline
 from rfactor.ir.types import I64
 from rfactor.kept import Kept
 
@@ -48,6 +50,14 @@ def lowered(outputs: Sequence[Func]) -> LoweredPipeline:
     """The nest that code is generated from, for dense arrays."""
     pipeline = frozen(outputs)
     return lower(pipeline.algorithm, pipeline.schedule)
+
+
+@deep
+def statement(outputs: Sequence[Func]) -> str:
+    """The nest that code is generated from as text, with stages as the user numbered them."""
+    pipeline = frozen(outputs)
+    nest = lower(pipeline.algorithm, pipeline.schedule)
+    return renumbered(show_pipeline(nest), pipeline.algorithm, pipeline.schedule)
 
 
 @deep

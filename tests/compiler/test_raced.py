@@ -11,6 +11,7 @@ import pytest
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower import bounded_loops, passes
+from rfactor.errors import ScheduleError
 from rfactor.ir.loopnest import Block, For, If, Let, Produce, Realize, Stmt
 from rfactor.semantics.interpreter import ImageValue
 from rfactor.semantics.nest import interpret_nest
@@ -158,3 +159,24 @@ def test_steps_in_turn_of_no_known_number_may_wrap(divisor: int, told: bool) -> 
     f.update(0).allow_race_conditions().parallel(r.x)
     assert kinds(f)[loop(r.x, kinds(f))] == ("parallel" if told else "serial")
     agrees(f, before, [12, divisor])
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_storage_outside_a_loop_that_runs_as_asked_is_not_written_inside_it(step: bool) -> None:
+    """Its iterations would write it at once; Halide refuses it too, whether iterations meet or not."""
+    (write, reads), order, _ = CASES["each step is kept"]
+    f, _, own = relaxed(write, reads, order)
+    g, h, k = hl.Func("g"), hl.Func("h"), hl.Func("k")
+    g[x, y] = hl.Buffer(DATA)[x, y] * 3
+    h[x, y, t] = f[x, y, t]
+    h[own["x"], own["y"], own["t"] + 1] = h[own["x"], own["y"] + 1, own["t"]] + g[own["x"], own["y"] - 1]
+    k[x, y, t] = h[x, y, t]
+    f.compute_root()
+    h.compute_root().update(0).allow_race_conditions().parallel(own["y"])
+    g.compute_at(h, own["t" if step else "y"]).store_root()
+    if step:
+        sizes = [WIDE, HIGH, STEPS + 1]
+        agrees(k, expected(k, sizes), sizes)
+        return
+    with pytest.raises(ScheduleError, match=r"g is stored outside the parallel loop h\..* store it inside that loop"):
+        k.compile_jit()

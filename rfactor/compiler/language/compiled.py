@@ -99,11 +99,9 @@ class Compiled:
 
     def lowered(self) -> str:
         """The lowered nest as text."""
-        from rfactor.compiler.deep import deep
-        from rfactor.compiler.pipeline import lowered
-        from rfactor.ir.nest_printer import show_pipeline
+        from rfactor.compiler.pipeline import statement
 
-        return deep(show_pipeline)(lowered(self.results()))
+        return statement(self.results())
 
     def print_loop_nest(self) -> None:
         """Write the loops to the standard error, with a range where it is constant."""

@@ -14,7 +14,7 @@ from rfactor.compiler.language.given import startup, variable_name, whole
 from rfactor.compiler.language.hints import Hints, LoopAlignStrategy
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
-from rfactor.compiler.language.reading import Reading, read_before
+from rfactor.compiler.language.reading import Reading, read_before, written_out
 from rfactor.compiler.language.told import tell
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule import loops
@@ -336,15 +336,16 @@ class Directives(Hints):
     def specialize(self, condition: Any) -> Stage:
         """Loops of their own for runs in which `condition` holds, as they are now; returns them, to be scheduled.
 
-        The condition is over parameters, boxes of images and of the outputs, and what images hold at points
-        of such, read on entry. The first that holds decides.
+        The condition is over parameters, boxes of images and of the outputs, what images hold at points of such, read
+        on entry, and functions of one definition of those. The first that holds decides.
         """
         schedule, owner = self._schedule(), self._owner()
         if schedule.failure is not None:
             raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
         known = [one for one in owner.references.values() if isinstance(one, Reading)]
         try:
-            test = startup(owner, read_before("condition", as_expr(condition), known), "specialize")
+            asked = written_out("condition", as_expr(condition))
+            test = startup(owner, read_before("condition", asked, known), "specialize")
         except AlgorithmError as varies:
             raise ScheduleError(f"specialize({as_expr(condition)}): {varies}") from None
         if test.type != BOOL:

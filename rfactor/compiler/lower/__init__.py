@@ -43,7 +43,8 @@ What is known of coordinates, for all of them:
     `interval` (`quotients`, `paired_terms`; floats: `float_interval`) over `ends`, and `boxes` of them
     `values`, `data_range`              what data can be
     `uses`                              which functions statements call
-`loops` prints the nest; `failing` tells of checks that fail in every run.
+`loops` prints the nest; `as_written` tells of stages as the user numbered them; `failing` tells of checks that fail in
+every run.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rfactor.compiler.lower.accumulators import accumulators
+from rfactor.compiler.lower.as_written import as_written, renumbered
 from rfactor.compiler.lower.bounds import Bounded, define, infer_bounds
 from rfactor.compiler.lower.checks import entry_checks, read_first
 from rfactor.compiler.lower.data_ends import clamp_coordinates
@@ -109,6 +111,11 @@ def passes(
     algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Stmt]]:
     """The nest after each pass, with the pass's name."""
+    with as_written(algorithm, schedule):
+        yield from _passes(algorithm, schedule, sparse)
+
+
+def _passes(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) -> Iterator[tuple[str, Stmt]]:
     validate(algorithm)
     algorithm, schedule, nest = built(algorithm, schedule)
     yield "nest", nest.body
@@ -132,10 +139,11 @@ def passes(
 
 def bounded_loops(algorithm: Algorithm, schedule: Schedule) -> Stmt:
     """The nest whose bounds are known, with stages in shared loops and nothing checked. Raises as `lower` does."""
-    validate(algorithm)
-    algorithm, schedule, nest = built(algorithm, schedule)
-    bounded = infer_bounds(nest, algorithm, schedule)
-    return define(bounded.definitions, together(bounded.body, algorithm, schedule, bounded.definitions))
+    with as_written(algorithm, schedule):
+        validate(algorithm)
+        algorithm, schedule, nest = built(algorithm, schedule)
+        bounded = infer_bounds(nest, algorithm, schedule)
+        return define(bounded.definitions, together(bounded.body, algorithm, schedule, bounded.definitions))
 
 
 def checked(bounded: Bounded, algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str] = frozenset()) -> Stmt:
@@ -179,9 +187,11 @@ def without_effect(algorithm: Algorithm, schedule: Schedule) -> tuple[str, ...]:
     """What there is to warn of in the loops: prefetches of what is not read there. Raises as `lower` does."""
     if not any(stage.prefetches for one in schedule.functions.values() for stage in one.stages):
         return ()
-    validate(algorithm)
-    algorithm, schedule, nest = built(algorithm, schedule)
-    return tuple(idle_prefetches(nest.body, algorithm, schedule))
+    with as_written(algorithm, schedule):
+        validate(algorithm)
+        made, loops, nest = built(algorithm, schedule)
+        found = idle_prefetches(nest.body, made, loops)
+        return tuple(renumbered(one, algorithm, schedule) for one in found)
 
 
 def arguments(algorithm: Algorithm, sparse: frozenset[str]) -> tuple[BufferArgument | ScalarArgument, ...]:

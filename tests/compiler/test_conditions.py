@@ -1,0 +1,58 @@
+"""What loops are specialized by may be of functions of one definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rfactor as hl
+from rfactor.compiler.language.freeze import freeze
+from rfactor.errors import AlgorithmError, ScheduleError
+from tests.compiler.test_lowering import printed
+
+x = hl.Var("x")
+
+
+def _by_functions(api: Any, at: int) -> list[Any]:
+    im, n, x = api.ImageParam(api.Int(32), 1, "im"), api.Param(api.Int(32), "n", at), api.Var("x")
+    f, g, h, pair = api.Func("f"), api.Func("g"), api.Func("h"), api.Func("pair")
+    g[x] = im[x] + n
+    pair[x] = (g[x + 1] * 2, g[x] - 1)
+    h[x] = pair[x][1] + api.BoundaryConditions.repeat_edge(im)[x - 9]
+    f[x] = x
+    f.specialize(h[n] > 6).vectorize(x, 4)
+    f.specialize(im[g[0] - im[0]] == 4).unroll(x, 4)
+    f.specialize_fail("neither")
+    im.set(api.Buffer(np.array([1, 3, 4, 0, 4], np.int32)))
+    try:
+        return list(np.asarray(f.realize([8])).tolist())
+    except api.HalideError as error:
+        return ["neither" in str(error)]
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 3, 4])
+def test_a_condition_may_be_of_functions_of_one_definition(at: int) -> None:
+    halide = pytest.importorskip("halide")
+    found = _by_functions(hl, at)
+    assert found == _by_functions(halide, at)
+    assert found == ([0, 1, 2, 3, 4, 5, 6, 7] if at in (2, 4) else [True])
+
+
+def test_a_condition_of_a_function_is_of_the_values_that_it_has() -> None:
+    """Wherever the function is computed: it gets no more updates, and no pipeline computes it for that."""
+    p, f, g = hl.Param(hl.Int(32), "p"), hl.Func("f"), hl.Func("g")
+    g[x] = x + p
+    g.compute_root()
+    f[x] = x
+    f.specialize(g[2] > 3).vectorize(x, 4)
+    text = printed(f, "vectorize")
+    assert "if p + 2 > 3" in text or "if p > 1" in text
+    assert "g" not in {part.name for part in freeze(f).algorithm.functions}
+    with pytest.raises(AlgorithmError, match="g cannot be given a new update definition"):
+        g[x] += 1
+    told = hl.Func("told")
+    told[x] = hl.print(x)
+    with pytest.raises(ScheduleError, match="told is computed, which prints or checks"):
+        f.specialize(told[0] > 3)
