@@ -46,6 +46,7 @@ def _collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
     return 0
 
 
+@lru_cache(maxsize=1 << 14)
 def from_affine(terms: Terms, constant: int, type: Type = I32) -> Expr:
     """The expression of an affine form: terms in their order, subtracted ones after an added one."""
     result: Expr | None = None
