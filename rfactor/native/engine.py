@@ -42,8 +42,6 @@ class Target:
     """Whether stores that others follow are looked for, where only passes of level 1 run: those of others do anyway."""
     cases: bool = False
     """Whether loops that a schedule made vectors of are left alone, as others are as they were written."""
-    moving: bool = False
-    """At level 1: whether loops leave LLVM nothing to take out of them, so that few passes do."""
     pointers: bool = True
     """Whether the code generator looks for pointers that move with loops: it takes long (x86; others always do)."""
     abi: str = ""
@@ -331,7 +329,7 @@ def _optimized(text: str, target: Target, machine: Any) -> Iterator[Any]:
 
 def _run_passes(module: Any, target: Target, machine: Any) -> None:
     import llvmlite.binding as llvm
-    from llvmlite.binding.newpassmanagers import NewPassManager, create_new_function_pass_manager
+    from llvmlite.binding.newpassmanagers import NewPassManager
 
     options = llvm.create_pipeline_tuning_options(speed_level=target.level)
     options.loop_vectorization = target.loop_vectorizer
@@ -343,13 +341,7 @@ def _run_passes(module: Any, target: Target, machine: Any) -> None:
         manager = builder.getModulePassManager()
         manager.run(module, builder)
     else:
-        if target.moving:
-            manager = create_new_function_pass_manager()
-            manager.add_sroa_pass()
-            manager.add_instruction_combine_pass()
-            manager.add_simplify_cfg_pass()
-        else:
-            manager = builder.getFunctionPassManager()
+        manager = builder.getFunctionPassManager()
         if target.loop_repeater:
             manager.add_loop_unroll_pass()
         if target.store_remover:

@@ -280,30 +280,6 @@ def counted_after_lanes() -> Any:
     return f.bound(i, 0, 256).vectorize(i, 8)
 
 
-def stencil() -> Any:
-    """Every loop reads and writes on."""
-    image, x, y = hl.ImageParam(hl.Float(32), 2), hl.Var("x"), hl.Var("y")
-    sharp = hl.Func("sharp")
-    sharp[x, y] = image[x, y] * 2 - image[x + 1, y]
-    sharp.vectorize(x, 8)
-    return sharp
-
-
-def totalled() -> Any:
-    """Sums in lanes, each of them in one place while its loop runs."""
-    f, x, r = hl.Func("f"), hl.Var("x"), hl.RDom([(0, 16)])
-    f[x] = hl.i32(0)
-    f[x] += hl.i32(hl.Buffer(SOURCE.reshape(-1))[x + r.x])
-    f.vectorize(x, 8).update(0).reorder(r.x, x).vectorize(x, 8)
-    return f
-
-
-@pytest.mark.parametrize(("program", "few"), [(stencil, True), (in_lanes, True), (totalled, False)])
-def test_few_passes_run_where_loops_leave_nothing_to_take_out(program: Callable[[], Any], few: bool) -> None:
-    target = passes_for(lowered([program()]))
-    assert (target.level, target.moving) == (1, few)
-
-
 @pytest.mark.parametrize(
     ("program", "unrolled", "repeated", "removed"),
     [

@@ -25,7 +25,7 @@ from rfactor.compiler.codegen.statements import (
     arguments,
     new_function,
 )
-from rfactor.compiler.codegen.straight import moving, short, stored_again, tight
+from rfactor.compiler.codegen.straight import short, stored_again, tight
 from rfactor.compiler.codegen.strides import strided
 from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
 from rfactor.compiler.lower.prefixes import is_prefixes
@@ -208,7 +208,6 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     Short loops of vectors are unrolled, iterations of tight loops repeated, and stores that others follow left out,
     where there are such (`straight`).
     Where a case of an update is as it was written beside one that is not, its loops get all that LLVM has.
-    Where every loop moves on with what it reads and writes (`straight`), few passes do.
     Pointers that move with loops are looked for where that gains (`strides`). Expressions that the passes would take
     minutes for get none; loops that a schedule has unrolled that far are not looked through for lanes.
     """
@@ -224,17 +223,15 @@ def passes_for(lowered: LoweredPipeline, target: Target | None = None) -> Target
     running = any(is_prefixes(part) for part in within(lowered.body))
     level = machine.level if lanes or running else min(machine.level, 1)
     unrolled = level == 1 and short(lowered.body)
-    repeated = level == 1 and tight(lowered.body)
     return replace(
         machine,
         level=level,
         loop_vectorizer=lanes,
         slp_vectorizer=lanes,
         loop_unroller=unrolled,
-        loop_repeater=repeated,
+        loop_repeater=level == 1 and tight(lowered.body),
         store_remover=unrolled or (level == 1 and stored_again(lowered.body)),
         pointers=strided(lowered.body),
-        moving=level == 1 and not (unrolled or repeated) and moving(lowered.body),
     )
 
 

@@ -7,12 +7,10 @@ s[i] = s[i] + a; s[i] = s[i] + b        the first store is left out (so it is wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rfactor.compiler.codegen.free import bodies, expressions, innermost, within
 from rfactor.compiler.lower.affine import constant_value, reads
-from rfactor.ir.expr import Expr, names, walk
-from rfactor.ir.loopnest import Block, For, LaneReduction, Load, Stmt, Store
+from rfactor.ir.expr import walk
+from rfactor.ir.loopnest import Block, For, LaneReduction, Stmt, Store
 
 _FEW = 8
 """Iterations of a loop that is unrolled whole, at most."""
@@ -38,19 +36,6 @@ def _little(loop: For) -> bool:
         return False
     joined = any(isinstance(node, LaneReduction) for node in walk(store.value))
     return (joined or reads(store.index)) and len(walk(store.value)) <= _NODES
-
-
-def moving(stmt: Stmt) -> bool:
-    """Whether each innermost loop reads and writes other places in every iteration: LLVM keeps none in registers."""
-    return all(loop.name in names(index) for loop in innermost(stmt) for index in _indices(loop.body))
-
-
-def _indices(stmt: Stmt) -> Iterator[Expr]:
-    for part in within(stmt):
-        if isinstance(part, Store):
-            yield part.index
-        for expr in expressions(part):
-            yield from (node.index for node in walk(expr) if isinstance(node, Load))
 
 
 def stored_again(stmt: Stmt) -> bool:
