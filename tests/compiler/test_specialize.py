@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import rfactor as hl
+from rfactor.compiler.lower.skip import only_needed
 from rfactor.compiler.pipeline import loop_nest
 from rfactor.errors import BufferError, ScheduleError
+from rfactor.ir.expr import apply
+from rfactor.ir.loopnest import For, If, Produce, block
+from tests.codegen.reference import i32, var
 from tests.compiler.pipelines import agrees, expected
 from tests.compiler.test_lowering import printed
 
@@ -375,3 +379,12 @@ def test_loops_for_what_iterations_read_are_few_however_many_functions_there_are
         producer.compute_at(h, y)
     assert printed(h, "tidy").count("for h.s0.x in") == 8
     agrees(h, before, [3, 12])
+
+
+def test_what_is_needed_in_some_runs_is_looked_for_until_it_is_found() -> None:
+    """A function without storage in other runs may not be computed in them."""
+    here, inside = Produce("f", block()), For("y", i32(0), i32(3), "serial", Produce("g", block()))
+    some = apply(">", var("p"), i32(3))
+    assert only_needed(block(here, inside), {"f": some}) == block(If(some, here), inside)
+    with pytest.raises(AssertionError, match="g is not computed outside of all loops"):
+        only_needed(block(here, inside), {"f": some, "g": some})

@@ -98,9 +98,20 @@ def skip(stmt: Stmt, algorithm: Algorithm, schedule: Schedule) -> Stmt:
 
 def only_needed(stmt: Stmt, needed: Mapping[str, Expr]) -> Stmt:
     """`stmt` where functions are computed only where they are `needed`, by bounds: elsewhere they have no storage."""
-    if isinstance(stmt, Block | Realize):
-        return with_parts(stmt, lambda part: only_needed(part, needed))
-    return If(needed[stmt.name], stmt) if isinstance(stmt, Produce) and stmt.name in needed else stmt
+    wrapped: set[str] = set()
+
+    def visit(part: Stmt) -> Stmt:
+        if isinstance(part, Block | Realize):
+            return with_parts(part, visit)
+        if not isinstance(part, Produce) or part.name not in needed:
+            return part
+        wrapped.add(part.name)
+        return If(needed[part.name], part)
+
+    result = visit(stmt)
+    missing = sorted(set(needed) - wrapped)
+    assert not missing, f"{', '.join(missing)} is not computed outside of all loops"
+    return result
 
 
 def _asks(stmt: Stmt, known: frozenset[str]) -> bool:
