@@ -51,6 +51,13 @@ def at_path(definition: Definition, schedule: StageSchedule, path: tuple[int, ..
     return definition
 
 
+def loops_at(schedule: StageSchedule, path: tuple[int, ...]) -> StageSchedule:
+    """The loops of a case within a case, and so on."""
+    for place in path:
+        schedule = schedule.specializations[place].schedule
+    return schedule
+
+
 def cases_apart(function: Function, schedules: tuple[StageSchedule, ...]) -> Apart:
     """`function` with an update for each case of those updates of which one is factored, or is a scan."""
     if not any(map(_differs, schedules)):

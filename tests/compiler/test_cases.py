@@ -375,7 +375,5 @@ def test_what_is_no_update_has_nothing_to_factor() -> None:
     with pytest.raises(ScheduleError, match=r"f is a pure definition, which reduces nothing"):
         program.f.specialize(program.p > 3).rfactor([])
     case = program.case(program.p > 3)
-    with pytest.raises(ScheduleError, match=r"f.update\(0\): auto_rfactor chooses for an update in all runs"):
-        case.auto_rfactor()
     with pytest.raises(FactorError, match=r"rfactor of f.update\(0\) over r.z: r.z is no reduction variable"):
         case.rfactor("r.z", u)

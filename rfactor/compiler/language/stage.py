@@ -426,7 +426,8 @@ class Stage(Directives):
         return self._become(replace(self._schedule(), scan=scan))
 
     def auto_rfactor(self) -> AutoSchedule:
-        """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run.
+        """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run. A case,
+        `f.update(0).specialize(p > 3)`, is factored by itself, by what is known in it.
 
         The directives that it gives are returned; as text they are Python that can be pasted instead, and edited. None
         are given where factoring does not pay. Raises `FactorError` where no associative operator is found and proved
@@ -434,12 +435,7 @@ class Stage(Directives):
         """
         from rfactor.compiler.auto.apply import auto_rfactor
 
-        if self._inside:
-            raise ScheduleError(
-                f"{self._where()}: auto_rfactor chooses for an update in all runs, not in one case of it: call "
-                f"{self._where()}.auto_rfactor() before specialize, or factor the case with rfactor()"
-            )
-        return auto_rfactor(self._func, self._number - 1)
+        return auto_rfactor(self._func, self._number - 1, path=self._inside)
 
     @also_named(r="preserved")
     def rfactor(self, preserved: Any, v: Any = None, *, semantics: Literal["wrap", "math"] = "wrap") -> Func:
