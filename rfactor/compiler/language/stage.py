@@ -239,7 +239,8 @@ class Directives(Hints):
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
         together makes no difference to values. Loops inside what one of them computes for itself are not shared. What
-        is computed at a loop that they share is computed there for each that reads it.
+        is computed at a loop that they share is computed there for each that reads it. Where a case of a stage is
+        factored, its other runs share loops; of a case of another stage that whole stage is meant.
         """
         if not isinstance(stage, Directives) and isinstance(var, LoopAlignStrategy | list | tuple):
             var, align = None, var
@@ -252,8 +253,6 @@ class Directives(Hints):
             raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
         if other.function == self._owner().name():
             raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
-        if isinstance(stage, Directives) and stage._path():
-            raise ScheduleError(f"{self._where()}: compute_with is of a whole stage, not of one case of it")
         before = self._schedule().companion
         if before is not None:
             old, new = (f"{one.function}.s{one.stage}.{one.variable}" for one in (before, other))
