@@ -28,7 +28,7 @@ class Apart:
     function: Function
     schedules: tuple[StageSchedule, ...]
     places: tuple[int | None, ...]
-    """Which stage each stage has become; None where it has become several."""
+    """Which stage each stage has become: of several, that of the runs that no case is of; None where there are none."""
     required: tuple[Requirement, ...] = ()
     """That no `specialize_fail` is reached."""
 
@@ -51,6 +51,13 @@ def at_path(definition: Definition, schedule: StageSchedule, path: tuple[int, ..
     return definition
 
 
+def loops_at(schedule: StageSchedule, path: tuple[int, ...]) -> StageSchedule:
+    """The loops of a case within a case, and so on."""
+    for place in path:
+        schedule = schedule.specializations[place].schedule
+    return schedule
+
+
 def cases_apart(function: Function, schedules: tuple[StageSchedule, ...]) -> Apart:
     """`function` with an update for each case of those updates of which one is factored, or is a scan."""
     if not any(map(_differs, schedules)):
@@ -60,9 +67,9 @@ def cases_apart(function: Function, schedules: tuple[StageSchedule, ...]) -> Apa
     required: list[Requirement] = []
     for number, (definition, schedule) in enumerate(zip(function.stages, schedules, strict=True)):
         differs = _differs(schedule)
-        places.append(None if differs else len(stages))
-        found = _cases(definition, schedule, (), required) if differs else [(definition, schedule)]
+        found = list(_cases(definition, schedule, (), required)) if differs else [(definition, schedule)]
         stages += ((replace(one, update=number - 1), loops) for one, loops in found)
+        places.append(None if schedule.failure is not None and differs else len(stages) - 1)
     pure, *updates = (definition for definition, _ in stages)
     made = replace(function, pure=pure, updates=tuple(updates))
     return Apart(made, tuple(schedule for _, schedule in stages), tuple(places), tuple(required))
@@ -109,13 +116,17 @@ def companions(
             return stage
         there = places.get(pair.function, ())
         place = there[pair.stage] if pair.stage < len(there) else pair.stage
-        for function, found in ((name, own), (pair.function, place)):
-            if found is None:
-                raise ScheduleError(
-                    f"compute_with of {name} and {pair.function}: the update of {function} has a case that is factored "
-                    "or scanned, which has no loops to share: leave compute_with out, or factor the whole update"
-                )
-        assert place is not None
+        told = f"compute_with of {name} and {pair.function}"
+        if own is None:
+            raise ScheduleError(
+                f"{told}: it is of a case of {name} too, which is factored or scanned, or beside one that is, and has "
+                "no loops to share: give compute_with after specialize, for the runs that no case is of"
+            )
+        if place is None:
+            raise ScheduleError(
+                f"{told}: the update of {pair.function} has a case that is factored or scanned, and specialize_fail "
+                "says that there are no other runs, whose loops could be shared: leave compute_with out"
+            )
         return replace(stage, companion=replace(pair, stage=place))
 
     result: dict[str, tuple[StageSchedule, ...]] = {}

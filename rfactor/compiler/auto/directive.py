@@ -124,6 +124,8 @@ class AutoSchedule:
     directives: tuple[Directive, ...] = ()
     why: str = ""
     """Why the update is factored so, or is not."""
+    case: str = ""
+    """What the case of the update is called in the text, where it is of one: what `specialize` returned."""
 
     @property
     def factored(self) -> bool:
@@ -136,7 +138,7 @@ class AutoSchedule:
 
     def __str__(self) -> str:
         stage = f"{self.function}.update({self.update})"
-        lines = [f"# {stage}: {self.why}"]
+        lines = [f"# {f'{self.case} of {stage}' if self.case else stage}: {self.why}"]
         if self.directives:
             lines += [f"{name} = {self.function}.rvars({self.update})[{index}]" for name, index in self.variables]
         lines += [f"{one}{f'  # {one.reason}' if one.reason else ''}" for one in self.directives]

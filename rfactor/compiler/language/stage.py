@@ -239,7 +239,8 @@ class Directives(Hints):
         other: that is checked when the pipeline is compiled. The loops run over all that either of them needs.
         `align`, a strategy or a list of (loop, strategy), is checked and changes nothing: which iterations come
         together makes no difference to values. Loops inside what one of them computes for itself are not shared. What
-        is computed at a loop that they share is computed there for each that reads it.
+        is computed at a loop that they share is computed there for each that reads it. Where a case of a stage is
+        factored, its other runs share loops; of a case of another stage that whole stage is meant.
         """
         if not isinstance(stage, Directives) and isinstance(var, LoopAlignStrategy | list | tuple):
             var, align = None, var
@@ -252,8 +253,6 @@ class Directives(Hints):
             raise ScheduleError(f"{self._where()}: compute_with takes a stage and a loop of it, not {stage!r}")
         if other.function == self._owner().name():
             raise ScheduleError(f"{self._where()}: compute_with is of two functions, not of two stages of one")
-        if isinstance(stage, Directives) and stage._path():
-            raise ScheduleError(f"{self._where()}: compute_with is of a whole stage, not of one case of it")
         before = self._schedule().companion
         if before is not None:
             old, new = (f"{one.function}.s{one.stage}.{one.variable}" for one in (before, other))
@@ -426,7 +425,8 @@ class Stage(Directives):
         return self._become(replace(self._schedule(), scan=scan))
 
     def auto_rfactor(self) -> AutoSchedule:
-        """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run.
+        """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run. A case,
+        `f.update(0).specialize(p > 3)`, is factored by itself, by what is known in it.
 
         The directives that it gives are returned; as text they are Python that can be pasted instead, and edited. None
         are given where factoring does not pay. Raises `FactorError` where no associative operator is found and proved
@@ -434,12 +434,7 @@ class Stage(Directives):
         """
         from rfactor.compiler.auto.apply import auto_rfactor
 
-        if self._inside:
-            raise ScheduleError(
-                f"{self._where()}: auto_rfactor chooses for an update in all runs, not in one case of it: call "
-                f"{self._where()}.auto_rfactor() before specialize, or factor the case with rfactor()"
-            )
-        return auto_rfactor(self._func, self._number - 1)
+        return auto_rfactor(self._func, self._number - 1, path=self._inside)
 
     @also_named(r="preserved")
     def rfactor(self, preserved: Any, v: Any = None, *, semantics: Literal["wrap", "math"] = "wrap") -> Func:
