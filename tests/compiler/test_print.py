@@ -112,3 +112,29 @@ def test_a_check_that_prints_and_fails_is_made_once(capfd: pytest.CaptureFixture
         with pytest.raises(BufferError, match="p is -7"):
             f.realize([4])
         assert capfd.readouterr().out == "-7 is p\n"
+
+
+COUNTS = ["x << 3", "x << -3", "x >> -3", "hl.u8(x) << -3", "hl.i8(x) << -7", "hl.u64(x) >> 40", "x << 40",
+          "x << (x - 3)", "hl.i32(5) << -1", "5 << x", "x << hl.i32(-3)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", COUNTS)
+def test_counts_of_shifts_are_spelled_as_in_halide(text: str) -> None:
+    halide = pytest.importorskip("halide")
+    found = [str(eval(text, {"hl": api, "x": api.Var("x")})) for api in (halide, hl)]
+    assert found[0] == found[1]
+
+
+def test_a_negative_count_that_the_type_does_not_hold_shifts_the_other_way() -> None:
+    x, f = hl.Var("x"), hl.Func("f")
+    f[x] = (hl.i8(x - 3) << -128, hl.i8(x - 3) >> -128)
+    assert [np.asarray(part).tolist() for part in f.realize([5])] == [[-1, -1, -1, 0, 0], [0] * 5]
+    with pytest.raises(hl.HalideError, match=r"<< of f32 by f32 \(in .* << -2.0\): for integers only"):
+        hl.f32(x) << -2
+
+
+def test_estimates_may_be_of_parameters_and_change_nothing() -> None:
+    x, p, f = hl.Var("x"), hl.Param(hl.Int(32), "p"), hl.Func("f")
+    f[x] = x
+    assert f.set_estimate(x, p, p * 2 + 1).set_estimates([(p, 3)]) is f
+    assert np.asarray(f.realize([3])).tolist() == [0, 1, 2]

@@ -80,7 +80,11 @@ def spelled(expr: Expr, uses: Mapping[str, Any]) -> str:
             return f"!{show(node.args[0])}"
         if node.op in ("select", "min", "max"):
             return f"{node.op}({listed(node.args)})"
-        return f"{_prefix(node.type)}{_CALLS.get(node.op, node.op)}({listed(node.args)})"
+        called = f"{_prefix(node.type)}{_CALLS.get(node.op, node.op)}"
+        if node.op in ("<<", ">>") and isinstance(node.args[1], Const) and node.args[1].value >= 0:
+            count = node.args[1]  # of a number in Python, which is unsigned in Halide
+            return f"{called}({listed(node.args[:1])}, (uint{count.type.bits}){int(count.value)})"
+        return f"{called}({listed(node.args)})"
 
     lets = ""
     parts = repeated([expr])
