@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,13 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.codegen.module import generate, passes_for
+from rfactor.compiler.codegen.straight import short, tight
 from rfactor.compiler.pipeline import executable, lowered
+from rfactor.ir.expr import Expr, apply, cast
+from rfactor.ir.loopnest import Broadcast, For, block
+from rfactor.ir.types import I32, I64
 from rfactor.native.engine import host
+from tests.codegen.reference import i32, load, ramp, store, var, wide
 
 SOURCE = np.arange(64 * 32, dtype=np.uint8).reshape(32, 64)
 
@@ -329,3 +335,29 @@ def test_several_loops_that_are_unrolled_far_are_told_apart() -> None:
     assert len(set(loops)) == len(loops) >= 2
     flat = SOURCE.reshape(-1).astype(np.int32) * 3 + 1
     assert np.array_equal(np.asarray(f.realize([1000])), flat[:1000] + flat[1:1001])
+
+
+def counting(data: Expr, extent: Expr) -> For:
+    """`h[t[x]] = h[t[x]] + data`, and the same of `data` in lanes."""
+    at = cast(I64, load(I32, "t", wide("x"))) if data.type.lanes == 1 else ramp(wide("x"), lanes=data.type.lanes)
+    return For("x", i32(0), extent, "serial", store("h", at, apply("+", load(I32, "h", at), data)))
+
+
+@pytest.mark.parametrize(("extent", "lanes", "few"), [(8, 4, True), (9, 4, False), (1, 4, False), (8, 1, False)])
+def test_loops_of_vectors_are_short_up_to_eight_iterations(extent: int, lanes: int, few: bool) -> None:
+    data = i32(1) if lanes == 1 else Broadcast(i32(1), lanes)
+    assert short(counting(data, i32(extent))) is few
+    assert not short(counting(data, var("n")))
+
+
+def test_loops_that_do_little_are_tight_where_there_are_not_many() -> None:
+    little = counting(i32(1), var("n"))
+    terms: list[Expr] = [var(f"p{k}") for k in range(40)]
+    much = counting(reduce(lambda a, b: apply("^", a, b), terms), var("n"))
+    assert tight(little)
+    assert tight(block(little, much))
+    assert not tight(much)
+    assert not tight(counting(i32(1), i32(7)))
+    assert not tight(counting(Broadcast(i32(1), 4), var("n")))  # vectors beside each other
+    assert tight(block(*[little] * 16))
+    assert not tight(block(*[little] * 17))

@@ -13,11 +13,18 @@ from rfactor.compiler.codegen.module import passes_for
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.language.types import Type, dtype_of
 from rfactor.compiler.lower import passes
+from rfactor.compiler.lower.accumulators import accumulators
+from rfactor.compiler.lower.conditions import positive
+from rfactor.compiler.lower.extremes import extremes
 from rfactor.compiler.pipeline import lowered
+from rfactor.ir.effects import Print
+from rfactor.ir.expr import Expr, Op, cast
+from rfactor.ir.loopnest import Allocate, Broadcast, For, If, LaneReduction
 from rfactor.ir.nest_printer import show_nest
 from rfactor.ir.types import F32, F64, I16, I32, I64, U8
 from rfactor.semantics.interpreter import ImageValue
 from rfactor.semantics.nest import interpret_nest
+from tests.codegen.reference import TRUE, i32, i64, load, ramp, store, times, var, wide
 from tests.compiler.pipelines import agrees, computed, expected, same
 
 y = hl.Var("y")
@@ -201,3 +208,53 @@ def test_sums_of_bytes_are_joined_in_each_iteration() -> None:
     f.update(0).atomic().vectorize(r.x, 32)
     assert "lanes[+](u32x32(" in nest(f)
     assert ".lanes[" not in nest(f)
+
+
+# -- nests that neither may change ----------------------------------------------------------------------------------
+
+ZERO = i64(0)
+ELEMENT = load(F32, "a", wide("x"))
+LANES = LaneReduction("max", load(F32, "a", ramp(times(wide("x"), 8), 1, 8)))
+
+
+def loop_of(
+    data: Expr, place: Expr = ZERO, own: Expr | None = None, op: str = "max", extent: Expr | None = None
+) -> For:
+    """`s[place] = op(s[own], data)` for x in (0, extent)."""
+    value = Op(F32, op, (load(F32, "s", place if own is None else own), data))
+    return For("x", i32(0), i32(90) if extent is None else extent, "serial", store("s", place, value))
+
+
+AT_DATA = cast(I64, load(I32, "t", ZERO))
+
+
+@pytest.mark.parametrize("data", [ELEMENT, LANES], ids=["elements", "lanes"])
+@pytest.mark.parametrize(
+    ("place", "own", "op"),
+    [
+        (wide("x"), None, "max"),  # a point of each iteration
+        (AT_DATA, None, "max"),  # a point that data choose
+        (ZERO, i64(1), "max"),  # reads another point
+        (ZERO, None, "+"),  # of elements: another rounding; of lanes: joined by another operation
+        (ZERO, None, "-"),
+    ],
+    ids=range(5),
+)
+def test_loops_that_join_something_else_stay(data: Expr, place: Expr, own: Expr | None, op: str) -> None:
+    loop = loop_of(data, place, own, op)
+    assert extremes(loop) == loop
+    assert accumulators(loop) == loop
+
+
+def test_of_no_iteration_nothing_is_stored() -> None:
+    found = accumulators(loop_of(LANES, extent=var("n")))
+    assert isinstance(found, If)
+    assert found.condition == positive(var("n"))
+    assert isinstance(accumulators(loop_of(LANES)), Allocate)
+
+
+def test_what_prints_stays() -> None:
+    told = Print("{}", LANES.value, Broadcast(TRUE, 8), (LANES.value,))
+    for loop in (loop_of(LaneReduction("max", told)), loop_of(Print("{}", ELEMENT, TRUE, (ELEMENT,)))):
+        assert extremes(loop) == loop
+        assert accumulators(loop) == loop

@@ -11,7 +11,12 @@ import pytest
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
 from rfactor.compiler.lower import passes
+from rfactor.compiler.lower.limits import limits
+from rfactor.ir.expr import Expr, apply, cast
+from rfactor.ir.loopnest import For, If, Let, Stmt
 from rfactor.ir.nest_printer import show_nest
+from rfactor.ir.types import I32, U8
+from tests.codegen.reference import i32, i64, load, store, times, var, wide
 from tests.compiler.pipelines import agrees, expected
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -164,3 +169,44 @@ def test_what_is_computed_in_the_loop_is_asked_in_each_iteration() -> None:
     g.compute_at(f, r.x)
     assert ".limit." not in nest(f)
     agrees(f, before, [len(ENDS)])
+
+
+LIMIT = load(I32, "t", i64(0))
+ONE = store("f", wide("x"), i32(1))
+
+
+def guarded(condition: Expr, body: Stmt = ONE) -> If:
+    return If(condition, body)
+
+
+def inner(extent: Expr) -> Stmt:
+    return For("y", i32(0), extent, "serial", guarded(apply("<", var("x"), LIMIT)))
+
+
+@pytest.mark.parametrize(
+    ("body", "solved"),
+    [
+        (guarded(apply("<", var("x"), LIMIT)), True),
+        (guarded(apply(">=", var("x"), i32(0)), guarded(apply("<", var("x"), LIMIT))), True),
+        (guarded(apply(">", var("x"), i32(5)), guarded(apply("<", var("x"), LIMIT))), False),  # not in the first one
+        (inner(i32(3)), True),
+        (inner(var("m")), False),  # perhaps in none
+        (guarded(apply("<", times(var("x"), 3), LIMIT)), True),
+        (guarded(apply("<", times(var("x"), 1 << 26), LIMIT)), False),  # it wraps
+        (guarded(apply("<", apply("+", var("x"), load(I32, "t", wide("x"))), LIMIT)), False),
+        (guarded(apply("<", apply("+", var("x"), cast(I32, load(U8, "u", wide("x")))), LIMIT)), False),
+    ],
+    ids=range(9),
+)
+def test_what_the_first_iteration_may_not_ask_is_not_loaded_before(body: Stmt, solved: bool) -> None:
+    loop = For("x", i32(0), i32(37), "serial", body)
+    assert isinstance(limits(loop, {}), Let) is solved
+    assert solved or limits(loop, {}) == loop
+
+
+@pytest.mark.parametrize(("start", "solved"), [(I32.min, False), (I32.min + 1, True)])
+def test_a_limit_lies_beyond_both_ends_of_coordinates(start: int, solved: bool) -> None:
+    """`x + t[0] < t[1]` in i32 is `x < t[1] - t[0]`, which is held within i32."""
+    asked = apply("<", apply("+", var("x"), LIMIT), load(I32, "t", i64(1)))
+    loop = For("x", i32(start), i32(37), "serial", guarded(asked))
+    assert (limits(loop, {}) != loop) is solved

@@ -180,3 +180,25 @@ def test_storage_outside_a_loop_that_runs_as_asked_is_not_written_inside_it(step
         return
     with pytest.raises(ScheduleError, match=r"g is stored outside the parallel loop h\..* store it inside that loop"):
         k.compile_jit()
+
+
+@pytest.mark.parametrize("order", ["xyt", "yxt"])
+def test_fused_loops_of_which_one_meets_itself_run_in_order(order: str) -> None:
+    (write, reads), _, free = CASES["rows from beside"]
+    assert set(free) == {"y"}
+    sizes = [WIDE, HIGH, 1]
+    f, _, own = relaxed(write, reads, order)
+    before = expected(f, sizes)
+    both = hl.RVar("both")
+    f.update(0).allow_race_conditions().fuse(own[order[0]], own[order[1]], both).parallel(both)
+    assert kinds(f)["both"] == "serial"
+    agrees(f, before, sizes)
+
+
+@pytest.mark.parametrize(("lanes", "kind"), [(1 << 12, "vectorized"), (1 << 13, "serial")])
+def test_more_lanes_than_any_vector_has_run_in_order(lanes: int, kind: str) -> None:
+    (write, reads), order, _ = CASES["each step is kept"]
+    f, _, own = relaxed(write, reads, order)
+    outer, inner = hl.RVar("outer"), hl.RVar("inner")
+    f.update(0).allow_race_conditions().split(own["x"], outer, inner, lanes).vectorize(inner)
+    assert kinds(f)["inner"] == kind
