@@ -83,6 +83,8 @@ def written_out(what: str, expr: Expr) -> Expr:
         if not (isinstance(node, Call) and node.kind == "func"):
             return None
         func, key = uses[node.name], (node.name, node.index)
+        if not isinstance(func, Func):  # a random number, which is refused where it is asked for
+            return None
         if key not in bodies:
             reason = _not_its_definition(func, node.index)
             if reason is not None:
