@@ -429,8 +429,8 @@ def modulo(a: ExprLike, b: ExprLike) -> Expr:
 
 def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a << b` or `a >> b`, of `a`'s kind and the greater width; a negative count shifts the other way."""
-    if isinstance(b, int) and b < 0 and (value := as_expr(a)).node.type.is_int:
-        return shift(">>" if op == "<<" else "<<", value, min(-b, int(value.node.type.max)))
+    if isinstance(b, int) and b < 0 and (moved := as_expr(a)).node.type.is_int:
+        return shift(">>" if op == "<<" else "<<", moved, min(-b, int(moved.node.type.max)))
     left, right = both(a, b)
     if right.node.type.is_bool and left.node.type.is_int:
         right = converted(left.node.type, right)
