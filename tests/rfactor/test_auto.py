@@ -374,6 +374,20 @@ def test_long_rows_that_llvm_makes_vectors_of_come_one_after_the_other():
     assert 'f.update(0).specialize(rx.extent() > 63).serial("y")' in str(auto_rfactor(f, 0, LANES))
 
 
+@pytest.mark.parametrize(("step", "turns"), [("sum", False), ("horner", True)])
+def test_long_rows_of_points_that_threads_share_are_theirs(step, turns):
+    """The first case that holds decides: none may come before that of the threads."""
+    image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
+    r = hl.RDom([(0, image.width())], "r")
+    f[y] = hl.i32(1)
+    f[y] = TURNS[step](f[y], image[r.x, y])
+    f.set_estimates([(0, 4096)])
+    text = str(auto_rfactor(f, 0, THREADS))
+    (case,) = [line for line in text.splitlines() if ".specialize(" in line]
+    assert '.parallel("y")' in case
+    assert ('unroll("yi")' in text) == turns
+
+
 def test_rows_of_known_length_come_one_after_the_other():
     image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
     r = hl.RDom([(0, 5)], "r")

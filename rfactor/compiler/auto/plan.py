@@ -107,7 +107,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         elif isinstance(wide, str) and cut is None:
             writer.abreast(wide, _abreast(facts, machine, wide), shared)
         elif vectors and wide is None and cut is None:
-            _in_turn(writer)
+            _in_turn(writer, shared)
         if shared is not None:
             writer.share(shared, machine)
     what = COPIED if facts.scattered else LANES
@@ -163,7 +163,7 @@ def _cases(
         if shared is not None:
             writer.share(shared, machine)
     if vectors and along is None:
-        _in_turn(writer)
+        _in_turn(writer, shared)
     else:
         writer.begin()
     if along is not None:
@@ -205,10 +205,11 @@ def _short(facts: Facts, cut: Chunks) -> bool:
     return few and not (whole or facts.pure or facts.scattered or facts.work.plain or facts.guarded)
 
 
-def _in_turn(writer: Writer) -> None:
+def _in_turn(writer: Writer, shared: Own | None) -> None:
     """The iterations of two points in turn, where there are several points, of unknown length.
 
-    What LLVM makes vectors of is faster one point after the other, where they are long.
+    What LLVM makes vectors of is faster one point after the other, where they are long: a case of its own, which comes
+    first, so that none is made where threads have a case of long points.
     """
     facts = writer.facts
     writer.begin()
@@ -216,6 +217,8 @@ def _in_turn(writer: Writer) -> None:
     if facts.count is not None or facts.scattered or (points is not None and points < TWO):
         return
     inner = facts.loops[0]
+    if facts.work.plain and shared is not None:
+        return
     if facts.work.plain and inner.extent is None:
         writer.begin(Iterations((writer.words[inner.name],), LONG_ROW))
         writer.say("serial", facts.pure[0], reason="LLVM makes vectors of long rows")
