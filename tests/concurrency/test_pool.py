@@ -316,11 +316,16 @@ def test_a_thread_is_not_woken_ahead_for_a_pipeline_that_had_little_work() -> No
     assert any(told_apart() for _ in range(5))  # two may share a place, and who comes may wait for the interpreter
 
 
-def test_a_loop_is_run_by_the_caller_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_is_run_by_the_caller_where_no_thread_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     declared = "declare i32 @pthread_create(ptr, ptr, ptr, ptr)"
-    refused = "define internal i32 @pthread_create(ptr %a, ptr %b, ptr %c, ptr %d) {{\n  ret i32 11\n}}"
-    assert declared in pool._TEXT
-    monkeypatch.setattr(pool, "_TEXT", pool._TEXT.replace(declared, refused))
+    refused = "define internal i32 @pthread_create(ptr %a, ptr %b, ptr %c, ptr %d) {\n  ret i32 11\n}"
+    text = pool._SOURCE.read_text()
+    assert declared in text
+    changed = tmp_path / "pool.ll"
+    changed.write_text(text.replace(declared, refused))
+    monkeypatch.setattr(pool, "_SOURCE", changed)
     own, callers = fresh(), []
     for _ in range(3):
         launch(own, lambda: callers.append(threading.get_ident()), 4)
