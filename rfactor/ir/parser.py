@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from rfactor.errors import ParseError, TypeMismatch, excerpt
+from rfactor.ir.composed import COMPOSED
 from rfactor.ir.expr import Call, Const, Expr, Var, apply, cast, clamp, const, select
 from rfactor.ir.intrinsics import FUNCTIONS, INTRINSICS
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.spellings import MEANT, NOT_HERE, OTHERS, SPELT, has_a_meaning
+from rfactor.ir.spellings import MEANT, NOT_HERE, OTHERS, has_a_meaning
 from rfactor.ir.syntax import components_of, deep_refused
 from rfactor.ir.types import BOOL, BY_NAME, I32, Type
 from rfactor.ir.unknown import Functions
@@ -295,12 +296,12 @@ class _Parser:
         if name in FUNCTIONS:
             need(INTRINSICS[name].arity)
             return self.same_call(node, name, args)
-        if name in SPELT:
-            need(1)
-            return self.spelt(node, name, args)
+        if name in COMPOSED:
+            need(COMPOSED[name].arity)
+            return self.composed(node, name, args)
         if name in MEANT:
             raise self.error(f"unknown function {name!r}; write {MEANT[name]}(…)", node)
-        known = ["min", "max", "abs", "clamp", "select", *FUNCTIONS, *SPELT, *BY_NAME]
+        known = ["min", "max", "abs", "clamp", "select", *FUNCTIONS, *COMPOSED, *BY_NAME]
         if name not in self.functions:
             if has_a_meaning(name):
                 raise self.error(f"unknown function {name!r}; functions are {', '.join(known)}", node)
@@ -350,15 +351,18 @@ class _Parser:
 
         return cell, build
 
-    def spelt(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
-        """A function that others say."""
-        cell, (value,) = self.alike(node, args)
+    def composed(self, node: ast.AST, name: str, args: list[ast.expr]) -> tuple[_Cell, _Build]:
+        """A function that is written with operations."""
+        cell, builds = self.alike(node, args)
+        takes = COMPOSED[name].takes
 
         def build() -> Expr:
-            argument = value()
-            if not argument.type.is_float:
-                raise self.error(f"{name} takes floats, not {argument.type}; cast, or let names be f32", node)
-            return SPELT[name](argument)
+            values = [part() for part in builds]
+            own = values[0].type
+            if not (own.is_float if takes == "floats" else own.is_int):
+                such = "f32" if takes == "floats" else "i32"
+                raise self.error(f"{name} takes {takes}, not {own}; cast, or let names be {such}", node)
+            return COMPOSED[name].build(*values)
 
         return cell, build
 

@@ -6,9 +6,7 @@ import ast
 import builtins
 import math
 import re
-from collections.abc import Callable
 
-from rfactor.ir.expr import Call, Expr, apply, const
 from rfactor.ir.intrinsics import INTRINSICS
 
 OTHERS: dict[type[ast.operator], str] = {
@@ -23,13 +21,14 @@ MEANT = {
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
 """What functions of other libraries are called here."""
-SPELT: dict[str, Callable[[Expr], Expr]] = {
-    "exp2": lambda v: Call(v.type, "pow", (const(v.type, 2), v)),
-    "expm1": lambda v: apply("-", Call(v.type, "exp", (v,)), const(v.type, 1)),
-    "log1p": lambda v: Call(v.type, "log", (apply("+", const(v.type, 1), v),)),
-    "log2": lambda v: apply("/", Call(v.type, "log", (v,)), Call(v.type, "log", (const(v.type, 2),))),
-}
-"""Functions of reals that are others'."""
+NOT_COMPOSED = frozenset(
+    ["absd", "lerp", "is_nan", "is_inf", "is_finite", "fract", "saturating_cast", "mul_shift_right", "concat_bits"]
+    + ["rounding_mul_shift_right", "rounding_shift_left", "rounding_shift_right", "div_round_to_zero", "mux"]
+    + ["mod_round_to_zero", "extract_bits", "reinterpret", "sum", "product", "argmin", "argmax", "fast_inverse"]
+    + ["fast_inverse_sqrt", *(f"widening_{one}" for one in ("add", "sub", "mul", "shift_left", "shift_right"))]
+    + [f"widen_right_{one}" for one in ("add", "sub", "mul")]
+)
+"""Functions of pipelines that expressions in text have not."""
 FOREIGN = (
     (re.compile(r"&&"), "&& is written and"),
     (re.compile(r"\|\|"), "|| is written or"),
@@ -50,4 +49,5 @@ NOT_HERE: dict[type[ast.expr], str] = {
 
 def has_a_meaning(name: str) -> bool:
     """Whether people know a function of this name: it is not any function."""
-    return name.startswith("_") or hasattr(builtins, name) or hasattr(math, name) or name in INTRINSICS
+    known = name in INTRINSICS or name in NOT_COMPOSED
+    return known or name.startswith("_") or hasattr(builtins, name) or hasattr(math, name)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rfactor as hl
 from rfactor.errors import ParseError
-from rfactor.ir.evaluate import evaluate
+from rfactor.ir.evaluate import dtype_of, evaluate
 from rfactor.ir.expr import Const, Op, Var, apply, variables
 from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
 from rfactor.ir.printer import show, show_tuple
@@ -165,6 +165,26 @@ def test_functions_of_others_are_read_by_what_they_mean():
             parse_expr(f"{name}(i)", {"i": I32}, I32)
         with pytest.raises(ParseError, match=f"{name} takes 1 argument"):
             parse_expr(f"{name}(x, x)", {"x": F64}, F64)
+
+
+@pytest.mark.parametrize("type_", ["u8", "i8"])
+def test_functions_of_pipelines_mean_the_same_in_text(type_: str) -> None:
+    own = BY_NAME[type_]
+    low, high = int(own.min), int(own.max)
+    a, b = (grid.ravel() for grid in np.meshgrid(*[np.arange(low, high + 1, dtype=dtype_of(own))] * 2))
+    wide = a.astype(np.int32), b.astype(np.int32)
+    for name, meant in (
+        ("saturating_add", np.clip(wide[0] + wide[1], low, high)),
+        ("saturating_sub", np.clip(wide[0] - wide[1], low, high)),
+        ("halving_add", (wide[0] + wide[1]) >> 1),
+        ("rounding_halving_add", (wide[0] + wide[1] + 1) >> 1),
+        ("halving_sub", (wide[0] - wide[1]) >> 1),
+    ):
+        found = evaluate(parse_expr(f"{name}(a, b)", {"a": own, "b": own}, own), {"a": a, "b": b})
+        assert (found == meant.astype(dtype_of(own))).all(), name
+        with pytest.raises(ParseError, match=f"{name} takes integers"):
+            parse_expr(f"{name}(x, x)", {"x": F64}, F64)
+    assert evaluate(parse_expr("hypot(x, y)", {"x": F64, "y": F64}, F64), {"x": np.float64(3), "y": np.float64(4)}) == 5
 
 
 def test_a_tree_that_python_gives_up_on_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:

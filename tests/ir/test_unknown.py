@@ -57,6 +57,7 @@ def test_declared_types_are_kept_and_others_refused() -> None:
         ("reinterpret_f32(x)", "unknown function 'reinterpret_f32'; functions are"),
         ("x + i32(popcount(f32(a)))", "popcount takes integers, not f32"),
         ("log1p(i32(x))", "log1p takes floats, not i32"),
+        ("absd(x, a)", "unknown function 'absd'; functions are"),
         ("select(h(a) > 0.5, a, x)", "0.5 is a float where i32 is needed"),
         ("h()", "h has no arguments"),
         ("h(x) + h(x, a)", "h takes 1 argument, 2 given"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, call, converted, promoted, shift, together
+from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, call, converted, joined, promoted, shift, together
 from rfactor.compiler.language.functions import abs, reinterpret, saturating_cast, select
 from rfactor.compiler.language.types import Type
 from rfactor.errors import TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
+from rfactor.ir.composed import COMPOSED
 
 
 def _integers(what: str, *values: ExprLike) -> tuple[Expr, ...]:
@@ -119,28 +120,17 @@ def mod_round_to_zero(a: ExprLike, b: ExprLike) -> Expr:
 
 def saturating_add(a: ExprLike, b: ExprLike) -> Expr:
     """`a + b`, held within the range of their type."""
-    left, right = _integers("saturating_add", a, b)
-    type_ = left.node.type
-    total = left + right
-    if type_.code == "uint":
-        return _chosen(total < left, _as(type_, int(type_.max)), total)
-    return _unless_over(((left ^ total) & (right ^ total)) < 0, left, total)
+    return _composed("saturating_add", a, b)
 
 
 def saturating_sub(a: ExprLike, b: ExprLike) -> Expr:
     """`a - b`, held within the range of their type."""
-    left, right = _integers("saturating_sub", a, b)
-    type_ = left.node.type
-    rest = left - right
-    if type_.code == "uint":
-        return _chosen(left < right, _as(type_, 0), rest)
-    return _unless_over(((left ^ right) & (left ^ rest)) < 0, left, rest)
+    return _composed("saturating_sub", a, b)
 
 
-def _unless_over(over: Expr, first: Expr, result: Expr) -> Expr:
-    """`result`, or where it went over the end of the type, that end: the one of the first operand's sign."""
-    type_ = first.node.type
-    return _chosen(over, _chosen(first < 0, _as(type_, int(type_.min)), _as(type_, int(type_.max))), result)
+def _composed(name: str, a: ExprLike, b: ExprLike) -> Expr:
+    operands = _integers(name, a, b)
+    return Expr(COMPOSED[name].build(*(operand.node for operand in operands)), joined(*operands))
 
 
 # -- widening --------------------------------------------------------------------------------------------------------
@@ -208,20 +198,17 @@ def _half(what: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
 def halving_add(a: ExprLike, b: ExprLike) -> Expr:
     """`(a + b) / 2` rounded down, without overflow."""
-    left, right = _integers("halving_add", a, b)
-    return (left & right) + ((left ^ right) >> 1)
+    return _composed("halving_add", a, b)
 
 
 def rounding_halving_add(a: ExprLike, b: ExprLike) -> Expr:
     """`(a + b + 1) / 2` rounded down, without overflow."""
-    left, right = _integers("rounding_halving_add", a, b)
-    return (left | right) - ((left ^ right) >> 1)
+    return _composed("rounding_halving_add", a, b)
 
 
 def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
     """`(a - b) / 2` rounded down, without overflow on the way; of unsigned values it wraps where a < b."""
-    left, right = _integers("halving_sub", a, b)
-    return (left >> 1) - (right >> 1) - (~left & right & 1)
+    return _composed("halving_sub", a, b)
 
 
 # -- shifts ----------------------------------------------------------------------------------------------------------
