@@ -1,5 +1,6 @@
 """Other spellings of an update: truth values cast to numbers as choices, minima and maxima by arithmetic as such, what
-every branch of a choice adds to added once, exponentials of sums as products.
+every branch of a choice adds to added once, exponentials of sums as products, choices by a value that change nothing
+left out.
 
 `x + max(a - x, 0)`, `0.5*(x + a + abs(x - a))` and `x + (a - x)*(a > x)` are all `max(x, a)`: where sums are exact, one
 normal form says so. What is found for the other spelling is proved for the update as it is written.
@@ -27,6 +28,7 @@ from rfactor.ir.expr import (
 )
 from rfactor.ir.linear import from_linear, linear
 from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
 from rfactor.ir.update import Update
 from rfactor.prover.ordered_sums import normal_form
 
@@ -40,7 +42,7 @@ def respelled(update: Update) -> Update:
     own = frozenset(v.name for v in update.accumulators)
 
     def rule(node: Expr) -> Expr | None:
-        return _as_choice(node) or _added_once(node, own, update.meaning) or _exponential(node, own)
+        return _as_choice(node) or _needless(node) or _added_once(node, own, update.meaning) or _exponential(node, own)
 
     chosen = tuple(transform(e, rule) for e in update.components)
     return replace(update, components=tuple(_simplest(e, update.meaning) for e in chosen))
@@ -59,6 +61,25 @@ def _as_choice(node: Expr) -> Expr | None:
                 and flag.args[1:] == (const(flag.type, 1), const(flag.type, 0))
             ):
                 return select(flag.args[0], other, flag.args[2])
+    return None
+
+
+def _needless(node: Expr) -> Expr | None:
+    """Of a choice by whether a variable has a value, the other branch, where at that value it is the one for it:
+    of `select(x == 2, 2, select(a, min(x + 1, 2), x))` the inner choice.
+    """
+    if not isinstance(node, Op) or node.op != "select":
+        return None
+    test, equal, other = node.args
+    if not isinstance(test, Op) or test.op not in ("==", "!="):
+        return None
+    if test.op == "!=":
+        equal, other = other, equal
+    for variable, value in (test.args, test.args[::-1]):
+        if isinstance(variable, Var) and isinstance(value, Const):
+            there = simplify(substitute(other, {variable.name: value}))
+            if there == simplify(substitute(equal, {variable.name: value})):
+                return other
     return None
 
 
