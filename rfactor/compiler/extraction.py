@@ -10,13 +10,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from rfactor.errors import FactorError
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, plain
 from rfactor.ir.effects import Print, Refuse
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, rebuild, substitute, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.several import Several
@@ -25,6 +25,7 @@ from rfactor.ir.types import BY_NAME
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer
 from rfactor.matcher.caveats import rounded_sentence
+from rfactor.prover.defined import is_evident
 
 _OPAQUE = {"//": "quotient", "%": "remainder", "/": "ratio", "<<": "shifted", ">>": "shifted"}
 """Operations on data that nothing is gained by seeing through, and what to call their values."""
@@ -55,13 +56,13 @@ def recognized(
     what they may be matters, as in `select(a % 8 < 8, x + a, x*x)`. A yes whose integers depend on how floats are
     rounded is none in the `meaning` of the machine. Raises as `extract` does."""
     extracted = extract(function, definition, components, meaning)
-    answer = _with_serial_integers(recognize(extracted.update))
+    answer = _without_the_evident(_with_serial_integers(recognize(extracted.update)), extracted)
     if answer.verdict in ("associative", "lifted"):
         return extracted, answer
     if not any(isinstance(expr, Op) and expr.type.is_int for expr in extracted.meanings.values()):
         return extracted, answer
     seen = extract(function, definition, components, meaning, in_sight=True)
-    other = _with_serial_integers(recognize(seen.update))
+    other = _without_the_evident(_with_serial_integers(recognize(seen.update)), seen)
     return (seen, other) if other.verdict in ("associative", "lifted") else (extracted, answer)
 
 
@@ -71,6 +72,15 @@ def _with_serial_integers(answer: Answer) -> Answer:
         return answer
     reason = f"for real numbers it is, but {rounded_sentence(*answer.rounded)}"
     return Answer(answer.update, "unknown", reason=reason, rounded=answer.rounded)
+
+
+def _without_the_evident(answer: Answer, extracted: Extracted) -> Answer:
+    """The answer without assumptions that hold of all that its names stand for: `exp_ > 0.0` of an exponential."""
+    if not answer.assumes:
+        return answer
+    meanings = dict(extracted.meanings)
+    left = tuple(e for e in answer.assumes if not is_evident(substitute(e, meanings)))
+    return replace(answer, assumes=left)
 
 
 def extract(

@@ -76,6 +76,14 @@ class Answer:
 
         rounded = () if self.rounded is None else (rounded_sentence(*self.rounded),)
         if self.lift is None:
-            return rounded
+            return rounded + self._of_exponentials()
         overflowing = unreached(self.update, self.lift) if self.overflowing is None else self.overflowing
         return rounded + sentences(self.lift, overflowing)
+
+    def _of_exponentials(self) -> tuple[str, ...]:
+        from rfactor.matcher.exponentials import unsteady, unsteady_sentence
+
+        if self.operator is None or self.data is None:
+            return ()
+        parts = unsteady(self.update, self.operator, self.data, self.assumes)
+        return (unsteady_sentence(self.update, self.operator, parts),) if parts else ()

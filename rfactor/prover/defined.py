@@ -56,11 +56,33 @@ def _of(node: Expr, found: dict[Expr, dict[Expr, None]], everywhere: bool) -> di
     return own
 
 
+def is_evident(condition: Expr) -> bool:
+    """Whether a condition on reals evidently holds of all: that `exp(a)`, or `1 + b*b`, is above zero, or no zero."""
+    if not isinstance(condition, Op):
+        return False
+    if condition.op == "or":
+        return any(map(is_evident, condition.args))
+    if condition.op == "and":
+        return all(map(is_evident, condition.args))
+    if len(condition.args) != 2 or not condition.args[0].type.is_float:
+        return False
+    one, other = condition.args
+    if condition.op in ("<", "<="):
+        one, other = other, one
+    if not isinstance(other, Const) or other.value != 0:
+        return False
+    return (condition.op in ("<", ">", "!=") and _is_positive(one)) or (
+        condition.op in ("<=", ">=") and _is_nonnegative(one)
+    )
+
+
 def _is_positive(expr: Expr) -> bool:
     """Whether the value is evidently above zero, over the reals."""
     if isinstance(expr, Const):
         return 0 < expr.value < math.inf
     if isinstance(expr, Call):
+        if expr.kind != "intrinsic":
+            return False
         if expr.name == "pow" and isinstance(expr.args[0], Const):
             return 0 < expr.args[0].value < math.inf
         return expr.name == "exp" or (expr.name == "sqrt" and _is_positive(expr.args[0]))
@@ -80,10 +102,12 @@ def _is_nonnegative(expr: Expr) -> bool:
     """Whether the value is evidently not below zero, over the reals."""
     if isinstance(expr, Const):
         return 0 <= expr.value < math.inf
+    if not expr.type.is_float:
+        return False
     if isinstance(expr, Op) and expr.op == "abs":
         return True
     if isinstance(expr, Op) and expr.op == "*" and expr.args[0] == expr.args[1]:
         return True
-    if isinstance(expr, Op) and expr.op in ("+", "*") and expr.type.is_float:
+    if isinstance(expr, Op) and expr.op in ("+", "*"):
         return all(map(_is_nonnegative, expr.args))
-    return (isinstance(expr, Call) and expr.name == "sqrt") or _is_positive(expr)
+    return (isinstance(expr, Call) and expr.kind == "intrinsic" and expr.name == "sqrt") or _is_positive(expr)

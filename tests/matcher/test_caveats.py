@@ -1,4 +1,4 @@
-"""A lifting that overflows where the serial loop does not says so, and one that cannot does not."""
+"""What overflows where the serial loop does not says so, a lifting or exponentials, and what cannot does not."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import pytest
 from rfactor.ir.evaluate import evaluate
 from rfactor.matcher.answer import Answer
 from rfactor.matcher.check import check
+from rfactor.matcher.report import to_json, to_text
 
 RUNS, STEPS = 200, 24
 
 
 def overflows(answer: Answer, scale: float, seed: int = 0) -> bool:
-    """Whether some run in f16 ends in numbers serially, and by the lifting, half by half, in infinities or NaN."""
+    """Whether some run in f16 ends in numbers serially, and by what was found, half by half, in infinities or NaN."""
     random = np.random.default_rng(seed)
-    update, lift = answer.update, answer.lift
-    assert lift is not None
+    update = answer.update
+    data, operator, action = answer.data, answer.operator, answer.operator
+    if answer.lift is not None:
+        data, operator, action = answer.lift.data, answer.lift.operator, answer.lift.apply
 
     def draw(type_: Any) -> Any:
         if type_.is_bool:
@@ -32,17 +35,17 @@ def overflows(answer: Answer, scale: float, seed: int = 0) -> bool:
         return {f"{letter}{i}": value for i, value in enumerate(values)}
 
     start = [draw(x.type) for x in update.accumulators]
-    data = [{var.name: draw(var.type) for var in update.data} for _ in range(STEPS)]
+    steps = [{var.name: draw(var.type) for var in update.data} for _ in range(STEPS)]
     serial, finite = start, np.ones(RUNS, dtype=bool)
-    for step in data:
+    for step in steps:
         serial = run(update.components, named("x", serial) | step)
         finite &= np.all([np.isfinite(value) for value in serial], axis=0)
-    parts = [run(lift.data, step) for step in data]
+    parts = [run(data, step) for step in steps]
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
-        joined = [run(lift.operator, named("x", one) | named("y", other)) for one, other in pairs]
+        joined = [run(operator, named("x", one) | named("y", other)) for one, other in pairs]
         parts = joined + parts[2 * len(joined) :]
-    ends = run(lift.apply, named("x", start) | named("y", parts[0]))
+    ends = run(action, named("x", start) | named("y", parts[0]))
     return bool(np.any(finite & ~np.all([np.isfinite(value) for value in ends], axis=0)))
 
 
@@ -77,6 +80,53 @@ def test_what_does_not_has_no_caveat(update: str, types: dict[str, str], scale: 
     assert answer.verdict == "lifted"
     assert not overflows(answer, scale)
     assert answer.caveats == ()
+
+
+@pytest.mark.parametrize(
+    ("update", "works"),
+    [
+        ("x0 + a*exp(x1 + b), x1 + b", "relative to its largest exponent"),
+        ("x0 + a*exp(-(x1 + b)), x1 + b", "relative to its largest exponent"),
+        ("x0 + a*exp(-0.5*x1), x1 + b", "relative to its largest exponent"),
+        ("x0 + a*pow(2.0, x1), x1 + b", "relative to its largest exponent"),
+        ("x*exp(a)", "the sum of the exponents"),
+        ("x/exp(a)", "the sum of the exponents"),
+    ],
+)
+@pytest.mark.parametrize("type_", ["f16", "bf16", "f32", "f64"])
+def test_exponentials_that_overflow_apart_are_said(update: str, works: str, type_: str) -> None:
+    answer = check(update, type_)
+    assert answer.verdict == "associative"
+    if type_ == "f16":
+        assert overflows(answer, 8.0)
+    (said,) = answer.caveats
+    assert said.startswith(f"y0 may overflow {type_}, or be no number, where the serial loop stays finite")
+    assert f"what would work is {works}" in said or f"what would work is a sum {works}" in said
+    assert to_json(answer)["caveats"] == [said]
+    assert f"caveat      {said}" in to_text(answer, update)
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0, 8.0, 60.0])
+@pytest.mark.parametrize(
+    "update",
+    [
+        "log(exp(x) + exp(a))",
+        "max(x, a) + log(1.0 + exp(-abs(x - a)))",
+        "max(x0, a), x1*exp(x0 - max(x0, a)) + exp(a - max(x0, a))",
+        "max(x0, a), x1*exp(x0 - max(x0, a)) + b*exp(a - max(x0, a))",
+        "x0*exp(a), x1*exp(a) + b",
+        "x + exp(a)",
+        "max(x, exp(a))",
+        "x + a*exp(-b*b)",
+        "sqrt(x*x + exp(a))",
+        "x0 + a*exp(-x1), x1 + abs(b)",
+    ],
+)
+def test_exponentials_that_do_not_have_no_caveat(update: str, scale: float) -> None:
+    answer = check(update, "f16")
+    assert answer.verdict == "associative"
+    assert not overflows(answer, scale)
+    assert [check(update, type_).caveats for type_ in ("f16", "bf16", "f32", "f64")] == [()] * 4
 
 
 def test_integers_have_none() -> None:
