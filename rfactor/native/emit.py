@@ -24,6 +24,7 @@ from rfactor.native import bfloat
 from rfactor.native.conversions import convert, saturate
 from rfactor.native.instructions import I32, call_intrinsic, declare, mangled, shuffle, splat
 from rfactor.native.literal import Builder, Literal, LLVMValue, Text, llvm_type, vector
+from rfactor.native.narrowing import between, saturated
 from rfactor.native.output import PUTS, write
 from rfactor.native.quotients import factors
 from rfactor.native.rules import RULES, widened
@@ -35,24 +36,10 @@ Known = dict[Hashable, LLVMValue]
 def _held(expr: Op) -> tuple[Expr, int, int] | None:
     """The float that is cast to an integer in `expr`, and the ends that constants hold the integer to; None where
     nothing is cast or nothing but the type holds it."""
-    node, low, high = _between(expr)
+    node, low, high = between(expr)
     if not (isinstance(node, Op) and node.op == "cast" and node.args[0].type.is_float):
         return None
     return node.args[0], low, high
-
-
-def _between(expr: Expr) -> tuple[Expr, int, int]:
-    """What `expr`, an integer, is before constants hold it between ends, and these ends or those of its type."""
-    ends: list[tuple[str, int]] = []
-    node = expr
-    while isinstance(node, Op) and node.op in ("min", "max") and (end := _constant(node.args[1])) is not None:
-        ends.append((node.op, end))
-        node = node.args[0]
-    low, high = int(node.type.min), int(node.type.max)
-    for op, end in reversed(ends):
-        join = min if op == "min" else max
-        low, high = join(low, end), join(high, end)
-    return node, low, high
 
 
 def _multiplied(builder: Builder, expr: Op, type: Type, number: LLVMValue, by: LLVMValue) -> LLVMValue | None:
@@ -63,19 +50,12 @@ def _multiplied(builder: Builder, expr: Op, type: Type, number: LLVMValue, by: L
     (integer,) = whole.args
     if not integer.type.is_int or integer.type.is_bool:
         return None
-    _, low, high = _between(integer)
+    _, low, high = between(integer)
     found = factors(type.element, low, high, float(by.value))
     if found is None:
         return None
     first, second = (builder.fmul(number, Literal(type, factor)) if factor else None for factor in found)
     return first if second is None else builder.fadd(first, second)
-
-
-def _constant(expr: Expr) -> int | None:
-    """The integer that all lanes are."""
-    if isinstance(expr, Broadcast):
-        expr = expr.value
-    return int(expr.value) if isinstance(expr, Const) and expr.type.is_int and not expr.type.is_bool else None
 
 
 def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]) -> LLVMValue:
@@ -336,6 +316,9 @@ class Emitter:
         if expr.op == "/" and (product := _multiplied(self.builder, expr, operand, *args)):
             return product
         if expr.op == "cast":
+            if found := saturated(expr):
+                name, *terms = found
+                return call_intrinsic(self.builder, f"llvm.{name}", *map(self.emit, terms))
             return convert(self.builder, operand, self.typed(expr.type), args[0])
         return RULES[expr.op](self.builder, operand, *args)
 

@@ -13,6 +13,7 @@ from rfactor.compiler.lower import passes
 from rfactor.ir.nest_printer import show_nest
 
 LANES = 8
+TYPES = {np.uint8: hl.UInt(8), np.int8: hl.Int(8), np.uint16: hl.UInt(16)}
 
 
 def extremum(a: Any, width: int, height: int, change: str = "<", form: str = "extremum", along: bool = False) -> Any:
@@ -39,11 +40,15 @@ def in_lanes(f: Any, r: Any) -> Any:
     return f
 
 
+def nest(f: Any) -> str:
+    frozen = freeze(f)
+    *_, (_, made) = passes(frozen.algorithm, frozen.schedule)
+    return show_nest(made)
+
+
 def blocks(f: Any) -> int:
     """How many loops of `f` pass over several iterations."""
-    frozen = freeze(f)
-    *_, (_, nest) = passes(frozen.algorithm, frozen.schedule)
-    return show_nest(nest).count(".several in (")
+    return nest(f).count(".several in (")
 
 
 def pictures(width: int, height: int, dtype: Any) -> Any:
@@ -58,6 +63,10 @@ def pictures(width: int, height: int, dtype: Any) -> Any:
     for i, row in enumerate(rows):  # a record in each place of four, a better one after it
         row[i % height, :] = 3
         row[-1, i % width] = 2
+    for column in (-1, 0):  # a record at one side alone
+        row = np.full_like(random, 4)
+        row[height // 4 :, column] = 3
+        rows.append(row)
     return random, ordered, ordered[::-1, ::-1], last, 7 - last, *ends, *rows, *(7 - row for row in rows)
 
 
@@ -69,6 +78,10 @@ def pictures(width: int, height: int, dtype: Any) -> Any:
         (75, 3, "<", "kept", hl.UInt(8)),
         (72, 2, ">", "extremum", hl.Int(16)),
         (8, 13, "<", "select", hl.Int(16)),
+        (11, 9, "<", "extremum", hl.UInt(8)),  # rows of 8 and 3, which are a vector under a mask
+        (11, 9, ">", "select", hl.UInt(8)),
+        (11, 12, ">", "kept", hl.Int(16)),
+        (5, 9, "<", "kept", hl.UInt(8)),
     ],
 )
 def test_the_answer_is_the_serial_one(width: int, height: int, change: str, form: str, type_: Any) -> None:
@@ -130,3 +143,44 @@ def test_what_lies_apart_is_read_once(dense: bool) -> None:
     f.compute_root().vectorize(v, 16)
     f.update(0).reorder(r.x, v).vectorize(v, 16)
     assert blocks(f) == dense
+
+
+@pytest.mark.parametrize("change", ["<", ">"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16])
+@pytest.mark.parametrize("length", [None, 8 * 4 * 16, 8 * 4 * 64 * 3 + 5])
+def test_the_rest_is_passed_over_once_no_lane_can_have_a_record(change: str, dtype: Any, length: int | None) -> None:
+    """The first of all elements that are the least of their type, in each lane somewhere."""
+    a, ends = hl.ImageParam(TYPES[dtype], 1), np.iinfo(dtype)
+    f, r = hl.Func("f"), hl.RDom([(0, a.width() if length is None else length)])
+    f[()] = (hl.cast(a.type(), ends.max if change == "<" else ends.min), hl.i32(-1), hl.i32(-2))
+    best, here = f[()][0], a[r.x]
+    new = here < best if change == "<" else here > best
+    value = hl.min(best, here) if change == "<" else hl.max(best, here)
+    f[()] = (value, hl.select(new, r.x, f[()][1]), hl.select(new, 3 * r.x, f[()][2]))
+    xo, xi, v = hl.RVar("xo"), hl.RVar("xi"), hl.Var("v")
+    f.update(0).split(r.x, xo, xi, 8)
+    f.update(0).rfactor([(xi, v)]).compute_root().vectorize(v).update(0).vectorize(v)
+    end = ends.min if change == "<" else ends.max
+    assert f"if any(x8({end}) {change} f_intm.0[" in nest(f)
+    random, number = np.random.default_rng(2), 8 * 4 * 64 * 3 + 5 if length is None else length
+    for many in (1, 8, 40, number):
+        data = random.integers(ends.min + 1, ends.max, number, dtype=dtype)
+        data[random.choice(number, many, replace=False)] = end
+        for late in (0, 8 * 4 * 16 - 1, number // 2):  # only one lane may have a record there
+            shifted = np.concatenate([data[late:][: number - late], np.full(late, end, dtype)])
+            for given in (shifted, shifted[::-1].copy()):
+                a.set(given)
+                at = int(given.argmin() if change == "<" else given.argmax())
+                assert [int(one[()]) for one in f.realize()] == [int(given[at]), at, 3 * at]
+
+
+def test_a_wide_type_is_not_asked_whether_it_can_have_a_record() -> None:
+    a, f, r = hl.ImageParam(hl.Int(32), 1), hl.Func("f"), hl.RDom([(0, 8 * 4 * 64)])
+    f[()] = (hl.i32(5), hl.i32(-1), hl.i32(-2), hl.i32(-3))
+    new = a[r.x] < f[()][0]
+    f[()] = (hl.min(f[()][0], a[r.x]), *(hl.select(new, i * r.x, f[()][i]) for i in (1, 2, 3)))
+    xo, xi, v = hl.RVar("xo"), hl.RVar("xi"), hl.Var("v")
+    f.update(0).split(r.x, xo, xi, 8)
+    f.update(0).rfactor([(xi, v)]).compute_root().vectorize(v).update(0).vectorize(v)
+    assert ".several in" in nest(f)
+    assert ".many" not in nest(f)
