@@ -284,3 +284,62 @@ def test_what_must_be_computed_in_loops_is_in_lanes_where_each_lane_needs_one_po
         results.append(np.asarray(moved.realize(size)))
     result, expected = results
     assert result.tobytes() == expected.tobytes()
+
+
+def apart(step: int, make: Callable[[Any], None]) -> Any:
+    """Needed at points that lie `step` apart."""
+    f, needed = hl.Func("f"), hl.Func("needed")
+    needed[x, y] = hl.u8(0)
+    needed[x, y] += a[x + hl.RDom([(0, 3)], "r").x, y]
+    f[x, y] = needed[x * step + 1, 7 - y]
+    make(f)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("step", "make", "inside"),
+    [
+        (2, lambda f: None, True),  # at the root it would be computed between them too
+        (-3, lambda f: None, True),
+        (1, lambda f: None, False),
+        (1, lambda f: f.parallel(y), True),
+        (2, lambda f: f.vectorize(x, 4), True),
+        (0, lambda f: f.parallel(y), False),  # all iterations need the same point
+    ],
+)
+def test_points_of_their_own_are_computed_where_they_are_needed(
+    step: int, make: Callable[[Any], None], inside: bool
+) -> None:
+    f = apart(step, make)
+    assert ("realize needed(" not in loops(f).splitlines()[0]) == inside
+    held = np.array(a)
+    out = hl.Buffer(hl.UInt(8), [7, 8])
+    out.set_min([-6 if step < 0 else 0, 0])
+    f.realize(out)
+    columns = [column * step + 1 for column in range(out.dim(0).min(), out.dim(0).max() + 1)]
+    sums = held[:, :-2] + held[:, 1:-1] + held[:, 2:]
+    assert (np.array(out) == sums[7::-1][:, columns]).all()
+
+
+def at_one_point_of_two(second: Callable[[Any], Any]) -> Any:
+    """Two points are needed in each iteration, or one in several."""
+    f, needed = hl.Func("f"), hl.Func("needed")
+    needed[x, y] = hl.u8(0)
+    needed[x, y] += a[x + hl.RDom([(0, 3)], "r").x, y]
+    f[x, y] = second(needed)
+    f.parallel(y)
+    return f
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        lambda g: g[2 * x, y] + g[2 * x + 1, y],
+        lambda g: g[2 * x, 3 * x],
+        lambda g: g[2 * x + y, y],
+        lambda g: g[x / 2, y],
+        lambda g: g[hl.i32(a[x, y]) % 9 + x * 0, y],
+    ],
+)
+def test_points_that_others_need_are_computed_once(second: Callable[[Any], Any]) -> None:
+    assert "realize needed(" in loops(at_one_point_of_two(second)).splitlines()[0]

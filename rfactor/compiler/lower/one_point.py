@@ -4,7 +4,8 @@
     f.parallel(y).vectorize(x, 16)
 
 Where nothing is said of such a function it is computed in the loops that use it, as in Halide, if those are to run in
-threads or lanes: the same points as at the root. Functions whose points need others of their own, as those of
+threads or lanes, the same points as at the root; or if the points that are needed lie apart, as those of
+`f[x, y] = g[2*x, 2*y]`. Functions whose points need others of their own, as those of
 histograms and prefix sums do, are left at the root: they would be computed whole at every point.
 
 Where such a function must be computed in the loops that use it, as what it reads is, it is computed in lanes where
@@ -27,7 +28,8 @@ from rfactor.semantics.validity import pure_dimensions
 
 
 def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -> bool:
-    """Whether nothing is said of `function`, and one stage, its loops in threads or lanes, reads it at its point."""
+    """Whether nothing is said of `function`, and one stage reads it at a point of each iteration's own, where its loops
+    are in threads or lanes or the points lie apart."""
     if any(_said_elsewhere(function.name, own) for own in schedule.functions.values()) or not _point_by_point(function):
         return False
     readers = [
@@ -40,7 +42,12 @@ def of_one_point(function: Function, algorithm: Algorithm, schedule: Schedule) -
     if len(readers) != 1 or not _plain(schedule.functions[function.name]):
         return False
     ((reader, stage, loops),) = readers
-    return stage.domain is None and _at_once(loops) and _at_its_point(reader, stage, function.name)
+    if stage.domain is not None:
+        return False
+    steps = _steps(reader, stage, function.name)
+    if max(steps, default=1) > 1:
+        return True  # the root would compute what lies between
+    return _at_once(loops) and (bool(steps) or _at_its_point(reader, stage, function.name))
 
 
 def lanes_apart(function: Function, own: FunctionSchedule) -> Callable[[For], bool]:
@@ -106,3 +113,20 @@ def _at_its_point(reader: Function, stage: Definition, name: str) -> bool:
         and sorted(argument.name for argument in call.args if isinstance(argument, Var)) == variables
         for call in _calls(stage, name)
     )
+
+
+def _steps(reader: Function, stage: Definition, name: str) -> frozenset[int]:
+    """By what the coordinates of the one point move at which `stage` reads the function `name`, where each is of one
+    variable of its loops, and each of these in one: no two iterations need the same point. None otherwise."""
+    points = {call.args for call in _calls(stage, name)}
+    variables = frozenset(pure_variables(reader, stage))
+    steps: dict[str, int] = {}
+    for argument in next(iter(points)) if len(points) == 1 else ():
+        moving = [(term, step) for term, step in affine.affine(argument)[0] if names(term) & variables]
+        if len(moving) != 1 or affine.reads(argument):
+            return frozenset()
+        ((term, step),) = moving
+        if not isinstance(term, Var) or term.name in steps:
+            return frozenset()
+        steps[term.name] = abs(step)
+    return frozenset(steps.values()) if steps.keys() == variables else frozenset()
