@@ -10,12 +10,13 @@ at `c`, for every point that the stage computes:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 from rfactor.compiler.derivative.boxes import Box
 from rfactor.compiler.derivative.rules import adjoints
+from rfactor.compiler.derivative.writes import Written, once, written
 from rfactor.compiler.language.expr import Expr, Uses, read_on_entry
 from rfactor.compiler.language.freeze import Frozen
 from rfactor.compiler.language.func import Func
@@ -96,15 +97,18 @@ class Backward:
         if self._adds(func, stage, after):
             self._give(func, stage, after, lambda node: node, {})
             return after
-        if not _once(stage):
+        if not once(stage, func.args()):
             raise AlgorithmError(
                 f"{where} depends on intermediate values, which it overwrites: only sums may write a point twice"
             )
-        behind = {node for node in nodes if _own(node, name) and node.args != point}
-        if len({node.args for node in behind}) > 1 or any(not _earlier(stage, node.args) for node in behind):
+        others = {node for node in nodes if _own(node, name) and node.args != point}
+        kinds = {node: written(stage, node.args, func.args()) for node in others}
+        behind = {node for node, kind in kinds.items() if kind is Written.EARLIER}
+        if len({node.args for node in behind}) > 1 or None in kinds.values():
             raise AlgorithmError(
-                f"{where} reads {name} at {' and '.join(sorted(str(node) for node in behind))}: only the point that it "
-                "writes, and one that an earlier iteration wrote, less a number along a variable of its domain"
+                f"{where} reads {name} at {' and '.join(sorted(str(node) for node in others))}: only the point that it "
+                "writes, one that an earlier iteration wrote, a number away along a variable of its domain, and any "
+                "that no iteration has written yet"
             )
         before = _state(func, k)
         now = _state(func, k + 1) if behind else before
@@ -115,7 +119,7 @@ class Backward:
 
             def kept(one: ir.Expr) -> ir.Expr | None:
                 if _own(one, name):
-                    held = before if one.args == point else now
+                    held = now if kinds.get(one) is Written.EARLIER else before
                     at = tuple(ir.transform(a, kept) for a in one.args)
                     return ir.Call(one.type, held.name(), at, "func", one.index)
                 return None
@@ -131,12 +135,21 @@ class Backward:
         earlier[tuple(func.args())] = tuple(seen[tuple(func.args())][i] for i in range(len(func.types())))
         loops = _Loops(self, func, stage, (), references)
         parts = self._parts(stage, seen, primal)
-        held: list[ir.Expr] = [ir.zero(_real(type_.ir)) for type_ in func.types()]
-        for node, part in parts.items():
-            if _own(node, name) and node.args == point:
-                held[node.index] = ir.apply("+", held[node.index], part)
         uses = {**func.references, **references, seen.name(): seen, **loops.uses}
-        earlier[tuple(loops.expr(a, uses) for a in point)] = tuple(loops.expr(one, uses) for one in held)
+
+        def given(at: Point) -> list[Expr]:
+            """What an iteration gives each component of a point that it reads."""
+            total: list[ir.Expr] = [ir.zero(_real(type_.ir)) for type_ in func.types()]
+            for node, part in parts.items():
+                if _own(node, name) and node.args == at:
+                    total[node.index] = ir.apply("+", total[node.index], part)
+            return [loops.expr(one, uses) for one in total]
+
+        earlier[tuple(loops.expr(a, uses) for a in point)] = tuple(given(point))
+        read = [node for node in parts if _own(node, name)]
+        for at in dict.fromkeys(node.args for node in read if kinds.get(node) is Written.NOT_YET):
+            place = tuple(loops.expr(primal(a), uses) for a in at)
+            earlier[place] = tuple(earlier[place][i] + one for i, one in enumerate(given(at)))
         return earlier
 
     def _swept(self, func: Func, stage: Definition, after: Func, primal: Any, references: Uses) -> Func:
@@ -147,7 +160,12 @@ class Backward:
         loops = _Loops(self, func, stage, (), references, backward=True)
         parts = self._parts(stage, swept, primal)
         uses = {**func.references, **references, swept.name(): swept, **loops.uses}
-        read = [n for n in parts if _own(n, func.name()) and n.args != stage.arguments]
+        own, point = func.args(), stage.arguments
+        read = [
+            n
+            for n in parts
+            if _own(n, func.name()) and n.args != point and written(stage, n.args, own) is Written.EARLIER
+        ]
         at = tuple(loops.expr(a, uses) for a in read[0].args)
         given = {node.index: loops.expr(parts[node], uses) for node in read}
         swept[at] = tuple(swept[at][i] + given[i] if i in given else swept[at][i] for i in count)
@@ -302,32 +320,6 @@ def _real(type: Type) -> Type:
 def _seeds(state: Func, stage: Definition) -> list[ir.Expr]:
     """What each component of the point that a stage writes adds."""
     return [state.function.at(stage.arguments, i) for i in range(len(stage.values))]
-
-
-def _offsets(stage: Definition) -> Iterator[tuple[str, int]]:
-    """The variables of the left-hand side that stand alone or with a number, and where."""
-    for j, argument in enumerate(stage.arguments):
-        read = ir.names(argument)
-        if len(read) == 1:
-            (name,) = read
-            if affine.constant_value(affine.subtract(argument, ir.Var(I32, name))) is not None:
-                yield name, j
-
-
-def _once(stage: Definition) -> bool:
-    """Whether no two iterations of a stage write the same point."""
-    domain = () if stage.domain is None else stage.domain.variables
-    return {v.name for v in domain} <= {name for name, _ in _offsets(stage)}
-
-
-def _earlier(stage: Definition, read: Point) -> bool:
-    """Whether a point is the one that is written, less a positive number along one variable of the domain."""
-    differ = [j for j, (a, b) in enumerate(zip(stage.arguments, read, strict=True)) if a != b]
-    domain = set() if stage.domain is None else {v.name for v in stage.domain.variables}
-    if len(differ) != 1 or not any(j == differ[0] and name in domain for name, j in _offsets(stage)):
-        return False
-    less = affine.constant_value(affine.subtract(stage.arguments[differ[0]], read[differ[0]]))
-    return less is not None and less > 0
 
 
 def _state(func: Func, updates: int) -> Func:
