@@ -4,8 +4,8 @@ for them under one schedule, where the code counts and not memory.
 python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
 python -m benchmarks.alike --directives [NAME …] [--trials N]        names may be cut short: blur
 
-Arrays of some sizes fit into caches; both compute over the same arrays and take turns, and a call that is short runs
-many times in a row. Shown are microseconds a call, the least and the median, and Halide's time by ours. A call alone
+Arrays of some sizes fit into caches; both compute over the same arrays (pipelines into the same one, too: where an
+array lies in memory decides up to half of a time) and take turns, and a call that is short runs many times in a row. Shown are microseconds a call, the least and the median, and Halide's time by ours. A call alone
 takes 1 to 2.5 of them: what the code takes is how much longer a call over more elements is.
 """
 
@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import rfactor
 from benchmarks.applications import APPLICATIONS
@@ -76,12 +77,21 @@ def built(name: str, pipeline: Pipeline, trials: int) -> None:
     import halide
 
     images, (dtype, shape) = pipeline.images(), pipeline.output
-    own, other = np.zeros(shape, dtype), np.zeros(shape, dtype)
+    output = np.zeros(shape, dtype)
     ours = pipeline.build(rfactor, *map(rfactor.Buffer, images))
     theirs = pipeline.build(halide, *map(halide.Buffer, images))
-    times = in_turn([partial(ours.realize, own), partial(theirs.realize, halide.Buffer(other))], trials, BATCH_MS)
+    calls = [partial(ours.realize, output), partial(theirs.realize, halide.Buffer(output))]
+    own, other = (computed(call, output) for call in calls)
+    times = in_turn(calls, trials, BATCH_MS)
     same = np.allclose(own, other, rtol=1e-4) if own.dtype.kind == "f" else np.array_equal(own, other)
     shown(f"{name:24}", times, "equal" if same else "ANOTHER RESULT")
+
+
+def computed(call: Callable[[], object], output: NDArray[Any]) -> NDArray[Any]:
+    """What `call` leaves in `output`."""
+    output.fill(0)
+    call()
+    return output.copy()
 
 
 def shown(name: str, times: list[Time], said: str) -> None:
