@@ -76,8 +76,8 @@ _HOME = {
     **dict.fromkeys(
         (
             "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
-            "acosh", "atanh", "floor", "ceil", "round", "trunc", "fract", "pow", "hypot", "erf", "is_nan", "is_inf",
-            "is_finite", "fast_exp", "fast_log", "fast_sin", "fast_cos", "fast_pow", "fast_inverse",
+            "acosh", "atanh", "floor", "ceil", "round", "trunc", "fract", "pow", "hypot", "fma", "erf", "is_nan",
+            "is_inf", "is_finite", "fast_exp", "fast_log", "fast_sin", "fast_cos", "fast_pow", "fast_inverse",
             "fast_inverse_sqrt",
         ),
         _LANGUAGE + "mathematics",

@@ -184,7 +184,7 @@ class _Extraction:
                 return Var(expr.type, f"x{self.accumulators[expr.index]}")
             if not self.computes(expr):
                 return Var(expr.type, self.name(expr))
-            if INTRINSICS[expr.name].takes not in ("real", "single"):
+            if INTRINSICS[expr.name].takes not in ("real", "single", "wide"):
                 raise FactorError(
                     f"it takes {expr.name} of what {self.function} holds so far (in {expr}), of which no law is known: "
                     f"{expr.name} of data is fine"

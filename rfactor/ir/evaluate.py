@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.ir import bfloat
+from rfactor.ir import bfloat, fused
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
 from rfactor.ir.intrinsics import INTRINSICS
 from rfactor.ir.meaning import Meaning
@@ -185,7 +185,7 @@ class _Evaluator:
 
     def unknown(self, expr: Call, args: list[Array]) -> Array:
         """The function that samples take, element by element."""
-        rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
+        rows = _rows(args)
         values = [sampled(expr.name, expr.type, self.meaning, row) for row in rows]
         if not self.boxed(expr.type):
             return as_array(expr.type, values, self.meaning)
@@ -205,6 +205,11 @@ class _Evaluator:
         if new.is_float and value.dtype == object:
             return as_array(new, value) if new.is_bfloat else _doubles(value).astype(dtype_of(new))
         return held(new, value)
+
+
+def _rows(args: list[Array]) -> Iterator[tuple[Any, ...]]:
+    """The values of arrays, element by element."""
+    return zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
 
 
 def nearest(value: Any) -> float:
@@ -391,7 +396,7 @@ def _boxed(op: str, type: Type, args: list[Array]) -> Array:
     if type.is_int and op in _OF_INTEGERS:
         result: Array = _OF_INTEGERS[op](*(arg if arg.dtype == object else arg.astype(object) for arg in args))
         return result
-    rows = zip(*(arg.tolist() for arg in np.broadcast_arrays(*args)), strict=True)
+    rows = _rows(args)
     if op == "~":
         top = type.max if type.code == "uint" else -1
         return _objects([top - value for (value,) in rows])
@@ -453,6 +458,8 @@ def _intrinsic(expr: Call, args: list[Array], boxed: bool) -> Array:
         wrapped = np.array([type.wrap(int(v)) if f else 0 for v, f in zip(values, finite, strict=True)], dtype_of(type))
         counts = _FUNCTIONS[row.name](wrapped).tolist()
         return _objects([int(c) if f else math.nan for c, f in zip(counts, finite, strict=True)])
+    if row.name == fused.NAME:
+        return _objects([_real_plus(_real_times(a, b), c) for a, b, c in _rows(args)]) if boxed else fused.fused(*args)
     if row.takes not in ("real", "single"):
         if any(arg.dtype == object for arg in args):
             raise KeyError(f"{expr} is about bits, and has no meaning over unbounded numbers")

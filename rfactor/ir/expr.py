@@ -146,7 +146,7 @@ def intrinsic(name: str, *args: Expr) -> Call:
     for arg in args:
         if not row.accepts(arg.type) or arg.type != args[0].type:
             what = {
-                "real": "floats of one type", "single": "f32", "integer": "integers",
+                "real": "floats of one type", "single": "f32", "wide": "f32 or f64", "integer": "integers",
                 "bits": f"numbers as wide as {row.gives}",
             }  # fmt: skip
             raise TypeMismatch(f"{name} takes {what[row.takes]}, not {arg.type} (in {arg}); cast first")

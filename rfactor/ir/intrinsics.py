@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rfactor.ir.types import F32, SCALARS, Type
+from rfactor.ir.types import F32, F64, SCALARS, Type
 
-Takes = Literal["real", "single", "integer", "bits"]
+Takes = Literal["real", "single", "wide", "integer", "bits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Intrinsic:
     name: str
     arity: int
     takes: Takes = "real"
-    """`real` floats of one type, `single` those of f32, `integer` integers of one type, `bits` a number as wide as
-    what it gives."""
+    """`real` floats of one type, `single` those of f32, `wide` those of f32 or of f64, `integer` integers of one type,
+    `bits` a number as wide as what it gives."""
     libm: str | None = None
     """The routine of the C library for f64, called for every lane; of f32 it is arithmetic, see `ir.routines`."""
     llvm: str | None = None
@@ -35,6 +35,8 @@ class Intrinsic:
             return type.is_float
         if self.takes == "single":
             return type.element == F32
+        if self.takes == "wide":
+            return type.element in (F32, F64)
         if self.takes == "integer":
             return type.is_int
         return not type.is_bool and self.gives is not None and type.bits == self.gives.bits
@@ -71,13 +73,15 @@ INTRINSICS: dict[str, Intrinsic] = {
         Intrinsic("round", 1, llvm="roundeven"),
         Intrinsic("trunc", 1, llvm="trunc"),
         Intrinsic("pow", 2, libm="pow"),
+        Intrinsic("fma", 3, "wide", llvm="fma"),
         Intrinsic("popcount", 1, "integer", llvm="ctpop"),
         Intrinsic("count_leading_zeros", 1, "integer", llvm="ctlz"),
         Intrinsic("count_trailing_zeros", 1, "integer", llvm="cttz"),
         *(Intrinsic(f"reinterpret_{type}", 1, "bits", gives=type) for type in SCALARS if not type.is_bool),
     )
 }
-"""Every function. Of zero, all bits are leading and trailing zeros; `round` takes ties to even."""
+"""Every function. Of zero, all bits are leading and trailing zeros; `round` takes ties to even; `fma(a, b, c)` is
+`a*b + c` rounded once."""
 
 FUNCTIONS = tuple(row.name for row in INTRINSICS.values() if row.takes != "bits")
 """Those that an update may compute with: the matcher and the provers know them, or take them as they stand."""

@@ -345,7 +345,9 @@ class _Parser:
             values = tuple(part() for part in builds)
             if not INTRINSICS[name].accepts(values[0].type):
                 such = "i32" if INTRINSICS[name].takes == "integer" else "f32"
-                takes = {"integer": "integers", "single": "f32"}.get(INTRINSICS[name].takes, "floats")
+                takes = {"integer": "integers", "single": "f32", "wide": "f32 or f64"}.get(
+                    INTRINSICS[name].takes, "floats"
+                )
                 raise self.error(f"{name} takes {takes}, not {values[0].type}; cast, or let names be {such}", node)
             return Call(values[0].type, name, values)
 

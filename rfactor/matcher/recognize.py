@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
-from rfactor.ir.expr import Op, Var, substitute_all, variables, walk
+from rfactor.ir.expr import Op, Var, names, substitute_all, variables, walk
+from rfactor.ir.fused import as_sums
 from rfactor.ir.graph import Subgraph, restrict, subgraphs
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.unknown import unknown_calls
@@ -96,7 +98,7 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
     else:
         if not meanings:
             return _as_stored(_held_or_found(other, limits, table, known), limits)
-        said = _held(other, table, known) or _yes(other, limits, table)
+        said = _of_reals(other, lambda real: _held(real, table, known) or _yes(real, limits, table))
         if said is not None and said.verdict in _HINTS:
             return with_decisions(_as_stored(said, limits), update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
@@ -121,7 +123,20 @@ def _held(update: Update, table: Table | None, known: bool) -> Answer | None:
 
 
 def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
-    return _held(update, table, known) or _answer(update, limits, table, known)
+    answer = _of_reals(update, lambda real: _held(real, table, known) or _answer(real, limits, table, known))
+    assert answer is not None
+    return answer
+
+
+def _of_reals(update: Update, answered: Callable[[Update], Answer | None]) -> Answer | None:
+    """What is answered of the update with a product and a sum for each `fma` of accumulators, told of the update
+    itself. One of data is a datum like any other: so the answer says of it what holds of any function."""
+    own = {x.name for x in update.accumulators}
+    components = as_sums(update.components, lambda node: not own.isdisjoint(names(node)))
+    if components is update.components:
+        return answered(update)
+    answer = answered(replace(update, components=components))
+    return None if answer is None else replace(answer, update=update)
 
 
 def _yes(update: Update, limits: Limits, table: Table | None) -> Answer | None:

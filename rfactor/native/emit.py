@@ -74,7 +74,7 @@ def _function(builder: Builder, expr: Call, operand: Type, args: list[LLVMValue]
         return _count(builder, row, *args)
     if row.llvm is not None:
         name = f"llvm.{row.llvm}"
-        return widened(lambda b, t, a: call_intrinsic(b, name, a))(builder, operand, *args)
+        return widened(lambda b, t, *a: call_intrinsic(b, name, *a))(builder, operand, *args)
     return widened(lambda b, t, *a: _routine(b, t, row, a))(builder, operand, *args)
 
 
@@ -144,6 +144,9 @@ LIBM_SYMBOLS = {f"rfactor.{row.name}.{F64}": row.libm for row in INTRINSICS.valu
     PUTS: "puts"
 }
 """The C library's name of each symbol that code may refer to, bound in `native.engine`: `rfactor.exp.f64` is `exp`."""
+
+FUSED_SYMBOLS = "fma", "fmaf"
+"""What LLVM calls for `llvm.fma` where the machine has no such instruction."""
 
 
 _OF_BITS = {"and": "==", "&": "==", "min": "==", "or": "!=", "|": "!=", "max": "!="}

@@ -92,7 +92,7 @@ def _initialize() -> None:
     """Register the machine's code generator, and libm's routines under the names that generated code uses."""
     import llvmlite.binding as llvm
 
-    from rfactor.native.emit import LIBM_SYMBOLS
+    from rfactor.native.emit import FUSED_SYMBOLS, LIBM_SYMBOLS
     from rfactor.native.output import PUTS
     from rfactor.native.printing import PUTS_HERE
 
@@ -103,6 +103,8 @@ def _initialize() -> None:
     for symbol, name in LIBM_SYMBOLS.items():
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         llvm.add_symbol(symbol, address)
+    for name in FUSED_SYMBOLS:
+        llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
     llvm.add_symbol(PUTS, ctypes.cast(PUTS_HERE, ctypes.c_void_p).value)
 
 

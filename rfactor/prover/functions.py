@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, Protocol
 
+from rfactor.ir import fused
 from rfactor.ir.types import Type
 from rfactor.prover.polynomial import ONE, Key, Monomial, Number, Polynomial, Ring, constant_value, key, product
 
@@ -60,6 +61,8 @@ def call(session: Session, name: str, type_: Type, args: list[Polynomial], state
         if base is not None and base > 0:
             of_base = _logarithm_of_number(session, Fraction(base))
             return exponential(session, type_, REALS.multiply(args[1], of_base), None, state)
+    if name == fused.NAME:
+        return REALS.add(REALS.multiply(args[0], args[1]), args[2])
     if name == "floor":
         return floor(session, args[0])
     if name == "ceil":

@@ -22,6 +22,7 @@ from rfactor.errors import Error
 from rfactor.forks import GATE
 from rfactor.ir.evaluate import nearest
 from rfactor.ir.expr import Call, Const, Expr, Op, Value, Var, walk
+from rfactor.ir.fused import as_sum, is_fused
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type
 from rfactor.prover.infinity import is_among_reals
@@ -283,6 +284,8 @@ class Terms:
             return variable
         if isinstance(expr, Call) and expr.name == "popcount" and self.meaning is Meaning.WRAP:
             return bits_counted(self.term(expr.args[0]), expr.type.bits)
+        if is_fused(expr):
+            return self.term(as_sum(expr))
         if isinstance(expr, Call) and expr.kind == "intrinsic":
             kind = expr.type if expr.type.is_int else None  # -1 has more bits in a wider type, and one sqrt in all
             return self.uninterpreted(expr.type, ("call", expr.name, kind), expr.args)

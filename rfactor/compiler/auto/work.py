@@ -16,6 +16,7 @@ from rfactor.compiler.auto.machine import BYTE_NS, CALL_NS, CYCLE_NS, Machine
 from rfactor.compiler.lower.records import MUCH
 from rfactor.ir.algorithm import Definition, ReductionDomain
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, names, substitute, walk
+from rfactor.ir.fused import is_fused
 from rfactor.ir.linear import linear
 from rfactor.ir.routines import routine
 from rfactor.ir.simplify import simplify
@@ -28,6 +29,8 @@ _CAST = 1.0
 _DIVISION = 6.0
 """Of a vector of integers that is divided by a constant, which is several multiplications."""
 _ROOT = 12.0
+_AT_ONCE = frozenset({"sqrt", "fma"})
+"""Functions that are one instruction."""
 _LATENCY = {"*": 3.0, "/": 12.0, "//": 20.0, "%": 20.0, "min": 2.0, "max": 2.0}
 """Cycles until the result is known: of a minimum of integers those of a comparison and a choice."""
 _FLOATS = 3.0
@@ -84,7 +87,7 @@ def work(name: str, definition: Definition, references: Mapping[str, Any], machi
     lane = scalar = calls = 0.0
     for node in nodes:
         arithmetic = _arithmetic(node)
-        if isinstance(node, Call) and node.kind == "intrinsic" and node.name != "sqrt" and arithmetic is None:
+        if isinstance(node, Call) and node.kind == "intrinsic" and node.name not in _AT_ONCE and arithmetic is None:
             calls += 1
         if node in held:
             continue
@@ -304,7 +307,7 @@ def decays(operator: Iterable[Expr]) -> bool:
 
 
 def _latency(node: Expr) -> float:
-    op = node.op if isinstance(node, Op) else "call"
+    op = node.op if isinstance(node, Op) else "*" if is_fused(node) else "call"
     floats = any(child.type.is_float for child in node.children)
     if floats and op in ("+", "-", "*", "min", "max", "<", "<=", ">", ">=", "==", "!="):
         return _FLOATS

@@ -171,6 +171,7 @@ _FUNCTIONS: dict[str, _Rule] = {
         apply("*", const(a.type, 2 / math.sqrt(math.pi)), intrinsic("exp", apply("neg", _square(a)))),
     ),
     "pow": _power,
+    "fma": lambda node, a, b, c: (b, a, _one(c)),
 }
 _STEPS = frozenset(["floor", "ceil", "round", "trunc"])
 """Functions that do not change but where they jump."""

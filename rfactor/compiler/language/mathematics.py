@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
-from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, call, converted, intrinsic, power, together
+from rfactor.compiler.language.expr import (
+    Expr,
+    ExprLike,
+    as_expr,
+    call,
+    converted,
+    intrinsic,
+    power,
+    promoted,
+    together,
+    typed_binary,
+)
 from rfactor.compiler.language.functions import abs
+from rfactor.compiler.language.numbers import peer
 from rfactor.errors import TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import types as T
@@ -127,6 +140,30 @@ def hypot(x: ExprLike, y: ExprLike) -> Expr:
     """`sqrt(x*x + y*y)`, the squares in the operands' own types, as in Halide."""
     a, b = as_expr(x), as_expr(y)
     return sqrt(a * a + b * b)
+
+
+def fma(a: ExprLike, b: ExprLike, c: ExprLike) -> Expr:
+    """`a*b + c` rounded once, which is one instruction where the machine has it; of integers, and of conditions, just
+    that. Numbers take the type of the others. Raises `TypeMismatch` for floats of 16 bits.
+    """
+    one, other, more = _alike(a, b, c)
+    type_ = one.node.type
+    if type_.is_float and type_.bits < T.F32.bits:
+        raise TypeMismatch(
+            f"fma({one}, {other}, {more}) of {type_}: it is for f32 and f64; write {type_}(fma(f32(…), f32(…), f32(…)))"
+        )
+    if type_.is_float:
+        return call("fma", one, other, more)
+    return typed_binary("+", typed_binary("*", one, other), more)
+
+
+def _alike(*values: ExprLike) -> tuple[Expr, ...]:
+    """Operands of one type; numbers take that of the others."""
+    known = [value.node.type for value in values if isinstance(value, Expr)]
+    if not known:
+        return together(*values)
+    type_ = reduce(promoted, known)
+    return together(*(v if isinstance(v, Expr) else as_expr(v, peer(type_, v)) for v in values))
 
 
 def erf(x: ExprLike) -> Expr:

@@ -22,7 +22,7 @@ _INFIX = {
 _CALLS = {"<<": "shift_left", ">>": "shift_right", "&": "bitwise_and", "|": "bitwise_or", "^": "bitwise_xor",
           "~": "bitwise_not", "abs": "abs"}  # fmt: skip
 _REDUCTION = re.compile(r"(?P<domain>[^.]+)\.(?:(?P<axis>[xyzw])|d(?P<number>\d+))")
-_UNTYPED = frozenset(["round", "popcount", "count_leading_zeros", "count_trailing_zeros"])
+_UNTYPED = frozenset(["round", "fma", "popcount", "count_leading_zeros", "count_trailing_zeros"])
 """Functions whose name does not end in the type of their argument."""
 
 

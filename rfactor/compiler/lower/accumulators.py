@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import positive
-from rfactor.compiler.lower.in_place import in_place, own_loads
+from rfactor.compiler.lower.in_place import added, in_place, own_loads
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.compiler.lower.totals import LANES
 from rfactor.ir.effects import Print
@@ -67,7 +67,7 @@ def _apart(loop: For, store: Store) -> Stmt | None:
         return Store(buffer, here, value, every)
 
     joined = replace(store, value=Op(type_, change.op, (change.kept, LaneReduction(change.joins, held))))
-    step = replace(loop, body=kept(Op(data.type, change.joins, (held, data))))
+    step = replace(loop, body=kept(added(change.joins, held, data)))
     first = kept(Broadcast(change.identity, lanes))
     result = Allocate(buffer, type_, Const(I64, lanes), block(first, step, joined))
     return result if count is not None else If(positive(loop.extent), result)

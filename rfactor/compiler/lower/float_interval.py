@@ -124,8 +124,9 @@ def _op(name: str, *ends: End) -> End:
     return finite(Op(known[0].type, name, known))
 
 
-def _call(name: str, end: End) -> End:
-    return None if end is None else finite(Call(end.type, name, (end,), "intrinsic"))
+def _call(name: str, *ends: End) -> End:
+    known = tuple(end for end in ends if end is not None)
+    return None if len(known) < len(ends) else finite(Call(known[0].type, name, known, "intrinsic"))
 
 
 def _cast(type: Type, end: End) -> End:
@@ -310,6 +311,14 @@ def _logarithm(type: Type, a: FloatInterval) -> FloatInterval:
     return FloatInterval(_op("-", low, slack[0]), _op("+", high, slack[1]), a.nan or low is None)
 
 
+def _fused(type: Type, a: FloatInterval, b: FloatInterval, c: FloatInterval) -> FloatInterval:
+    """Of fma(a, b, c): not from the interval of the product, whose ends are rounded where this rounds once."""
+    factors = [(x, y) for x in dict.fromkeys((a.low, a.high)) for y in dict.fromkeys((b.low, b.high))]
+    nan = a.nan or b.nan or c.nan or not (a.bounded and b.bounded)
+    least, most = (_between([_call("fma", x, y, end) for x, y in factors], nan) for end in (c.low, c.high))
+    return FloatInterval(least.low, most.high, nan)
+
+
 _FUNCTIONS: dict[str, Callable[..., FloatInterval]] = {
-    "sqrt": _square_root, "exp": _exponential, "log": _logarithm,
+    "sqrt": _square_root, "exp": _exponential, "log": _logarithm, "fma": _fused,
 }  # fmt: skip

@@ -10,12 +10,13 @@ This reassociates: for floats it is used where another rounding is allowed, or n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from rfactor.ir.expr import Const, Expr, Op, walk
-from rfactor.ir.loopnest import Load, Store
+from rfactor.ir.expr import Call, Const, Expr, Op, apply, intrinsic, walk
+from rfactor.ir.fused import NAME, is_fused
+from rfactor.ir.loopnest import Broadcast, Load, Store
 from rfactor.ir.types import Type
 
 
@@ -30,6 +31,41 @@ class InPlace:
     """The operation, associative and commutative, that makes one datum of two."""
     identity: Const
     """Of `joins`."""
+
+
+def lanes_in_place(store: Store) -> InPlace | None:
+    """The same, of lanes that are joined first: a product that is added in one rounding is a datum too,
+
+    f[i] = fma(a, b, f[i])     ->   +  fma(a, b, -0.0)     joined by +
+
+    which `added` takes back.
+    """
+    value, own = store.value, own_loads(store)
+    if not is_fused(value):
+        change = in_place(store)
+        product = None if change is None else _product(change.data)  # which is rounded before it is added
+        return change if change is None or product is None else replace(change, data=apply("*", *product))
+    *factors, load = value.children
+    if load not in own or any(node in own for factor in factors for node in walk(factor)):
+        return None
+    assert isinstance(load, Load)
+    unit = Const(value.type, _identity(value.type, "+"))
+    return InPlace("+", load, intrinsic(NAME, *factors, unit), "+", unit)
+
+
+def added(op: str, held: Expr, data: Expr) -> Expr:
+    """`held` after one more datum, in one rounding where that is a product of `lanes_in_place`."""
+    factors = _product(data) if op == "+" else None
+    return Op(data.type, op, (held, data)) if factors is None else Call(data.type, NAME, (*factors, held))
+
+
+def _product(expr: Expr) -> tuple[Expr, Expr] | None:
+    """The factors of `fma(a, b, -0.0)`; None of others."""
+    if not is_fused(expr):
+        return None
+    a, b, more = expr.children
+    unit = more.value if isinstance(more, Broadcast) else more
+    return (a, b) if unit == Const(unit.type, _identity(unit.type, "+")) else None
 
 
 def own_loads(store: Store) -> frozenset[Load]:

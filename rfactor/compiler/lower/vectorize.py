@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.in_place import in_place
+from rfactor.compiler.lower.in_place import lanes_in_place
 from rfactor.compiler.lower.private import private
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.errors import ScheduleError
@@ -93,7 +93,7 @@ def _separate(stmt: Stmt, varying: set[str]) -> bool:
         store = stmt.body
         if not isinstance(store, Store) or not scalar(store) or names(store.index) & varying:
             return False
-        return in_place(store) is not None
+        return lanes_in_place(store) is not None
     if isinstance(stmt, Store):
         return scalar(stmt) and bool(names(stmt.index) & varying)
     return False
@@ -137,7 +137,7 @@ class Lanes:
         """One update of the point that all lanes share, where any of them runs."""
         store = stmt.body
         assert isinstance(store, Store)
-        change = in_place(store)
+        change = lanes_in_place(store)
         assert change is not None
         data, mask = self.wide(self.value(change.data)), self._and(self.value(store.predicate))
         if mask != ALWAYS:

@@ -207,7 +207,7 @@ def of_lines(name: str, type: Type, parameters: list[str], lines: list[str], val
 def _real_function(row: Intrinsic, type: Type, name: str) -> str:
     c = value_type(type)
     routine = (row.libm or {"roundeven": "rint"}.get(str(row.llvm), str(row.llvm))) + ("" if type.bits == 64 else "f")
-    names = "ab"[: row.arity]
+    names = "abc"[: row.arity]
     given = ", ".join(f"{c} {one}" for one in names)
     called = f"{routine}({', '.join(names)})"
     return f"static inline {c} {name}({given}) {{ return {_rounded(type, called)}; }}\n"
