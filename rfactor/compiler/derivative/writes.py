@@ -1,4 +1,4 @@
-"""When the points that an update reads are written: `f[n - r] = f[n - r + 1]*c[r]` reads what was written just before."""
+"""When the points that an update reads are written: `f[n - r] = f[n - r + 1]*c[r]` reads what came before."""
 
 from __future__ import annotations
 
