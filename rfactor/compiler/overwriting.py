@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from rfactor.compiler.lower.conditions import negated
 from rfactor.compiler.lower.inline import inline
 from rfactor.compiler.runtime.arguments import HasPlace, Placed, address, folded
-from rfactor.compiler.schedule.directives import ROOT, Schedule
-from rfactor.compiler.written_before import may_be_written_before
+from rfactor.compiler.schedule.directives import ROOT, Bound, Schedule
+from rfactor.compiler.written_before import may_be_written_before, predicates
 from rfactor.ir.algorithm import Algorithm, Definition, Function
-from rfactor.ir.expr import Call, Expr, Var, walk
+from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.types import I32
 
 OVERWRITABLE = (
@@ -28,6 +29,11 @@ OVERWRITABLE = (
     "point is written: by the definition of that point, by what comes before in the order of stages and of loops over "
     "reduction variables, or by what is computed at the root before; copies of the image to itself write nothing"
 )
+
+
+_DEEPEST = 8
+"""As many conditions are remembered of what is read in arms within arms."""
+_EXACT = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not", "//", "%", "min", "max"})
 
 
 def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
@@ -46,6 +52,9 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
             pure = not (before or producer.updates)
             elsewhere[name] = _elsewhere(producer.pure, _point(producer), reads, elsewhere) if pure else reads[name]
 
+    own = schedule.functions[output.name].bounds
+    bounds = [bound for bound in own if isinstance(bound, Bound)] if all(isinstance(one, Bound) for one in own) else []
+
     def may_be(image: str) -> bool:
         """Whether no stage reads a point that it, or a stage before, has written; copies of the image write nothing."""
         written: list[Definition] = []
@@ -53,11 +62,11 @@ def overwritable(algorithm: Algorithm, schedule: Schedule) -> frozenset[str]:
             if stage.keeps_all or (not written and _copies(stage, image)):
                 continue
             written.append(stage)
-            for call, chosen in _calls(stage):
+            for call, where in _calls(stage):
                 if call.kind == "func" and image in elsewhere.get(call.name, ()):
                     return False
                 read = call.name == image if call.kind == "image" else image in reads.get(call.name, ())
-                if read and any(may_be_written_before(output, one, call.args, stage, chosen) for one in written):
+                if read and any(may_be_written_before(output, one, call.args, stage, where, bounds) for one in written):
                     return False
         return True
 
@@ -117,8 +126,9 @@ def _elsewhere(
     return found
 
 
-def _calls(definition: Definition) -> Iterator[tuple[Call, bool]]:
-    """The calls of a stage, each with whether it is made only where the predicate of its domain holds."""
+def _calls(definition: Definition) -> Iterator[tuple[Call, tuple[Expr, ...]]]:
+    """The calls of a stage, each with what holds where it makes a difference: an arm where it is chosen, and all but
+    the domain and its predicate where that holds."""
     chosen: list[Expr] = [*definition.arguments, *definition.values]
     if definition.where is not None:
         chosen.append(definition.where)
@@ -126,8 +136,38 @@ def _calls(definition: Definition) -> Iterator[tuple[Call, bool]]:
     if definition.domain is not None:
         always.append(definition.domain.predicate)
         always += (end for variable in definition.domain.variables for end in (variable.min, variable.extent))
-    for exprs, within in ((chosen, True), (always, False)):
-        yield from ((node, within) for expr in exprs for node in walk(expr) if isinstance(node, Call))
+    seen: set[tuple[Expr, tuple[Expr, ...]]] = set()
+    for exprs, where in ((chosen, predicates(definition)), (always, ())):
+        for expr in exprs:
+            yield from _within(expr, where, seen)
+
+
+def _within(
+    expr: Expr, where: tuple[Expr, ...], seen: set[tuple[Expr, tuple[Expr, ...]]]
+) -> Iterator[tuple[Call, tuple[Expr, ...]]]:
+    """The calls in `expr` that were not `seen` where that holds."""
+    stack = [(expr, where)]
+    while stack:
+        node, where = stack.pop()
+        if (node, where) in seen:
+            continue
+        seen.add((node, where))
+        if isinstance(node, Call):
+            yield node, where
+        inside = getattr(node, "args", ())
+        if isinstance(node, Op) and node.op == "select" and len(where) < _DEEPEST and _exact(node.args[0]):
+            condition, *arms = node.args
+            stack.append((condition, where))
+            stack += ((arm, (*where, one)) for arm, one in zip(arms, (condition, negated(condition)), strict=True))
+        else:
+            stack += ((one, where) for one in inside)
+
+
+def _exact(condition: Expr) -> bool:
+    """Whether a condition says of integers what it says of values that may wrap: it adds and multiplies none."""
+    return all(
+        isinstance(node, Const | Var) or (isinstance(node, Op) and node.op in _EXACT) for node in walk(condition)
+    )
 
 
 def _point(function: Function) -> tuple[Expr, ...]:

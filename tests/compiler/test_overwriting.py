@@ -157,6 +157,29 @@ def _where(api: Any, im: Any) -> Any:
     return f
 
 
+def _by_channel(*arms: tuple[int, ...], bound: bool = True) -> Made:
+    """Rows by turns, as the parts of complex numbers lie: each arm reads such rows, those of the last are left."""
+
+    def made(api: Any, im: Any) -> Any:
+        x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+        values = [sum((im[x, row] for row in rows), x) for rows in arms]
+        *others, value = values
+        for row in range(len(others))[::-1]:
+            value = api.select(y == row, others[row] * 3, value)
+        f[x, y] = value
+        if bound:
+            f.bound(y, 0, 6)
+        return f
+
+    return made
+
+
+def _parity(api: Any, im: Any) -> Any:
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = api.select(y % 2 == 0, im[x, y // 2 * 2], im[x, y // 2 * 2 + 1]) + y
+    return f
+
+
 _COPIES = [
     _then(_into_one), _then(_into_one_row), _then(_doubled), _then(_row_above), _where,
     _then(_into_one, lambda f, im, x, r: f.__setitem__((r.x + 1, 5), im[r.x, 4])),
@@ -164,7 +187,7 @@ _COPIES = [
 _COPIES += [_then(_at_itself), _then(_added), _then(_ahead), _then(_copied, _copied, _at_itself), _then(_one_row)]
 _READ_BEFORE = [
     _point, _in_vectors, _chain, _blur_before, _updated, _undefined, _histogram, _together, _over_itself, _over_some,
-    _moved_down, *_COPIES,
+    _moved_down, _by_channel((0,), (1,), (2,), (3,), (4,), (5,)), _by_channel((), (1,), ()), _parity, *_COPIES,
 ]  # fmt: skip
 
 
@@ -190,6 +213,14 @@ def test_each_point_is_read_before_it_is_written(made: Made, fixed: bool) -> Non
 def _mirrored(api: Any, im: Any) -> Any:
     x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
     f[x, y] = im[7 - x, y]
+    return f
+
+
+def _wrapping(api: Any, im: Any) -> Any:
+    """The condition holds at y = 5 too, where the product wraps."""
+    x, y, f = api.Var("x"), api.Var("y"), api.Func("f")
+    f[x, y] = api.select(y * 858993460 <= 4, im[x, 0], im[x, y])
+    f.bound(y, 0, 6)
     return f
 
 
@@ -292,7 +323,9 @@ _LATE = {
 @pytest.mark.parametrize(
     "made",
     [
-        _mirrored, _clamped, _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, *_LATE_UPDATES,
+        _by_channel((0,), (1,), (2,), (3,), (4, 5), (5,)), _by_channel((0,), (1,), (2,), (3,), (4,), (5,), bound=False),
+        _by_channel((0,), (0,), (0,)), _wrapping, _mirrored, _clamped,
+        _read_late, _read_again, _neighbours, _inlined_neighbours, _rows, *_LATE_UPDATES,
         *_LATE.values(),
     ],
 )  # fmt: skip
