@@ -4,10 +4,10 @@ for them under one schedule, where the code counts and not memory.
 python -m benchmarks.alike [NAME …] [--bits 16 20] [--trials N]      HL_NUM_THREADS=1: one thread for both
 python -m benchmarks.alike --directives [NAME …] [--trials N]        names may be cut short: blur
 
-Arrays of some sizes fit into caches; both compute over the same arrays (pipelines into the same one, too: where an
-array lies in memory decides up to half of a time) and take turns, and a call that is short runs many times in a row.
-Shown are microseconds a call, the least and the median, and Halide's time by ours. A call alone takes 1 to 2.5 of them:
-what the code takes is how much longer a call over more elements is.
+Arrays of some sizes fit into caches; both compute over the same arrays (pipelines into one, too: where an array lies in
+memory decides up to half of a time) and take turns, and a call that is short runs many times in a row. Shown are
+microseconds a call, the least and the median, and Halide's time by ours. A call alone takes 1 to 2.5 of them: what the
+code takes is how much longer a call over more elements is.
 """
 
 from __future__ import annotations

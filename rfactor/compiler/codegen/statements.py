@@ -18,10 +18,12 @@ from rfactor.compiler.codegen.hints import leave_alone, step_by_step
 from rfactor.compiler.codegen.interleaved import groups
 from rfactor.compiler.codegen.left import scheduled
 from rfactor.compiler.codegen.memory import Array, Memory
+from rfactor.compiler.codegen.moving import moving
 from rfactor.compiler.codegen.pains import heavy, launches, together
 from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.codegen.spans import spans
 from rfactor.compiler.codegen.vectorizable import side_by_side
+from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast, names
@@ -322,20 +324,30 @@ class Statements:
             builder.cbranch(builder.icmp_signed("<", first, end), before, after)
         builder.position_at_end(inside)
         wide = builder.phi(I64_, name=f"{called}.wide")
+        steps = moving(name, body)
+        moved = {step: builder.phi(I64_, name=f"{called}.{step}") for step, of in steps.items() if of == step}
         counter = builder.trunc(wide, first.type, name=called)
         self._read = {}  # the body may store, and comes again
         with self.places.loop(before, self._known), self._bound(name, counter):
-            self._known[cast(I64, Var(COORDINATE, name))] = wide
+            index = cast(I64, Var(COORDINATE, name))
+            self._known[index] = wide
+            for step, of in steps.items():
+                value = moved[of] if of == step else builder.mul(moved[of], I64_(step // of), flags=("nsw",))
+                self._known[affine.scale(index, step)] = value
             self.memory.spans = spans(body)
             self.emit(body)
             self.memory.spans = {}
         with builder.goto_block(before):
             low, high = (_wide(builder, limit) for limit in (first, end))
+        for step, phi in ((1, wide), *moved.items()):
+            following = builder.add(phi, I64_(step), flags=("nsw",))
+            with builder.goto_block(before):
+                start, last = (_times(builder, limit, step) for limit in (low, high))
+            phi.add_incoming(start, before)
+            phi.add_incoming(following, builder.block)
+        with builder.goto_block(before):
             builder.branch(inside)
-        following = builder.add(wide, I64_(1), flags=("nsw",))
-        wide.add_incoming(low, before)
-        wide.add_incoming(following, builder.block)
-        back = builder.cbranch(builder.icmp_signed("!=", following, high), inside, after)
+        back = builder.cbranch(builder.icmp_signed("!=", following, last), inside, after)
         if self._left:
             leave_alone(back)
         elif side_by_side(name, body):
@@ -504,6 +516,12 @@ class Statements:
 
 def _wide(builder: ir.IRBuilder, value: LLVMValue) -> LLVMValue:
     return I64_(value.constant) if isinstance(value, ir.Constant) else builder.sext(value, I64_)
+
+
+def _times(builder: ir.IRBuilder, value: LLVMValue, by: int) -> LLVMValue:
+    if isinstance(value, ir.Constant):
+        return I64_(int(value.constant) * by)
+    return value if by == 1 else builder.mul(value, I64_(by), flags=("nsw",))
 
 
 def _first(stmt: Stmt) -> Store:

@@ -19,7 +19,8 @@ Functions become memory:
     `storage`                           flat buffers, and points as indices
     `tidy` (rows side by side: `rejoined`) constants folded, loops and branches that do nothing taken away
     `limits`                            where guards that ask for data cease to hold is computed before their loops
-    `partition` (clamps, choices: `borders`) iterations that no guard stops run without it
+    `partition` (guards: `guards`; clamps, choices: `borders`; whole tiles: `tiles`) iterations that no guard stops run
+                                        without it
     `unroll` (of many values one: `choices`)
     `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
     `tidy`

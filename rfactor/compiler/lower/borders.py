@@ -93,6 +93,12 @@ def borders(loop: For, around: bool = False) -> Borders | None:
     return Borders(first, end, kept) if kept else None
 
 
+def limited(stmt: Stmt) -> bool:
+    """Whether `stmt` clamps coordinates, or chooses by them what to load."""
+    found = (one for one, _ in _limited(stmt, _Place({}, frozenset(), {})))
+    return any(one.op == "cast" or (one.op == "select" and _asked(one)) for one in found)
+
+
 def _innermost(body: Stmt) -> bool:
     """Whether no loop in `body` is long or made of vectors."""
     if isinstance(body, For):

@@ -9,25 +9,34 @@ Where the guard holds for no other iteration, or in no lane for others, only its
 body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
 guard holds for no iteration inside; an extent known at run time only does not go further. So do the loops inside of the
 first and last ranges, which are not split again. A parallel loop keeps one range otherwise, and asks per iteration
-which body to run.
+which body to run. Tiles that are whole come first (`tiles`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Iterator
+from dataclasses import replace
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.borders import SHORT, borders, unclamped
-from rfactor.compiler.lower.conditions import conjuncts, nonpositive
-from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, span, sum_in_i64, surely_in_i32
+from rfactor.compiler.lower.borders import borders, unclamped
+from rfactor.compiler.lower.conditions import conjuncts
+from rfactor.compiler.lower.guards import (
+    all_near,
+    assuming,
+    beyond,
+    decided,
+    end_of_safe,
+    first_safe,
+    guards_in,
+    is_short,
+    solve,
+)
+from rfactor.compiler.lower.overflow import Spans, span, surely_in_i32
 from rfactor.compiler.lower.storage import is_value
-from rfactor.compiler.lower.tidy import tidy
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, conjunction, names, substitute, variables, walk
-from rfactor.ir.expr import replace as replaced
+from rfactor.compiler.lower.tiles import whole_tiles
+from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, walk
 from rfactor.ir.loopnest import For, If, Let, Load, Stmt, block
-from rfactor.ir.statements import parts, walk_nest, with_body, with_parts
+from rfactor.ir.statements import walk_nest, with_body, with_parts
 from rfactor.ir.types import I32
 
 
@@ -36,15 +45,39 @@ def partition(stmt: Stmt, spans: Spans) -> Stmt:
     return _parts(stmt, spans, {})
 
 
-def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
-    """The same inside the vectorised loops `lanes`."""
+def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For], tiles: bool = True) -> Stmt:
+    """The same inside the vectorised loops `lanes`, with whole `tiles` apart or not."""
     if isinstance(stmt, For):
-        inner = _parts(stmt.body, inside(stmt, spans), _within(stmt, lanes))
-        return with_body(stmt, inner) if _short(stmt) else _partitioned(stmt, inner, spans, lanes)
+        apart = _tiles(stmt, spans, lanes) if tiles and not is_short(stmt) else None
+        return _loop(stmt, spans, lanes, tiles) if apart is None else apart
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return with_body(stmt, _parts(body, inside(stmt, spans), lanes))
-    return with_parts(stmt, lambda part: _parts(part, spans, lanes))
+        return with_body(stmt, _parts(body, inside(stmt, spans), lanes, tiles))
+    return with_parts(stmt, lambda part: _parts(part, spans, lanes, tiles))
+
+
+def _loop(loop: For, spans: Spans, lanes: dict[str, For], tiles: bool) -> Stmt:
+    """The same of a loop whose iterations are no tiles, or all as whole as the others."""
+    inner = _parts(loop.body, inside(loop, spans), _within(loop, lanes), tiles)
+    return with_body(loop, inner) if is_short(loop) else _partitioned(loop, inner, spans, lanes)
+
+
+def _tiles(loop: For, spans: Spans, lanes: dict[str, For]) -> Stmt | None:
+    """`loop`, whose first iterations, whole tiles, are apart; None where it has no tiles."""
+    found = whole_tiles(loop, spans)
+    if found is None:
+        return None
+    last, body = found
+    if loop.kind != "parallel":
+        stop = Var(I32, f"{loop.name}.tiles")
+        last = affine.maximum(last, loop.min)
+        within = _with(spans, stop.name, last, last)
+        whole = replace(loop, extent=affine.subtract(stop, loop.min), body=body)
+        rest = replace(loop, min=stop, extent=affine.subtract(beyond(loop), stop))
+        return Let(stop.name, last, block(_loop(whole, within, lanes, True), _loop(rest, within, lanes, False)))
+    both = _loop(replace(loop, body=body), spans, lanes, True), _loop(loop, spans, lanes, False)
+    arms = [one.body for one in both if isinstance(one, For) and (one.min, one.extent) == (loop.min, loop.extent)]
+    return replace(loop, body=If(apply("<", Var(I32, loop.name), last), *arms)) if len(arms) == 2 else None
 
 
 def _differs(let: Let, lanes: dict[str, For]) -> bool:
@@ -83,40 +116,6 @@ def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
     return {**spans, Var(I32, name): (least, max(least, greatest))}  # it has no value where they cross
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """`dividend // divisor`, where a guard begins or ceases to hold; the divisor is positive."""
-
-    dividend: Expr
-    divisor: int
-
-    def narrow(self) -> Expr:
-        """In i32, which may not hold it or a sum in it."""
-        return affine.divide(self.dividend, self.divisor)
-
-    def wide(self) -> Expr:
-        """In i64, which holds it."""
-        return affine.divide(in_i64(self.dividend), self.divisor)
-
-
-@dataclass(frozen=True, slots=True)
-class _Safe:
-    """Iterations from all of `mins` on, before all of `ends`, for which a guard holds whatever the loops inside do."""
-
-    condition: Expr
-    mins: tuple[_Limit, ...]
-    ends: tuple[_Limit, ...]
-    exact: bool
-    """Whether it holds for no other iteration."""
-    below: tuple[Expr, ...]
-    """Sums of coordinates that are <= 0 in these iterations."""
-
-    @property
-    def told(self) -> tuple[Expr, ...]:
-        """What it is made of: it has to be known before the loop."""
-        return (*(limit.dividend for limit in (*self.mins, *self.ends)), *self.below)
-
-
 def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     some = _of_some_lane(loop, spans, lanes)
@@ -132,19 +131,19 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) ->
 def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """The same of a loop in whose iterations some lane may run."""
     found = _guards(loop.body, loop.name, lanes)
-    guards = [(c, None if loops is None else _solve(c, loop.name, loops)) for c, loops in found]
+    guards = [(c, None if loops is None else solve(c, loop.name, loops)) for c, loops in found]
     unknown = {part.name for part in walk_nest(loop.body) if isinstance(part, Let)}
     # A guard may stand in several loops of one name, each with a range of its own: it is solved in all, or in none.
     left = {c for c, s in guards if s is None or any(unknown & names(e) for e in s.told)}
     safe = [s for c, s in guards if s is not None and c not in left]
-    end = _after(loop)
-    near = _near(loop, safe, spans)
-    first = _begin(loop, end, [limit for s in safe for limit in s.mins], near)
-    last = _end(loop, end, [limit for s in safe for limit in s.ends], near)
+    end = beyond(loop)
+    near = all_near(loop, safe, spans)
+    first = first_safe(loop, end, [limit for s in safe for limit in s.mins], near)
+    last = end_of_safe(loop, end, [limit for s in safe for limit in s.ends], near)
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
-    body = _decided(_assuming(inner, held), [one for s in safe for one in s.below])
+    body = decided(assuming(inner, held), [one for s in safe for one in s.below])
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
-        return _split(_range(loop, first, last, end, _assuming(loop.body, held)), body, spans, lanes)
+        return _split(_range(loop, first, last, end, assuming(loop.body, held)), body, spans, lanes)
     ends = borders(loop, bool(lanes))
     if not safe and ends is None:
         return replace(loop, body=inner)
@@ -168,30 +167,23 @@ def _of_some_lane(loop: For, spans: Spans, lanes: dict[str, For]) -> tuple[Expr,
     """The first of the iterations of `loop` in which the guards of all of its body let some of the `lanes` around it
     run, and the one after the last; None where there are no guards that differ between lanes. They do not cross."""
     covering = [(condition, loops) for condition, loops in _covering(loop.body, loop.name, lanes) if loops]
-    some = [
-        s for c, loops in covering if loops.keys() <= lanes.keys() and (s := _solve(c, loop.name, loops, best=True))
-    ]
+    some = [s for c, loops in covering if loops.keys() <= lanes.keys() and (s := solve(c, loop.name, loops, best=True))]
     if not some:
         return None
-    near, end = _near(loop, some, spans), _after(loop)
-    first = _begin(loop, end, [limit for s in some for limit in s.mins], near)
-    last = _end(loop, end, [limit for s in some for limit in s.ends], near)
+    near, end = all_near(loop, some, spans), beyond(loop)
+    first = first_safe(loop, end, [limit for s in some for limit in s.mins], near)
+    last = end_of_safe(loop, end, [limit for s in some for limit in s.ends], near)
     low = affine.minimum(first, end)
     return low, affine.maximum(last, low)
 
 
-def _after(loop: For) -> Expr:
-    """The first coordinate after those of `loop`."""
-    return affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))
-
-
 def _reached(loop: For, spans: Spans, lanes: dict[str, For]) -> Expr:
     """Where `loop` ends, or where all of its body is guarded for good, if that is sooner and its extent is constant."""
-    end = _after(loop)
+    end = beyond(loop)
     covering = _covering(loop.body, loop.name, lanes) if isinstance(loop.extent, Const) else ()
-    some = [s for condition, loops in covering if (s := _solve(condition, loop.name, loops, best=True))]
-    near = _near(loop, some, spans)
-    reached = _end(loop, end, [limit for s in some for limit in s.ends], near)
+    some = [s for condition, loops in covering if (s := solve(condition, loop.name, loops, best=True))]
+    near = all_near(loop, some, spans)
+    reached = end_of_safe(loop, end, [limit for s in some for limit in s.ends], near)
     return affine.maximum(reached, loop.min) if near and reached != end else reached
 
 
@@ -199,36 +191,14 @@ def _ended(stmt: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """`stmt`, whose loops are not split, each no longer than to where it does nothing any more."""
     if isinstance(stmt, For):
         inner = with_body(stmt, _ended(stmt.body, inside(stmt, spans), _within(stmt, lanes)))
-        if _short(stmt) or stmt.kind == "parallel":
+        if is_short(stmt) or stmt.kind == "parallel":
             return inner
         reached = _reached(stmt, spans, lanes)
-        return inner if reached == _after(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
+        return inner if reached == beyond(stmt) else replace(inner, extent=affine.subtract(reached, stmt.min))
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
         return with_body(stmt, _ended(body, inside(stmt, spans), lanes))
     return with_parts(stmt, lambda part: _ended(part, spans, lanes))
-
-
-def _begin(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
-    """The first iteration of `loop`, which ends before `end`, that is before none of `limits`."""
-    if near or not limits:
-        return reduce(affine.maximum, (limit.narrow() for limit in limits), loop.min)
-    first = reduce(affine.maximum, (limit.wide() for limit in limits), in_i64(loop.min))
-    return in_i32(affine.minimum(first, in_i64(end)))
-
-
-def _end(loop: For, end: Expr, limits: Sequence[_Limit], near: bool) -> Expr:
-    """The first iteration of `loop` at `end` or one of `limits`; where they are not all near, no earlier one."""
-    if near or not limits:
-        return reduce(affine.minimum, (limit.narrow() for limit in limits), end)
-    last = reduce(affine.minimum, (limit.wide() for limit in limits), in_i64(end))
-    return in_i32(affine.maximum(last, in_i64(loop.min)))
-
-
-def _near(loop: For, solved: Sequence[_Safe], spans: Spans) -> bool:
-    """Whether i32 surely holds each limit and its distance from the first iteration."""
-    limits = [limit.narrow() for s in solved for limit in (*s.mins, *s.ends)]
-    return all(surely_in_i32(e, spans) for narrow in limits for e in (narrow, affine.subtract(narrow, loop.min)))
 
 
 def _covering(body: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For]]]:
@@ -284,104 +254,6 @@ def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Ex
 def _guards(stmt: Stmt, name: str, inner: dict[str, For]) -> Iterator[tuple[Expr, dict[str, For] | None]]:
     """The guards in `stmt` that depend on the loop `name`, with the loops inside that they depend on, one of them as
     often as it stands there; None where such a loop could be partitioned for it, or it asks for data."""
-    if isinstance(stmt, For):
-        inner = {**inner, stmt.name: stmt}
-    elif isinstance(stmt, If):
-        for condition in conjuncts(stmt.condition):
-            used = names(condition)
-            serial = any(n in used and not _short(loop) for n, loop in inner.items())
-            if name in used:
-                solved = not serial and not any(isinstance(node, Load) for node in walk(condition))
-                yield condition, {n: loop for n, loop in inner.items() if n in used} if solved else None
-    for part in parts(stmt):
-        yield from _guards(part, name, inner)
-
-
-def _short(loop: For) -> bool:
-    """Whether the loop is not worth splitting itself: its worst iteration stands for all."""
-    if loop.kind in ("vectorized", "unrolled"):
-        return True
-    small = isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
-    return loop.kind == "serial" and small and not _has_vectors(loop.body)
-
-
-def _has_vectors(stmt: Stmt) -> bool:
-    """Whether there is a vectorised loop in `stmt`."""
-    return any(isinstance(part, For) and part.kind == "vectorized" for part in walk_nest(stmt))
-
-
-def _solve(condition: Expr, name: str, inner: dict[str, For], best: bool = False) -> _Safe | None:
-    """Where `condition` holds whatever the loops `inner` do; with `best`, outside of where it never does."""
-    mins, ends, below = list[_Limit](), list[_Limit](), list[Expr]()
-    comparisons = nonpositive(condition)
-    if not comparisons:
-        return None
-    for comparison in comparisons:
-        terms, constant = affine.affine(comparison)
-        factor = dict(terms).get(Var(I32, name), 0)
-        rest = affine.from_affine((), constant)
-        for term, own in terms:
-            if term == Var(I32, name):
-                continue
-            worst = _worst(term, -own if best else own, inner)
-            if worst is None or name in names(worst) or (best and names(worst) & inner.keys()):
-                return None
-            rest = affine.add(rest, affine.scale(worst, own))
-        if not factor or not sum_in_i64(rest):
-            return None
-        below.append(affine.add(affine.scale(Var(I32, name), factor), rest))
-        if factor > 0:  # factor*x + rest <= 0
-            ends.append(_Limit(affine.plus(affine.scale(rest, -1), factor), factor))
-        else:  # rest <= -factor*x
-            mins.append(_Limit(affine.plus(rest, -factor - 1), -factor))
-    return _Safe(condition, tuple(mins), tuple(ends), not inner, tuple(below))
-
-
-def _worst(term: Expr, factor: int, inner: dict[str, For]) -> Expr | None:
-    """The value of a term, over the loops inside, at which `factor * term` is greatest."""
-    loops = [v.name for v in variables(term) if v.name in inner]
-    if not loops:
-        return term
-    if not isinstance(term, Var):
-        return None
-    loop = inner[term.name]
-    if not isinstance(loop.extent, Const):
-        return None
-    return loop.min if factor < 0 else affine.add(loop.min, affine.integer(int(loop.extent.value) - 1))
-
-
-def _assuming(stmt: Stmt, held: set[Expr]) -> Stmt:
-    """`stmt` where the conditions `held` are known to hold."""
-    if isinstance(stmt, If) and not held.isdisjoint(asked := list(conjuncts(stmt.condition))):
-        left = [condition for condition in asked if condition not in held]
-        if not left:
-            return _assuming(stmt.then, held)
-        stmt = replace(stmt, condition=conjunction(*left))
-    return with_parts(stmt, lambda part: _assuming(part, held)) if held else stmt
-
-
-def _decided(stmt: Stmt, below: list[Expr]) -> Stmt:
-    """`stmt`, whose boxes are no longer cut where sums of coordinates that are <= 0 say that nothing is cut off."""
-    whole = _whole(stmt, below) if below else stmt
-    return stmt if whole == stmt else tidy(whole)
-
-
-def _whole(stmt: Stmt, below: list[Expr]) -> Stmt:
-    if isinstance(stmt, Let) and stmt.value.type == I32 and not is_value(stmt.name):
-        arms = {node: arm for node in walk(stmt.value) if (arm := _arm(node, below)) is not None}
-        if arms:
-            stmt = replace(stmt, value=affine.tidy(replaced(stmt.value, arms)))
-    return with_parts(stmt, lambda part: _whole(part, below))
-
-
-def _arm(expr: Expr, below: list[Expr]) -> Expr | None:
-    """The operand that an extreme of coordinates is where the sums `below` are <= 0."""
-    if not (isinstance(expr, Op) and expr.op in ("min", "max") and expr.type == I32):
-        return None
-    first, second = expr.args if expr.op == "min" else expr.args[::-1]
-    for one in below:
-        for low, high in ((first, second), (second, first)):
-            over = affine.constant_value(affine.subtract(affine.subtract(low, high), one))
-            if over is not None and over <= 0:  # low - high <= one <= 0
-                return low if expr.op == "min" else high
-    return None
+    for condition, loops in guards_in(stmt, name, inner):
+        serial = not all(map(is_short, loops.values()))
+        yield condition, None if serial or any(isinstance(node, Load) for node in walk(condition)) else loops
