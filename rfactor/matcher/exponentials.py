@@ -30,8 +30,8 @@ from rfactor.prover.sampling import used
 Array = NDArray[Any]
 State = tuple[Array, ...]
 _STEPS = 16
-_EACH = 64
-"""Runs of each magnitude; in half of them no number is below zero."""
+_EACH = 72
+"""Runs of each magnitude; in a third no datum is below zero, in a third none above, and so it is of starts."""
 _MAGNITUDES = (0.1, 0.25, 0.7, 5.0, 50.0)
 """Of values, beside the logarithm of the type's largest one."""
 _RUNS = _EACH * len(_MAGNITUDES)
@@ -102,18 +102,22 @@ def _samples(update: Update) -> tuple[dict[str, Array], State]:
     vars_ = {var.name: var for var in (*update.accumulators, *used(update.components))}
     exponent = min(math.log(float(np.finfo(dtype_of(v.type)).max)) for v in vars_.values() if v.type.is_float)
     magnitudes = np.repeat(np.array(_MAGNITUDES) * exponent, _EACH)
-    drawn = {v.name: _drawn(v.type, np.tile(magnitudes, _STEPS), random, update.meaning) for v in vars_.values()}
+    signs = {var: np.arange(_RUNS) // (3 if var in update.accumulators else 1) % 3 for var in vars_.values()}
+    drawn = {
+        v.name: _drawn(v.type, np.tile(magnitudes, _STEPS), np.tile(sign, _STEPS), random, update.meaning)
+        for v, sign in signs.items()
+    }
     for name in update.constants & drawn.keys():
         drawn[name] = np.tile(drawn[name][:_RUNS], _STEPS)
     start = tuple(drawn.pop(x.name)[:_RUNS] for x in update.accumulators)
     return drawn, start
 
 
-def _drawn(type_: Type, magnitudes: Array, random: np.random.Generator, meaning: Meaning) -> Array:
+def _drawn(type_: Type, magnitudes: Array, signs: Array, random: np.random.Generator, meaning: Meaning) -> Array:
     size = len(magnitudes)
     if type_.is_float:
         values = random.standard_normal(size) * magnitudes
-        return held(type_, np.where(np.arange(size) % 2 == 0, values, np.abs(values)))
+        return held(type_, np.select([signs == 0, signs == 1], [values, np.abs(values)], -np.abs(values)))
     if type_.is_bool:
         return random.integers(0, 2, size).astype(bool)
     drawn = random.integers(0 if type_.code == "uint" else -10, 11, size)

@@ -30,6 +30,7 @@ from rfactor.matcher.respell import respelled
 from rfactor.matcher.rounding import rounded_integer
 from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.matcher.starts import with_stored_identity
+from rfactor.matcher.steady import with_steady_exponentials
 from rfactor.prover.claim import Discharged
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
@@ -113,7 +114,7 @@ def _as_stored(answer: Answer, limits: Limits) -> Answer:
     """A yes as it holds of floats that are stored: with an identity that is one, and what rounding may change told."""
     if answer.verdict not in _HINTS:
         return answer
-    answer = with_zeros_kept(with_stored_identity(answer, limits), limits)
+    answer = with_steady_exponentials(with_zeros_kept(with_stored_identity(answer, limits), limits), limits)
     return replace(answer, rounded=rounded_integer(answer, limits))
 
 

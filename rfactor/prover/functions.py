@@ -285,7 +285,7 @@ def is_nonnegative(session: Session, value: Polynomial) -> bool:
 
 
 def cleared(session: Session, value: Polynomial) -> Polynomial:
-    """A multiple of `value` by something that is not zero, without inverses of sums."""
+    """A multiple of `value` by something that is not zero, without inverses of sums, also as exp(-log(…))."""
     for _ in range(12):
         inverses = {
             f
@@ -294,7 +294,11 @@ def cleared(session: Session, value: Polynomial) -> Polynomial:
             if isinstance(session.described[f], tuple) and session.described[f][0] == "inverse"  # type: ignore[index]
         }
         if not inverses:
-            return value
+            multiple = _without_quotients(session, value)[0]
+            if multiple == value:
+                return value
+            value = squared_out(session, multiple)
+            continue
         atom = max(inverses)  # what it divides by may hold older ones
         divisor: Polynomial = dict(session.described[atom][1])  # type: ignore[index]
         by_power: dict[int, Polynomial] = {}

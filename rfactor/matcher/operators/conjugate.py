@@ -80,7 +80,7 @@ def _disguises(update: Update, type_: Type, called: set[str], careful: bool) -> 
         scales += [intrinsic("log", base) for base in _bases(update.components[0])]
         for k in scales:
             end = float("inf") if _is_negative(k) else float("-inf")
-            yield _Disguise(_careful_log(k) if careful else _plain_log(k), const(type_, end))
+            yield _Disguise(careful_log(k) if careful else _plain_log(k), const(type_, end))
     if not called:
         yield _Disguise(
             lambda x, y: apply("/", one, apply("+", apply("/", one, x), apply("/", one, y))),
@@ -127,7 +127,7 @@ def _plain_log(k: Expr) -> Callable[[Expr, Expr], Expr]:
     return operator
 
 
-def _careful_log(k: Expr) -> Callable[[Expr, Expr], Expr]:
+def careful_log(k: Expr) -> Callable[[Expr, Expr], Expr]:
     """The same relative to the operand that counts, which has a value where both are infinite."""
 
     def operator(x: Expr, y: Expr) -> Expr:
