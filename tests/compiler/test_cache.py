@@ -238,6 +238,28 @@ def test_a_callable_takes_arguments_in_order_or_by_name() -> None:
         f.compile_to_callable([image])
 
 
+def test_a_callable_knows_names_that_others_had_before() -> None:
+    living = [hl.ImageParam(hl.Int(32), 1, "named"), hl.Param(hl.Int(32), "number"), hl.Func("made")]
+    image, factor, f = hl.ImageParam(hl.Int(32), 1, "named"), hl.Param(hl.Int(32), "number"), hl.Func("made")
+    f[x] = image[x] * factor
+    call = f.compile_to_callable([image, factor])
+    source, out = np.arange(5, dtype=np.int32), np.zeros(5, np.int32)
+    call(named=source, number=3, made=out)
+    assert np.array_equal(out, source * 3)
+    call(**{image.name(): source, factor.name(): 4, f"{f.name()}.0": out})
+    assert np.array_equal(out, source * 4)
+    with pytest.raises(BufferError, match="Argument number specified multiple times"):
+        call(source, 2, out, number=3)
+    assert [one.name() for one in living] == ["named", "number", "made"]
+    g = hl.Func("named")
+    g[x] = image[x] + 1
+    call = g.compile_to_callable([image])
+    with pytest.raises(BufferError, match="Unknown argument 'named'"):
+        call(named=source)  # either is called so
+    call(**{image.name(): source, g.name(): out})
+    assert np.array_equal(out, source + 1)
+
+
 def planes(image: Any) -> hl.Func:
     """The sum of three channels that lie side by side, sixteen pixels at a time."""
     source, f = image if isinstance(image, hl.ImageParam) else hl.Buffer(image), hl.Func("planes_summed")

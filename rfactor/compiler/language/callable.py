@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from rfactor.compiler.language.types import dtype_of, in_memory
 from rfactor.compiler.runtime.arguments import Placed
 from rfactor.errors import AlgorithmError, BufferError
 from rfactor.ir.bfloat import STORED
+
+if TYPE_CHECKING:
+    from rfactor.compiler.pipeline import Output
 
 
 @public
@@ -45,9 +49,7 @@ class Callable:
             if argument.kind != ArgumentKind.InputScalar
         ]
         self._names = (*listed, *(output.name for output in self._prepared.outputs))
-        self._aliases = {
-            output.function.name: output.name for output in self._prepared.outputs if len(output.function.types) == 1
-        }
+        self._aliases = _shorter([*listed, *(_called_as(output) for output in self._prepared.outputs)], self._names)
 
     def __call__(self, *given: Any, **named: Any) -> None:
         """Compute; where an array is a bounds query (`Buffer.make_bounds_query`), give all such the box that is needed
@@ -99,6 +101,19 @@ class Callable:
         for name, *_ in self._images:
             given[name] = values[name] if isinstance(values[name], Buffer) else Buffer(values[name])
         answer(self._prepared, held, given)
+
+
+def _called_as(output: Output) -> str:
+    """The name of the function where that says which component is meant."""
+    return output.function.name if len(output.function.types) == 1 else output.name
+
+
+def _shorter(called: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """What else an argument may be called by: the name without the number that tells it from another that lives, where
+    no other argument is called so."""
+    plain = [re.sub(r"\$\d+", "", one) for one in called]
+    once = {short: name for short, name in zip(plain, names, strict=True) if plain.count(short) == 1}
+    return {**once, **dict(zip(called, names, strict=True))}
 
 
 def _called(dtype: np.dtype[Any]) -> str:
