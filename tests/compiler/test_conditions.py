@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.language.freeze import freeze
+from rfactor.compiler.lower import conditions
 from rfactor.errors import AlgorithmError, ScheduleError
 from tests.compiler.test_lowering import printed
 
@@ -56,3 +59,34 @@ def test_a_condition_of_a_function_is_of_the_values_that_it_has() -> None:
     told[x] = hl.print(x)
     with pytest.raises(ScheduleError, match="told is computed, which prints or checks"):
         f.specialize(told[0] > 3)
+
+
+def test_each_part_of_a_condition_is_gone_through_once() -> None:
+    """Levels of a pyramid that ends early: what is asked of each is asked of all that it is made of, in both arms."""
+    w = hl.Param(hl.Int(32), "w")
+    size, levels = w + 0, [hl.Func("level0")]
+    levels[0][x] = hl.i32(x)
+    for k in range(1, 9):
+        size = (size + 1) // 2
+        inside = hl.BoundaryConditions.repeat_edge(levels[-1], [(0, size)])
+        levels.append(hl.Func(f"level{k}"))
+        levels[-1][x] = hl.select(size > 2, inside[2 * x - 1] + inside[2 * x + 2], 0)
+        levels[-1].compute_root()
+    total = levels[-1]
+    for k in reversed(range(8)):
+        f = hl.Func(f"up{k}")
+        f[x] = hl.select(size > k, levels[k][x] - total[x // 2 + 1], levels[k][x])
+        total = f.compute_root()
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        code = frame.f_code
+        calls += event == "call" and code.co_filename == conditions.__file__ and code.co_name in ("negated", "implied")
+
+    sys.setprofile(count)
+    try:
+        printed(total, "bounds")
+    finally:
+        sys.setprofile(None)
+    assert calls < 200

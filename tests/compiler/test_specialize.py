@@ -340,6 +340,24 @@ def test_loops_for_arrays_of_one_layout() -> None:
         assert np.array_equal(np.asarray(result), (data + np.arange(3, dtype=np.uint8)[:, None, None]))
 
 
+@pytest.mark.parametrize("directive", ["unroll", "vectorize"])
+def test_a_loop_over_what_two_outputs_need_is_straight_where_both_boxes_are_known(directive: str) -> None:
+    """What is known of a box replaces its ends in what was computed of them before."""
+    inner, one, other = hl.Func("inner"), hl.Func("one"), hl.Func("other")
+    inner[x, y, c] = x + 10 * y + 100 * c
+    one[x, y, c] = inner[x, y, c]
+    other[x, y, c] = inner[x, y, c] * 2
+    channels = [f.output_buffer().dim(2) for f in (one, other)]
+    first, second = ((channel.extent() == 3) & (channel.min() == 0) for channel in channels)
+    getattr(inner.compute_root().specialize(first & second), directive)(c)
+    pipeline = hl.Pipeline([one, other])
+    for extent in (3, 2):
+        found = pipeline.realize([4, 2, extent])
+        k, j, i = np.indices((extent, 2, 4))
+        assert np.array_equal(np.asarray(found[0]), i + 10 * j + 100 * k)
+        assert np.array_equal(np.asarray(found[1]), 2 * (i + 10 * j + 100 * k))
+
+
 def test_a_condition_on_the_box_of_what_is_no_output_is_refused() -> None:
     g, f = hl.Func("g"), hl.Func("f")
     g[x] = x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from math import gcd
 
 from rfactor.compiler.lower import affine
@@ -39,6 +40,7 @@ def nonpositive(condition: Expr) -> list[Expr]:
     return [affine.subtract(a, b), affine.subtract(b, a)]
 
 
+@lru_cache(maxsize=1 << 14)
 def is_comparison(condition: Expr) -> bool:
     """Whether a condition reads no data, and is made of truth values and of comparisons: then it is the same computed
     in i32 and in i64, if the sums that it compares are in i32."""
@@ -48,21 +50,22 @@ def is_comparison(condition: Expr) -> bool:
     return isinstance(condition, Var | Const) or (compares and not reads(condition))
 
 
-def implied(condition: Expr) -> list[Expr]:
+@lru_cache(maxsize=1 << 14)
+def implied(condition: Expr) -> tuple[Expr, ...]:
     """Coordinates that are <= 0 where `condition` holds, and may be so elsewhere: of what `nonpositive` finds, that
     which follows for the operands of extremes and of quotients too; and what follows from each side of an `or`, or
-    from each arm of a choice."""
+    from each arm of a choice. Each part of a condition is gone through once, however often it is in it."""
     if isinstance(condition, Op) and condition.type == BOOL:
         if condition.op in ("and", "&"):
-            return implied(condition.args[0]) + implied(condition.args[1])
+            return tuple(dict.fromkeys(implied(condition.args[0]) + implied(condition.args[1])))
         if condition.op in ("or", "|", "select"):
             first, second = map(implied, condition.args[-2:])
             either = [one for a in first for b in second for one in _either(a, b)]
-            return list(dict.fromkeys(either))[:_MOST]
+            return tuple(dict.fromkeys(either))[:_MOST]
         if condition.op == "not":
             opposite = negated(condition.args[0])
-            return [] if opposite == condition else implied(opposite)
-    return [one for below in nonpositive(condition) for one in _solved(below)]
+            return () if opposite == condition else implied(opposite)
+    return tuple(one for below in nonpositive(condition) for one in _solved(below))
 
 
 def _either(a: Expr, b: Expr) -> list[Expr]:
@@ -148,8 +151,9 @@ def compared(condition: Expr) -> list[Expr]:
     ]
 
 
+@lru_cache(maxsize=1 << 14)
 def negated(condition: Expr) -> Expr:
-    """Where `condition` does not hold, as comparisons where it is made of them."""
+    """Where `condition` does not hold, as comparisons where it is made of them. Each part is gone through once."""
     if isinstance(condition, Op) and condition.type == BOOL:
         if condition.op in OPPOSITE and condition.args[0].type == I32:
             return Op(BOOL, OPPOSITE[condition.op], condition.args)

@@ -63,7 +63,7 @@ def where(scope: Scope, condition: Expr) -> Scope:
     """`scope` where the condition holds too."""
     return replace(
         scope,
-        conditions=scope.conditions + tuple(implied(condition)),
+        conditions=scope.conditions + implied(condition),
         ceilings=scope.ceilings + tuple(ceilings(condition)),
     )
 

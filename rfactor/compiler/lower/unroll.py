@@ -56,11 +56,12 @@ def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({
 
 def _expansions(expr: Expr, values: Mapping[str, Expr]) -> Iterator[Expr]:
     """The coordinate with ever more names replaced by their values, the innermost first: what is the same in all its
-    parts cancels as long as it is a name."""
-    yield (expr := affine.tidy(expr))
+    parts cancels as long as it is a name. What has one value here is that, also where a definition further out asks."""
+    constants = {name: value for name, value in values.items() if isinstance(value, Const)}
+    yield (expr := affine.tidy(substitute(expr, constants)))
     for name in reversed(tuple(values)):
         if name in names(expr):
-            yield (expr := affine.tidy(substitute(expr, {name: values[name]})))
+            yield (expr := affine.tidy(substitute(substitute(expr, {name: values[name]}), constants)))
 
 
 def _equal(condition: Expr) -> Iterator[tuple[str, Const]]:
