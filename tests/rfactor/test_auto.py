@@ -366,6 +366,48 @@ def test_two_rows_of_unknown_length_come_in_turn(step, machine):
             np.testing.assert_array_equal(other, right, err_msg=f"{rows} rows of {length}")
 
 
+@pytest.mark.parametrize("step", TURNS.values(), ids=TURNS)
+@pytest.mark.parametrize("length", [2, 3, 4])
+@pytest.mark.parametrize("points", [None, 1 << 22], ids=["alone", "shared"])
+def test_two_short_rows_of_known_length_come_in_turn(step, length, points):
+    """Threads that share the rows take so many that LLVM makes vectors of them."""
+
+    def rows():
+        image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
+        r = hl.RDom([(0, length)])
+        f[y] = hl.i32(3)
+        f[y] = step(f[y], image[r.x, y])
+        if points is not None:
+            f.set_estimates([(0, points)])
+        return f, image
+
+    found, pasted = rows(), rows()
+    text = str(auto_rfactor(found[0], 0, LANES if points is None else Machine(2, 256, threads_ns=100)))
+    loop, two = ("y", "yi") if points is None else ("yi", "yi1")
+    assert f'f.update(0).split("{loop}", "{loop}", "{two}", 2)' in text
+    assert f'f.update(0).unroll("{two}")' in text
+    assert "f.update(0).unroll(rx)" in text
+    assert (points is not None) == ('f.update(0).split("y", "yo", "yi", 1024)' in text)
+    assert (points is not None) == ('f.update(0).parallel("yo")' in text)
+    exec(text, {"f": pasted[0]})
+    for count in (1, 2, 3, 1023, 1025, 5001):
+        data = random_data(hl.Int(32), (count, length), 1)
+        serial = rows()
+        for _, image in (serial, found, pasted):
+            image.set(data)
+        right, *others = (np.asarray(f.realize([count])) for f, _ in (serial, found, pasted))
+        for other in others:
+            np.testing.assert_array_equal(other, right, err_msg=f"{count} rows of {length}")
+
+
+@pytest.mark.parametrize("length", [1, 5])
+def test_rows_that_llvm_makes_better_vectors_of_stay_as_they_are(length):
+    image, f, y, r = hl.ImageParam(hl.Float(32), 2, "image"), hl.Func("f"), hl.Var("y"), hl.RDom([(0, length)])
+    f[y] = hl.f32(0)
+    f[y] += image[r.x, y]
+    assert "split" not in str(auto_rfactor(f, 0, LANES))
+
+
 def test_long_rows_that_llvm_makes_vectors_of_come_one_after_the_other():
     image, f, y = hl.ImageParam(hl.Int(32), 2, "image"), hl.Func("f"), hl.Var("y")
     r = hl.RDom([(0, image.width())], "r")

@@ -68,6 +68,11 @@ AS_GOOD = 1.1
 """More lanes are taken as long as they take no longer than so many times the best number of them."""
 FEW = 8
 """Iterations of an innermost loop that are written out."""
+SHORT_ROW = 4
+"""Iterations of a point that are written out for two points in turn: LLVM makes vectors of both; of longer ones it
+makes better ones of rows."""
+POINTS = 1024
+"""Such points that are one task."""
 LONG_ROW = 64
 """Iterations of a point from which on LLVM's vectors of it are as fast as two points in turn."""
 PARTS, MOST_PARTS = 2, 4
@@ -107,7 +112,7 @@ def choose(function: str, number: int, facts: Facts, machine: Machine, *, vector
         elif isinstance(wide, str) and cut is None:
             writer.abreast(wide, _abreast(facts, machine, wide), shared)
         elif vectors and wide is None and cut is None:
-            _in_turn(writer, shared)
+            _in_turn(writer, machine, shared)
         if shared is not None:
             writer.share(shared, machine)
     what = COPIED if facts.scattered else LANES
@@ -163,7 +168,7 @@ def _cases(
         if shared is not None:
             writer.share(shared, machine)
     if vectors and along is None:
-        _in_turn(writer, shared)
+        _in_turn(writer, machine, shared)
     else:
         writer.begin()
     if along is not None:
@@ -205,8 +210,8 @@ def _short(facts: Facts, cut: Chunks) -> bool:
     return few and not (whole or facts.pure or facts.scattered or facts.work.plain or facts.guarded)
 
 
-def _in_turn(writer: Writer, shared: Own | None) -> None:
-    """The iterations of two points in turn, where there are several points, of unknown length.
+def _in_turn(writer: Writer, machine: Machine, shared: Own | None) -> None:
+    """The iterations of two points in turn, where there are several points, of unknown length or of few iterations.
 
     What LLVM makes vectors of is faster one point after the other, where they are long: a case of its own, which comes
     first, so that none is made where threads have a case of long points.
@@ -214,9 +219,14 @@ def _in_turn(writer: Writer, shared: Own | None) -> None:
     facts = writer.facts
     writer.begin()
     points = facts.own[0].extent if facts.own else 1
-    if facts.count is not None or facts.scattered or (points is not None and points < TWO):
+    if facts.scattered or (points is not None and points < TWO):
         return
     inner = facts.loops[0]
+    if facts.count is not None:
+        if 1 < facts.count <= SHORT_ROW and not facts.guarded:
+            writer.abutted(facts.pure[0], _at_a_time(facts.own[0], machine, shared))
+            writer.tapped()
+        return
     if facts.work.plain and shared is not None:
         return
     if facts.work.plain and inner.extent is None:
@@ -225,6 +235,14 @@ def _in_turn(writer: Writer, shared: Own | None) -> None:
         writer.begin()
     if not facts.work.plain or inner.extent is None or inner.extent < LONG_ROW:
         writer.abutted(facts.pure[0])
+
+
+def _at_a_time(loop: Loop, machine: Machine, shared: Own | None) -> int:
+    """How many points of a loop that threads share are a task, so that LLVM makes vectors of them; 1 where few are."""
+    if shared is None or loop not in shared.loops or loop.extent is None:
+        return 1
+    size = min(POINTS, 1 << max(loop.extent // (TASKS * machine.threads), 1).bit_length() - 1)
+    return size if size > TWO else 1
 
 
 def _pace(facts: Facts, machine: Machine, wide: Lanes | str | None) -> float:

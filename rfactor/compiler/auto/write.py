@@ -231,9 +231,14 @@ class Writer:
         self.outer[name], inner = self.split(loop, lanes, reason)
         self.say("vectorize", inner)
 
-    def abutted(self, name: str) -> None:
-        """Iterations of two points in turn."""
-        loop, inner = self.term(name), self.name(f"{name.rsplit('.', 1)[-1]}i")
+    def abutted(self, name: str, size: int = 1) -> None:
+        """Iterations of two points in turn; tasks are of `size` points, if that is more than one."""
+        loop = self.term(name)
+        if size > 1:
+            self.now.setdefault(name, name)
+            whole = next(one for one in self.facts.own if one.name == name)
+            self.outer[name], loop = self.split(whole, size, f"{size} points at a time")
+        inner = self.name(f"{name.rsplit('.', 1)[-1]}i")
         self.say("split", loop, loop, inner, TWO, reason="two points in turn, so that neither waits for its last value")
         self.say("reorder", inner, *(self.now[one.name] for one in self.facts.loops), loop)
         self.say("unroll", inner)
