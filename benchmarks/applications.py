@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.directives import Build, Pipeline
+from benchmarks.directives import Build, Pipeline, added_product
 
 
 def _vars(hl: Any, names: str) -> list[Any]:
@@ -182,7 +182,7 @@ def _box(kind: str) -> Build:
     return build
 
 
-def _convolution(kind: str) -> Build:
+def _convolution(kind: str, contracted: bool = False) -> Build:
     """A layer of 16 filters of 3 by 3 over 16 channels."""
 
     def build(hl: Any, a: Any, weights: Any) -> Any:
@@ -190,7 +190,8 @@ def _convolution(kind: str) -> Build:
         (xi,) = _vars(hl, "xi")
         r = hl.RDom([(0, 16), (0, 3), (0, 3)], "r")
         f[c, x, y] = hl.f32(0)
-        f[c, x, y] += weights[c, r.y, r.z, r.x] * a[r.x, x + r.y, y + r.z]
+        weight, value = weights[c, r.y, r.z, r.x], a[r.x, x + r.y, y + r.z]
+        f[c, x, y] = added_product(hl, f[c, x, y], weight, value, contracted)
         out[c, x, y] = hl.max(f[c, x, y], hl.f32(0))
         if kind == "plain":
             f.compute_root()
@@ -200,6 +201,9 @@ def _convolution(kind: str) -> Build:
             return out.vectorize(c, 8).parallel(y)
         out.split(x, x, xi, 4).reorder(c, xi, x, y).vectorize(c, 8).parallel(y)
         f.compute_at(out, x).vectorize(c, 8).unroll(x)
+        if kind == "tile, 16 filters":
+            out.bound(c, 0, 16)
+            f.unroll(c)
         f.update(0).reorder(c, x, r.x, r.y, r.z).vectorize(c, 8).unroll(c, 2).unroll(x)
         return out
 
@@ -305,7 +309,13 @@ APPLICATIONS = {
     },
     **{
         f"layer, {k}": Pipeline(_convolution(k), (("f4", (66, 66, 16)), ("f4", (16, 3, 3, 16))), ("f4", (64, 64, 16)))
-        for k in ("plain", "lanes", "tile")
+        for k in ("plain", "lanes", "tile", "tile, 16 filters")
+    },
+    **{
+        f"fma, layer, {k}": Pipeline(
+            _convolution(k, True), (("f4", (66, 66, 16)), ("f4", (16, 3, 3, 16))), ("f4", (64, 64, 16))
+        )
+        for k in ("plain", "lanes", "tile", "tile, 16 filters")
     },
     **{
         f"filter, {k}": Pipeline(_filter(k), (("f4", (514, 514)), ("f4", (3, 3))), ("f4", (512, 512)))

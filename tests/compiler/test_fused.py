@@ -152,6 +152,14 @@ def serial() -> Any:
     return total
 
 
+def in_lanes(lanes: int) -> Array:
+    """The sums of every such element."""
+    held = [np.float32(0)] * lanes
+    for k, (a, b) in enumerate(zip(A.tolist(), B.tolist(), strict=True)):
+        held[k % lanes] = np.float32(fused("f4", a, b, float(held[k % lanes])))
+    return np.array(held)
+
+
 def test_a_sum_of_products_is_serial_without_a_schedule() -> None:
     f, _ = summed("fma")
     assert np.asarray(f.realize()) == serial()
@@ -166,26 +174,21 @@ def test_it_is_factored_as_a_sum_and_its_slices_keep_it() -> None:
     lanes = f.update(0).rfactor([(ri, u)])
     lanes.compute_root().vectorize(u).update(0).vectorize(u)
     found = np.asarray(f.realize())
-    held = [np.float32(0)] * 8
-    for k, (a, b) in enumerate(zip(A.tolist(), B.tolist(), strict=True)):
-        held[k % 8] = np.float32(fused("f4", a, b, float(held[k % 8])))
     total = np.float32(0)
-    for one in held:
+    for one in in_lanes(8):
         total += one
     assert found == total
     assert "fma(" in str(lanes.update_value(0))
     assert "fma(" not in str(f.update_value(0))
 
 
-def test_lanes_of_an_atomic_sum_keep_it(tmp_path: Path) -> None:
+def test_lanes_of_an_atomic_sum_keep_it() -> None:
     f, r = summed("fma")
     f.update(0).atomic(True).vectorize(r.x, 8)
-    found = float(np.asarray(f.realize()))
-    assert abs(found - float(np.dot(A.astype(np.float64), B.astype(np.float64)))) < 1e-4
-    f.compile_to_lowered_stmt(str(tmp_path / "f.txt"), [], hl.StmtOutputFormat.Text)
-    text = (tmp_path / "f.txt").read_text()
-    assert "fma(" in text
-    assert "] * " not in text, "a product is rounded before it is added"
+    held = in_lanes(8)
+    held = held[:4] + held[4:]
+    held = held[:2] + held[2:]
+    assert np.asarray(f.realize()) == held[0] + held[1]
 
 
 def test_lanes_that_add_a_rounded_product_keep_its_rounding() -> None:

@@ -143,6 +143,8 @@ _CAST = ["hl.absd({a}, {b})", "hl.abs({a})", "{a} << ({b} & 7)", "{a} >> ({b} & 
 _NARROW = ["hl.widening_mul({a}, {b})", "hl.widening_add({a}, {b})", "hl.widening_sub({a}, {b})"]
 _SINGLE = ["hl.sqrt({a})", "hl.floor({a})", "hl.ceil({a})", "hl.trunc({a})"]
 """Functions of brain floats that are f32."""
+_WIDE = ["hl.fma({a}, {b}, {a})"]
+"""Functions of f32 and f64 alone."""
 _LIBM = ["exp({a})", "sin({a})", "cos({a})", "tanh({a})", "atan({a})", "erf({a})", "log(hl.abs({a}) + 1)",
          "pow(hl.abs({a}) + 1, {b})", "atan2({a}, {b})", "hypot({a}, {b})", "sinh({a})"]  # fmt: skip
 """Routines of the C library: executions round them differently, so what is kept of them is coarse."""
@@ -179,7 +181,7 @@ def expression(random: Random, type: str, scope: Scope, depth: int) -> str:
         if random.random() < 0.15:
             return routine(random, type, operand(type), operand(type))
         if scope.wild:
-            forms += ["{a} / {b}", "hl.round({a})", *_SINGLE]
+            forms += ["{a} / {b}", "hl.round({a})", *_SINGLE, *(_WIDE if bits(type) > 16 else [])]
         form = random.choice(forms)
         text = form.format(a=operand(type), b=operand(type))
         return cast(type, text) if type == "bf16" and form in _SINGLE else text
