@@ -2,7 +2,8 @@
 
 Where `x` occurs as `~x` only, what holds for every `~x` holds for every value; the other operand of `x ^ k` may be
 anything that does not depend on `x`. Two sides that end in the same such map are equal where its operands are. What is
-read of numbers by their magnitude only, `abs(x)`, holds of any value that is not below 0.
+read of numbers by their magnitude only, `abs(x)`, holds of any value that is not below 0. A magnitude of a product does
+not depend on the signs of factors.
 """
 
 from __future__ import annotations
@@ -103,7 +104,11 @@ def without_bijections(
 
 def _freed(pairs: list[Pair], assumptions: tuple[Expr, ...], meaning: Meaning) -> tuple[list[Pair], tuple[Expr, ...]]:
     """The claim without the maps at its ends and those that are all that reads a variable."""
-    ends = [_without_ends((cancelled(a, meaning), cancelled(b, meaning)), meaning) for a, b in pairs]
+
+    def shorter(expr: Expr) -> Expr:
+        return transform(cancelled(expr, meaning), _without_signs)
+
+    ends = [_without_ends((shorter(a), shorter(b)), meaning) for a, b in pairs]
     whole = [*(e for pair in ends for e in pair), *assumptions]
     readers: dict[Expr, set[Expr | None]] = {e: {None} for e in whole if isinstance(e, Var)}
     for node in dict.fromkeys(node for e in whole for node in walk(e)):
@@ -131,6 +136,23 @@ def _is_magnitude(expr: Expr, meaning: Meaning) -> bool:
     """Whether `expr` is the magnitude of a real or of an unbounded integer: it takes each value from 0 on."""
     unbounded = expr.type.is_float or (expr.type.is_signed and meaning is Meaning.MATH)
     return isinstance(expr, Op) and expr.op == "abs" and unbounded
+
+
+def _without_signs(node: Expr) -> Expr | None:
+    """A magnitude of a product without what turns the sign of a factor alone: |(-u) * |v|| = |u * v|, also where
+    signed integers wrap, as |v| is v or -v there too."""
+    if not isinstance(node, Op) or node.op != "abs" or node.type.code == "uint":
+        return None
+    inner = _unsigned(node.args[0])
+    return None if inner == node.args[0] else apply("abs", inner)
+
+
+def _unsigned(expr: Expr) -> Expr:
+    if isinstance(expr, Op) and expr.op in ("neg", "abs"):
+        return _unsigned(expr.args[0])
+    if isinstance(expr, Op) and expr.op == "*":
+        return apply("*", *map(_unsigned, expr.args))
+    return expr
 
 
 def _others(expr: Expr, place: int) -> list[Expr]:

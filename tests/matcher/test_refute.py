@@ -62,9 +62,13 @@ LEFT_ALONE = [
     ("select(x == a, x, 0)", "u8", "wrap"),
     ("select(x == a, x, k)", "i32", "wrap"),
     ("x + max(a - x, 0)", "i32", "math"),
+    ("x & (x - 1)", "u8", "wrap"),
+    ("x & (x - 1)", "u32", "wrap"),
+    ("pow(x, a)", "f32", "wrap"),
     ("0.5*(x + a + abs(x - a))", "f32", "wrap"),
 ]
-"""The last have an operator without an identity, or one that is infinite, where the update says nothing."""
+"""The last have an operator without an identity, or one that is infinite, where the update says nothing. From ~0 the
+bits that `x & (x - 1)` has taken off tell how often it was applied; 2**a tells powers of what is above 0 apart."""
 
 
 @pytest.mark.parametrize(("text", "type_", "semantics"), REFUTED)

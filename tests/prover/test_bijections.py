@@ -137,6 +137,41 @@ def test_magnitudes_that_wrap_and_those_of_what_stands_elsewhere_stay() -> None:
     assert without_bijections([(pair[0], pair[1])], (), Meaning.WRAP) is None
 
 
+SIGNLESS = ("abs(-x*y)", "abs(x*-y)", "abs(abs(x)*y)", "abs(-(x*y))", "abs(abs(x)*abs(-y))", "abs(abs(x*y))")
+
+
+@pytest.mark.parametrize("text", SIGNLESS)
+def test_a_magnitude_of_a_product_is_that_without_signs_also_where_it_wraps(text: str) -> None:
+    types = {"x": I8, "y": I8}
+    signed, plain = parse_expr(text, types), parse_expr("abs(x*y)", types)
+    for meaning in Meaning:
+        assert isinstance(prove_equal((signed,), (plain,), meaning=meaning), Proven)
+    freed = without_bijections([(signed, plain)], (), Meaning.WRAP)
+    assert freed is not None
+    assert freed[0][0][0] == freed[0][0][1]
+    for x, y in itertools.product((-128, -127, -64, -3, -1, 0, 1, 2, 64, 127), range(-128, 128)):
+        wrapped = (x * y + 128) % 256 - 128
+        wanted = wrapped if wrapped in (-128, abs(wrapped)) else -wrapped
+        assert evaluate_scalar(signed, {"x": x, "y": y}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("abs(-x*y)", U8),
+        ("abs(x - -y)", I8),
+        ("abs(-x + y)", I8),
+        ("abs(~x*y)", I8),
+        ("-abs(x*y)", I8),
+        ("x*abs(y)", I8),
+    ],
+)
+def test_other_signs_count(text: str, type_: Type) -> None:
+    types = {"x": type_, "y": type_}
+    signed, plain = parse_expr(text, types), parse_expr("abs(x*y)", types)
+    assert isinstance(prove_equal((signed,), (plain,)), Refuted)
+
+
 def test_an_infinity_is_above_every_magnitude_that_is_below_something() -> None:
     types = {"a": F64, "x": F64, "i": I8}
     left = parse_expr("select(abs(a) < x, select(abs(a) < inf, i, 0), 1)", types)
