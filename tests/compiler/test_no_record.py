@@ -184,3 +184,24 @@ def test_a_wide_type_is_not_asked_whether_it_can_have_a_record() -> None:
     f.update(0).rfactor([(xi, v)]).compute_root().vectorize(v).update(0).vectorize(v)
     assert ".several in" in nest(f)
     assert ".many" not in nest(f)
+
+
+@pytest.mark.parametrize("height", [11, 16, 22])
+def test_data_that_depend_on_what_is_kept_are_compared_once(height: int) -> None:
+    """What is compared again, beside another position, may be a record."""
+    a = hl.Buffer(np.random.default_rng(4).integers(0, 256, (height, 64), dtype=np.uint8))
+
+    def places(lanes: int) -> Any:
+        f, g, r, v = hl.Func("f"), hl.Func("g"), hl.RDom([(0, height)]), hl.Var("v")
+        f[v] = (hl.u8(255), hl.i32(0), hl.i32(-1))
+        here = a[v, r.x] - hl.u8(f[v][1])
+        new = here < f[v][0]
+        f[v] = (hl.min(f[v][0], here), hl.select(new, r.x, f[v][1]), hl.select(new, r.x * 2, f[v][2]))
+        g[v] = hl.i32(f[v][0]) + 1000 * f[v][1] + f[v][2]
+        f.compute_root()
+        if lanes:
+            f.update(0).reorder(r.x, v).vectorize(v, lanes)
+        assert blocks(g) == (lanes > 0)
+        return np.asarray(g.realize([64]))
+
+    assert np.array_equal(places(16), places(0))

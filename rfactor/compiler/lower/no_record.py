@@ -5,6 +5,8 @@
         at[…] = select(a[y] < best[…], …)  ->      for y in (m + y.several*4, 4): … (the loop as it was)
       best[…] = min(best[…], a[y])             for y in (m + e // 4 * 4, e % 4): … (the loop as it was)
 
+Where `e` is a number, the last four may be among those before: what has been compared is no record any more.
+
 What an iteration without a new record stores is what was there. So if none of the next four is one beside the record as
 it is, none is beside what the others leave, and nothing changes. A minimum is cheaper than to ask and to branch.
 Nothing changes either once no lane can have a record, as bytes of 0 in all lanes have no lesser ones: the rest of long
@@ -21,7 +23,7 @@ from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute, walk
 from rfactor.ir.loopnest import AnyLane, Block, Broadcast, For, If, Let, Load, Ramp, Stmt, Store, block
 from rfactor.ir.operations import MIRRORED, OPPOSITE
-from rfactor.ir.statements import with_parts
+from rfactor.ir.statements import walk_nest, with_parts
 
 _AT_A_TIME = 4
 _FEW, _MANY = 16, 64
@@ -54,15 +56,28 @@ class _Record:
 
 def _several(loop: For, found: tuple[_Record, ...]) -> Stmt:
     """`loop`, in which an iteration changes nothing where it has none of the records `found`."""
-    several, some = Var(loop.min.type, f"{loop.name}.several"), affine.divide(_count(loop), _AT_A_TIME)
-    start = affine.add(loop.min, affine.scale(several, _AT_A_TIME))
+    several, count = Var(loop.min.type, f"{loop.name}.several"), affine.constant_value(loop.extent)
+    done = affine.scale(several, _AT_A_TIME)
+    stored = {part.buffer for part in walk_nest(loop.body) if isinstance(part, Store)}
+    if count is not None and not any(_loads(one.here) & stored for one in found):
+        # An iteration that is run again has no record: the last block may begin among those of the one before.
+        some: Expr = _at(-(-count // _AT_A_TIME))
+        done = affine.minimum(done, _at(count - _AT_A_TIME)) if count % _AT_A_TIME else done
+        rest = None
+    else:
+        some = affine.divide(_count(loop), _AT_A_TIME)
+        left = affine.scale(some, _AT_A_TIME)
+        rest = replace(loop, min=affine.add(loop.min, left), extent=affine.subtract(_count(loop), left))
+    start = affine.add(loop.min, done)
     starts = [affine.add(start, _at(i)) for i in range(_AT_A_TIME)]
     some_record = _some(found, [_farthest(one, loop.name, starts) for one in found])
     these = replace(loop, min=start, extent=_at(_AT_A_TIME))
-    done = affine.scale(some, _AT_A_TIME)
-    rest = replace(loop, min=affine.add(loop.min, done), extent=affine.subtract(_count(loop), done))
     blocks = _while_possible(For(several.name, _at(0), some, "serial", If(some_record, these)), found)
-    return blocks if affine.constant_value(rest.extent) == 0 else block(blocks, rest)
+    return blocks if rest is None else block(blocks, rest)
+
+
+def _loads(expr: Expr) -> set[str]:
+    return {node.buffer for node in walk(expr) if isinstance(node, Load)}
 
 
 def _some(found: tuple[_Record, ...], values: list[Expr]) -> AnyLane:
