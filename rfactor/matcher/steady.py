@@ -152,5 +152,5 @@ def _undone(node: Expr) -> Expr | None:
             above.remove(factor)
             below.remove(factor)
     one = const(node.type, 1)
-    up, down = (reduce(partial(apply, "*"), factors, one) for factors in (above, below))
+    up, down = (reduce(partial(apply, "*"), [one, *factors]) for factors in (above, below))
     return tidy(apply("/", up, down)) if below else tidy(up)
