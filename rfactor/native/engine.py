@@ -50,6 +50,12 @@ class Target:
     """Width of an address."""
 
     @property
+    def near(self) -> bool:
+        """Whether code in memory lies near its constants, as code for files does: LLVM sees what a constant holds and
+        keeps it in a register then. The linker that puts them side by side is known to work here."""
+        return self.triple.startswith("x86_64") and "linux" in self.triple
+
+    @property
     def masked_bits(self) -> int:
         """Lanes of so many bits or more are loaded and stored under a mask by one instruction; 128 where none are."""
         flags = self.features.split(",")
@@ -134,7 +140,7 @@ def _machine(target: Target, in_memory: bool = True) -> Any:
     except RuntimeError as error:
         raise Error(f"there is no code generator for {target.triple}: {error}") from None
     level = 3 if target.level else 0
-    model = "jitdefault" if in_memory else "default"
+    model = "default" if not in_memory else "small" if target.near else "jitdefault"
     return chosen.create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel=model, jit=in_memory,
         abiname=target.abi,
@@ -203,6 +209,11 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     target = host() if target is None else target
     _check_f16(text, target)
     machine = _machine(target)
+    if target.near:
+        with _optimized(text, target, machine) as module, _generating(target):
+            code = machine.emit_object(module)
+        held = _linked(code, text, exports, machine)
+        return Code(text, target, {name: held[name] for name in exports}, held)
     with _optimized(text, target, machine) as module:
         engine = llvm.create_mcjit_compiler(module, machine)
         try:
@@ -212,6 +223,21 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
         finally:
             engine.remove_module(module)  # the code stays, and half the memory is free again
     return Code(text, target, addresses, engine)
+
+
+def _linked(code: bytes, text: str, exports: Sequence[str], machine: Any) -> Any:
+    """An object file of the LLVM IR `text`, in memory: sections side by side. What holds it knows the addresses."""
+    import llvmlite.binding as llvm
+
+    from rfactor.native.emit import LIBM_SYMBOLS
+
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in exports:
+        library.export_symbol(name)
+    for symbol in LIBM_SYMBOLS:
+        if symbol in text:
+            library.import_symbol(symbol, llvm.address_of_symbol(symbol))
+    return library.link(llvm.create_lljit_compiler(machine, use_jit_link=True), "code")
 
 
 class Linkable:

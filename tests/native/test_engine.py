@@ -7,6 +7,7 @@ import gc
 import re
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -190,11 +191,14 @@ def test_an_interrupt_between_two_options_leaves_others_theirs(monkeypatch: pyte
     assert said[2:] == ["-x86-cmov-converter=true", "-disable-lsr=false"]
 
 
-@pytest.mark.parametrize("moment", ["create_pass_builder", "create_mcjit_compiler", "set_option"])
+MAKER = "create_lljit_compiler" if host().near else "create_mcjit_compiler"
+
+
+@pytest.mark.parametrize("moment", ["create_pass_builder", MAKER, "set_option"])
 def test_what_an_interrupt_leaves_is_collected_in_any_order(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error and all that was being made are one cycle: a module after its context, or an engine, was a crash."""
 
-    def interrupted(*given: object) -> None:
+    def interrupted(*given: object, **named: object) -> None:
         raise KeyboardInterrupt
 
     def interrupt() -> None:
@@ -211,3 +215,42 @@ def test_what_an_interrupt_leaves_is_collected_in_any_order(moment: str, monkeyp
         gc.collect()
     monkeypatch.undo()
     assert add(2) == 3
+
+
+TABLE = """
+define i32 @of(i32 %i) {
+  %at = and i32 %i, 7
+  %value = extractelement <8 x i32> <i32 3, i32 1, i32 4, i32 1, i32 5, i32 9, i32 2, i32 6>, i32 %at
+  ret i32 %value
+}
+"""
+
+
+@pytest.mark.skipif(not host().near, reason="code that lies far from its constants")
+def test_code_in_memory_lies_near_its_constants() -> None:
+    code = compile_module(TABLE, ["of"])
+    of = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.addresses["of"])
+    assert [of(i) for i in range(8)] == [3, 1, 4, 1, 5, 9, 2, 6]
+    assert "(%rip)" in code.assembly()
+    assert "GOTOFF" not in code.assembly()
+
+
+def test_code_in_memory_goes_with_who_holds_it_and_stays_where_it_is_kept() -> None:
+    def pages() -> int:
+        return Path("/proc/self/maps").read_text().count("\n")
+
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("needs /proc")
+    compile_module(TABLE, ["of"])
+    gc.collect()
+    before = pages()
+    held = [compile_module(TABLE, ["of"]) for _ in range(64)]
+    assert pages() > before
+    held.clear()
+    gc.collect()
+    assert pages() <= before + 4
+    kept = compile_module(TABLE, ["of"]).keep()
+    of = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(kept.addresses["of"])
+    del kept
+    gc.collect()
+    assert of(5) == 9
