@@ -10,7 +10,7 @@ import pytest
 
 from rfactor.compiler.codegen.module import compile_pipeline
 from rfactor.compiler.lower.keep import keep
-from rfactor.ir.expr import Expr, apply, cast
+from rfactor.ir.expr import Expr, Var, apply, cast
 from rfactor.ir.loopnest import Broadcast, For, If, Ramp, ScalarArgument, Stmt, Store, block
 from rfactor.ir.nest_printer import show_nest
 from rfactor.ir.types import I32, I64
@@ -49,6 +49,31 @@ def test_rows_an_unknown_distance_apart_are_kept_where_they_do_not_overlap() -> 
           f[ramp(0, 1, 4)] = f.kept[ramp(0, 1, 4)]
           f[ramp(i64(s), 1, 4)] = f.kept[ramp(4, 1, 4)]
         """)
+
+
+def row(number: int, name: str = "f.stride.1") -> Expr:
+    return apply("*", Var(I64, name), i64(number))
+
+
+@pytest.mark.parametrize(
+    ("starts", "asked"),
+    [
+        ((i64(0), Var(I64, "f.stride.1")), False),
+        ((wide("m"), add(wide("m"), row(3)), add(wide("m"), add(row(-2), i64(LANES)))), False),
+        ((i64(0), add(Var(I64, "f.stride.1"), Var(I64, "f.stride.2"))), False),
+        ((i64(0), Var(I64, "g.stride.1")), True),
+        ((i64(0), add(Var(I64, "f.stride.1"), wide("n"))), True),
+        ((i64(0), apply("*", Var(I64, "f.stride.1"), wide("n"))), True),
+    ],
+    ids=["a row", "three", "a row and a plane", "another array's", "and more", "an unknown number"],
+)
+def test_rows_of_an_array_that_is_given_are_not_asked_whether_they_overlap(
+    starts: tuple[Expr, ...], asked: bool
+) -> None:
+    """On entry no two elements of an output are one."""
+    kept = keep(summed(*starts))
+    assert isinstance(kept, If) == asked
+    assert "f.kept" in show_nest(kept)
 
 
 def test_the_points_of_all_components_are_kept() -> None:

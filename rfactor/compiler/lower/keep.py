@@ -19,7 +19,8 @@
                                             f[ramp(m, 1, 8) if c] = f.kept[ramp(0, 1, 8)]
 
 LLVM keeps in registers what lies in places of its own. Points a known distance apart it tells apart itself; rows that
-are a stride apart may overlap for all it knows, and are written and read again in every iteration. So are lanes that
+are a stride apart may overlap for all it knows, and are written and read again in every iteration (those of one output
+do not, which is asked on entry). So are lanes that
 are a stride apart, which are gathered and scattered, and those under a mask, which is the same in every iteration
 here. What is computed of lanes that it leaves out is stored nowhere.
 """
@@ -32,7 +33,7 @@ from itertools import combinations
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import positive
 from rfactor.compiler.lower.storage import ALWAYS
-from rfactor.ir.expr import Const, Expr, apply, conjunction, names, walk
+from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, walk
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Broadcast, For, If, Let, Load, Ramp, Stmt, Store, block
 from rfactor.ir.statements import is_innermost, walk_nest, with_parts
@@ -56,7 +57,7 @@ def _kept(loop: For) -> Stmt:
     conditions: dict[Expr, None] = {}
     for buffer, own in stores.items():
         points = _points(loop, buffer, own)
-        apart = None if points is None else _apart(points)
+        apart = None if points is None else _apart(points, f"{buffer}.stride.")
         if points is not None and apart is not None and (apart == ALWAYS or not points.masked):
             kept[buffer] = points
             conditions[apart] = None
@@ -120,8 +121,12 @@ def _mask(predicate: Expr) -> Expr:
     return ALWAYS if isinstance(predicate, Broadcast) and predicate.value == ALWAYS else predicate
 
 
-def _apart(points: _Points) -> Expr | None:
-    """The condition under which no two points overlap; None where they do, or where that is known without asking."""
+def _apart(points: _Points, strides: str) -> Expr | None:
+    """The condition under which no two points overlap; None where they do, or where that is known without asking.
+
+    Points in two rows of an array that the caller gives, whose strides begin with `strides`, do not, as every iteration
+    writes both: it is asked on entry that no two elements of an output are one.
+    """
     lanes, step = points.type.lanes, _step(points)
     if step is None:
         (*others, index) = points.indices
@@ -139,10 +144,18 @@ def _apart(points: _Points) -> Expr | None:
     conditions: list[Expr] = []
     for (base_a, own_a), (base_b, own_b) in combinations(groups.values(), 2):
         distance = affine.subtract(base_b, base_a)
+        if not points.masked and _is_across(distance, strides):
+            continue
         after = apply(">=", distance, Const(I64, max(own_a) + span - min(own_b)))
         before = apply("<=", distance, Const(I64, min(own_a) - span - max(own_b)))
         conditions.append(apply("or", after, before))
     return conjunction(*dict.fromkeys(conditions)) if conditions else ALWAYS
+
+
+def _is_across(distance: Expr, strides: str) -> bool:
+    """Whether a distance is so many rows, planes and so on, and elements: numbers."""
+    terms, _ = affine.affine(distance)
+    return bool(terms) and all(isinstance(term, Var) and term.name.startswith(strides) for term, _ in terms)
 
 
 def _step(points: _Points) -> int | None:
