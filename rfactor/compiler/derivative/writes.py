@@ -1,4 +1,4 @@
-"""When the points that an update reads are written: `f[n - r] = f[n - r + 1]*c[r]` reads what the iteration before wrote."""
+"""When the points that an update reads are written: `f[n - r] = f[n - r + 1]*c[r]` reads what was written before."""
 
 from __future__ import annotations
 
