@@ -24,6 +24,7 @@ from rfactor.compiler.codegen.places import Places
 from rfactor.compiler.codegen.spans import spans
 from rfactor.compiler.codegen.vectorizable import side_by_side
 from rfactor.compiler.lower import affine
+from rfactor.compiler.lower.peel import once
 from rfactor.compiler.lower.zeros import clears
 from rfactor.ir.effects import Refuse
 from rfactor.ir.expr import Const, Expr, Var, cast, names
@@ -147,6 +148,7 @@ class Statements:
                 outer = self._left
                 if outer is None:
                     self._left = self.context.target.cases and scheduled(stmt)
+                self._left = self._left or once(stmt)
                 self._loop(stmt)
                 self._left = outer
             case For(kind="parallel"):

@@ -18,6 +18,7 @@ The holes are filled, consumers before producers:
 Functions become memory:
     `storage`                           flat buffers, and points as indices
     `tidy` (rows side by side: `rejoined`) constants folded, loops and branches that do nothing taken away
+    `peel`                              iterations that fill windows, the first ones, run apart
     `limits`                            where guards that ask for data cease to hold is computed before their loops
     `partition` (guards: `guards`; clamps, choices: `borders`; whole tiles: `tiles`) iterations that no guard stops run
                                         without it
@@ -70,6 +71,7 @@ from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
 from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
+from rfactor.compiler.lower.peel import peel
 from rfactor.compiler.lower.prefixes import prefixes
 from rfactor.compiler.lower.previous import previous
 from rfactor.compiler.lower.raced import raced
@@ -127,7 +129,7 @@ def _passes(algorithm: Algorithm, schedule: Schedule, sparse: frozenset[str]) ->
     check_partitions(body, algorithm, schedule)
     body = flatten(body, algorithm, sparse, schedule.traces)
     yield "storage", body
-    body = tidy(body)
+    body = peel(tidy(body))
     yield "tidy", body
     spans = extents_of(algorithm)
     body = partition(limits(body, spans), spans)

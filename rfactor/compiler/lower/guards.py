@@ -14,6 +14,7 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
 from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, sum_in_i64, surely_in_i32
+from rfactor.compiler.lower.peel import once
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, variables, walk
@@ -102,7 +103,7 @@ def is_short(loop: For) -> bool:
     if loop.kind in ("vectorized", "unrolled"):
         return True
     small = isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
-    return loop.kind == "serial" and small and not _has_vectors(loop.body)
+    return once(loop) or (loop.kind == "serial" and small and not _has_vectors(loop.body))
 
 
 def _has_vectors(stmt: Stmt) -> bool:
