@@ -49,7 +49,9 @@ def _peeled(loop: For) -> Stmt:
         return loop
     one = affine.integer(1)
     first = replace(loop, extent=affine.minimum(loop.extent, one), body=_when(loop.body, asked, False))
-    rest = replace(loop, min=affine.add(loop.min, one), extent=affine.subtract(affine.maximum(loop.extent, one), one), body=later)
+    rest = replace(
+        loop, min=affine.add(loop.min, one), extent=affine.subtract(affine.maximum(loop.extent, one), one), body=later
+    )
     return tidy(block(first, rest))
 
 
