@@ -151,6 +151,6 @@ def _undone(node: Expr) -> Expr | None:
         if factor in below:
             above.remove(factor)
             below.remove(factor)
-    one = const(node.type, 1)
-    up, down = (reduce(partial(apply, "*"), [one, *factors]) for factors in (above, below))
+    one: Expr = const(node.type, 1)
+    up, down = (reduce(partial(apply, "*"), factors, one) for factors in (above, below))
     return tidy(apply("/", up, down)) if below else tidy(up)
