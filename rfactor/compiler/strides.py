@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from rfactor.compiler.language.buffer import Buffer
+from rfactor.compiler.language.memory import reserved
 from rfactor.ir.evaluate import stored_dtype_of
 from rfactor.ir.types import Type
 
@@ -21,7 +22,7 @@ def zeros(type: Type, box: Sequence[tuple[int, int]], promised: Mapping[int, int
     extents = [extent for _, extent in box]
     strides = strides_of(extents, promised)
     span = 1 + sum(stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True))
-    memory = np.zeros(span if all(extents) else 0, stored_dtype_of(type))
+    memory = reserved([span if all(extents) else 0], stored_dtype_of(type), zeros=True)
     steps = [stride * memory.itemsize for stride in reversed(strides)]
     result = Buffer(np.lib.stride_tricks.as_strided(memory, tuple(reversed(extents)), tuple(steps)))
     result.set_min([low for low, _ in box])

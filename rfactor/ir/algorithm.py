@@ -17,6 +17,10 @@ PARAMETER = ".param"
 `n` is another."""
 
 
+ADDRESS = ".address"
+"""What the variable of an array's place in memory ends in: the i64 `b.address` of `b`. Requirements alone have it."""
+
+
 def plain(name: str) -> str:
     """What people call a variable: the parameter by its own name."""
     return name.removesuffix(PARAMETER)
@@ -136,7 +140,8 @@ class Requirement:
     """What a pipeline asks of what it is given, known before anything is computed: checked on entry."""
 
     condition: Expr
-    """bool, over parameters and the boxes of images (`b.min.d`, `b.extent.d`, the i64 `b.stride.d`) and of outputs."""
+    """bool, over parameters, the boxes of images (`b.min.d`, `b.extent.d`, the i64 `b.stride.d`) and of outputs, and
+    where arrays begin (`b.address`)."""
     message: str
     """What is wrong where it does not hold: a template for `str.format`, over `arguments`."""
     arguments: tuple[Expr, ...] = ()

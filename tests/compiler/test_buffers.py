@@ -230,6 +230,46 @@ def test_the_alignment_that_was_said_is_kept() -> None:
     image = hl.ImageParam(hl.UInt(16), 1, "im")
     assert image.host_alignment() == 2
     assert image.set_host_alignment(64).host_alignment() == image.parameter().host_alignment() == 64
+    for wrong in (0, -16, 1 << 40):
+        with pytest.raises(BufferError, match=f"set_host_alignment.{wrong}. of im: an alignment is a number of bytes"):
+            image.set_host_alignment(wrong)
+    assert image.host_alignment() == 64
+
+
+def past_a_boundary(boundary: int, bytes: int) -> hl.Buffer:
+    memory = np.zeros(2 * boundary + 64, np.uint8)
+    start = -memory.ctypes.data % boundary + bytes
+    return hl.Buffer(memory[start : start + 40])
+
+
+def test_the_alignment_that_was_said_is_checked_on_entry() -> None:
+    im, x, f = hl.ImageParam(hl.UInt(8), 1, "im"), hl.Var("x"), hl.Func("f")
+    f[x] = im[x]
+    im.set(past_a_boundary(512, 1))
+    f.realize([40])
+    im.set_host_alignment(512)
+    with pytest.raises(BufferError, match="pointer of im is not aligned to a 512 bytes boundary: it is 1 bytes past"):
+        f.realize([40])
+    call = f.compile_to_callable([im])
+    with pytest.raises(BufferError, match="im is not aligned"):
+        call(past_a_boundary(512, 16), hl.Buffer(hl.UInt(8), [40]))
+    call(past_a_boundary(512, 0), hl.Buffer(hl.UInt(8), [40]))
+    im.set(past_a_boundary(512, 16))
+    im.set_host_alignment(16)
+    f.output_buffer().set_host_alignment(128)
+    f.realize([40])
+    with pytest.raises(BufferError, match="pointer of f is not aligned to a 128 bytes boundary: it is 1 bytes past"):
+        f.realize(past_a_boundary(128, 1))
+
+
+def test_new_arrays_are_aligned_as_those_of_halide() -> None:
+    x, f, im = hl.Var("x"), hl.Func("f"), hl.ImageParam(hl.Int(32), 1, "im")
+    f[x] = im[x]
+    f.infer_input_bounds([9])
+    b = hl.Buffer(hl.UInt(8), [5, 3])
+    made = [b, b.copy(), hl.Buffer.make_with_shape_of(b), hl.Buffer.make_interleaved(hl.UInt(8), 3, 4, 3), im.get()]
+    made += [hl.Buffer(hl.Float(64), [3, 2], [1, 0]), f.realize([9]), hl.Buffer.make_scalar(hl.UInt(8))]
+    assert [one.array.__array_interface__["data"][0] % 128 for one in made] == [0] * len(made)
 
 
 def test_promises_of_an_image_are_checked_on_entry() -> None:

@@ -104,6 +104,11 @@ EXACT = [
     "hl.lerp(0, 10, 0.25)", "hl.lerp(u8, u82, b)", "hl.lerp(u8, u82, hl.f64(share))",
     "hl.lerp(u8 > 9, u82 > 9, u8)", "hl.lerp(u8 > 9, u82 > 9, u32)", "hl.lerp(u8 > 9, u82 > 9, share)",
     "hl.lerp(u8 > 9, u82 > 9, 0.5)",
+    # numbers: what is shifted has the type that it has alone, powers that of what is multiplied
+    "300 >> (u8 & 7)", "1 << (u8 & 15)", "True << s8", "3 << t8", "2**40 >> s8", "1 << s8",
+    "hl.fast_pow(x, 3)", "hl.fast_pow(u8, 2)", "hl.fast_pow(i64, 2)", "hl.fast_pow(d, 2)", "b ** 2",
+    "hl.mux(f, [1, 2])", "hl.mux(u8, [1, 2, 3])", "hl.mux(i64, [1, 2])", "hl.mux(d, [u8, u82])", "hl.mux(b, [1, 2])",
+    "hl.select(1, x, x - 5)", "hl.select(0, 3, u8)", "hl.cast(hl.Bool(), 2) | b", "hl.u8(3.75) + u8",
     # hints
     "hl.likely(x)", "hl.likely_if_innermost(x)", "hl.strict_float(f) + 1", "hl.unsafe_promise_clamped(s8, 0, 9)",
     "hl.unsafe_promise_clamped(s8, hl.Expr(), 127)", "hl.unsafe_promise_clamped(f, -1e9, hl.Expr())",

@@ -193,6 +193,34 @@ def test_dimension_0_has_the_stride_that_was_promised_or_any(tmp_path: Path, kin
     assert "was promised" in lines[1]
 
 
+@needs_cc
+@pytest.mark.parametrize("kind", ["object", "c_source"])
+def test_the_alignment_that_was_said_is_checked_on_entry(tmp_path: Path, kind: str) -> None:
+    image, f = hl.ImageParam(hl.UInt(8), 1, "image"), hl.Func("f")
+    image.set_host_alignment(64)
+    f[x] = image[x] + 1
+    linked = str(tmp_path / ("f.o" if kind == "object" else "f.c"))
+    f.compile_to({hl.OutputFileType.c_header: str(tmp_path / "f.h"), hl.OutputFileType[kind]: linked}, [image], "f")
+    main = """
+    #include "f.h"
+    #include <stdio.h>
+    #include <string.h>
+    int main(void) {
+        _Alignas(64) uint8_t in[128];
+        uint8_t out[8];
+        memset(in, 0, sizeof in);
+        rfactor_dimension box[] = {{0, 8, 1}};
+        rfactor_buffer image = {in, box, 1, rfactor_uint8}, result = {out, box, 1, rfactor_uint8};
+        puts(f_error(f(&image, &result)));
+        image.data = in + 16;
+        puts(f_error(f(&image, &result)));
+        return 0;
+    }"""
+    lines = built(tmp_path, main, linked)
+    assert lines[0] == "done"
+    assert lines[1].startswith("The host pointer of image is not aligned to a 64 bytes boundary")
+
+
 SCALARS = {
     "uint8": (hl.UInt(8), "uint8_t", "250"),
     "int8": (hl.Int(8), "int8_t", "-100"),

@@ -273,6 +273,23 @@ def test_a_condition_is_known_before_anything_runs() -> None:
         f.specialize(g[0, 0] > 3)
     with pytest.raises(ScheduleError, match="the condition is i32, not bool"):
         f.specialize(hl.Param(hl.Int(32), "p"))
+    assert f.infer_arguments() == []
+
+
+def test_a_condition_that_is_refused_leaves_functions_as_they_were() -> None:
+    g, f = hl.Func("g"), hl.Func("f")
+    g[x] = x
+    f[x] = x
+    for refused in (g[x] > 3, g[0] + 1):
+        with pytest.raises(ScheduleError):
+            f.specialize(refused)
+    g[x] += 1
+    assert np.asarray(g.realize([3])).tolist() == [1, 2, 3]
+    h = hl.Func("h")
+    h[x] = x
+    f.specialize(h[0] > 3)
+    with pytest.raises(hl.HalideError, match="h cannot be given a new update definition"):
+        h[x] += 1
 
 
 def _by_values(api: Any, first: int, factor: int) -> Any:

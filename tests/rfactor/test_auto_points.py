@@ -12,7 +12,7 @@ import pytest
 import rfactor as hl
 from rfactor.compiler.auto.apply import auto_rfactor
 from rfactor.compiler.auto.machine import Machine
-from rfactor.errors import ScheduleError
+from rfactor.errors import AlgorithmError, ScheduleError
 
 EAGER = Machine(2, 256, threads_ns=60, chunk_ns=15, function_ns=0)
 """On which everything pays soon, so that small arrays have threads and lanes."""
@@ -174,8 +174,13 @@ def test_loops_of_few_points_are_joined():
 
 def test_estimates_are_numbers_or_nothing():
     f, image = columns()
-    f.set_estimate(x, 0, image.width())
+    for end in (image.width(), x):
+        with pytest.raises(AlgorithmError, match=r"the estimate .* of x of f is no constant: give the number"):
+            f.set_estimate(x, 0, end)
+    f.set_estimate(x, hl.Expr(), hl.Expr())
     assert f.estimates == {}
+    f.set_estimate(x, 0, hl.i32(40) + 60)
+    assert f.estimates == {"x": 100}
     with pytest.raises(ScheduleError, match="no such pure variable"):
         f.set_estimate(y, 0, 3)
     with pytest.raises(ScheduleError, match="one \\(min, extent\\) a dimension"):

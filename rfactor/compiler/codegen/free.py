@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.compiler.lower.totals import is_total
-from rfactor.ir.expr import Expr, Var, walk
+from rfactor.ir.algorithm import ADDRESS
+from rfactor.ir.expr import Expr, Var, names, walk
 from rfactor.ir.loopnest import (
     Allocate,
     Assert,
@@ -23,6 +24,7 @@ from rfactor.ir.loopnest import (
     Store,
     Write,
 )
+from rfactor.ir.statements import walk_nest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,12 @@ def free(stmt: Stmt) -> Free:
 
     statement(stmt, frozenset())
     return Free(tuple(variables), tuple(buffers))
+
+
+def addressed(stmt: Stmt) -> frozenset[str]:
+    """The arrays whose place in memory is checked."""
+    checked = (check.condition for check in walk_nest(stmt) if isinstance(check, Assert))
+    return frozenset(n.removesuffix(ADDRESS) for condition in checked for n in names(condition) if n.endswith(ADDRESS))
 
 
 @lru_cache(maxsize=1 << 12)

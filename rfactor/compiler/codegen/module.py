@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from rfactor.compiler.codegen.free import largest, uses_threads, uses_vectors, within
+from rfactor.compiler.codegen.free import addressed, largest, uses_threads, uses_vectors, within
 from rfactor.compiler.codegen.left import as_written
 from rfactor.compiler.codegen.memory import Array
 from rfactor.compiler.codegen.parallel import emit_parallel
@@ -33,6 +33,7 @@ from rfactor.compiler.runtime.alike import Call
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
 from rfactor.compiler.runtime.threads import cell, waker, waker_address
 from rfactor.errors import BufferError
+from rfactor.ir.algorithm import ADDRESS
 from rfactor.ir.loopnest import (
     Assert,
     Block,
@@ -258,11 +259,14 @@ def build(
     variables: dict[str, LLVMValue] = {}
     arrays: dict[str, Array] = {}
     position = 0
+    placed = addressed(lowered.body)
     for argument in lowered.arguments:
         for slot, type_ in slots(argument):
             address = builder.gep(given, [I64_(position)], source_etype=I64_)
             position += 1
             if isinstance(argument, BufferArgument) and slot == argument.name:
+                if slot in placed:
+                    variables[slot + ADDRESS] = builder.load(address, typ=I64_)
                 arrays[slot] = Array(builder.load(address, typ=POINTER), argument.type, argument.stored)
             else:
                 variables[slot] = _scalar(builder, builder.load(address, typ=I64_), type_)

@@ -19,6 +19,7 @@ from rfactor.compiler.language.chance import numbered
 from rfactor.compiler.language.expr import Expr, ExprLike, OnEntry, as_expr, as_i32, joined
 from rfactor.compiler.language.images import ENDS, OutputImageParam
 from rfactor.compiler.language.implicit import expanded
+from rfactor.compiler.language.memory import ALIGNMENT, reserved, reserved_like
 from rfactor.compiler.language.names import Named
 from rfactor.compiler.language.public import integer, listed, public
 from rfactor.compiler.language.region import BufferDimension, Region, misfit
@@ -135,7 +136,7 @@ class Buffer(OnEntry, Named, Region):
     @staticmethod
     def make_with_shape_of(src: Buffer, name: str = "") -> Buffer:
         """Zeros of the type, the box and the order in memory of another."""
-        result = Buffer(np.zeros_like(src.array), name)
+        result = Buffer(reserved_like(src.array), name)
         result._mins = src.mins
         return result
 
@@ -164,7 +165,8 @@ class Buffer(OnEntry, Named, Region):
 
     def copy(self) -> Buffer:
         """A buffer over a copy of the elements, in the same order in memory."""
-        result = Buffer(self.array.copy(order="K"))
+        result = Buffer(reserved_like(self.array))
+        result.array[...] = self.array
         result._mins = self._mins
         return result
 
@@ -228,10 +230,7 @@ class Buffer(OnEntry, Named, Region):
 
     def allocate(self) -> None:
         """New memory, zeros, of the same box: what was there is left to its other owners."""
-        array = self.array
-        order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-        stored = np.zeros([array.shape[axis] for axis in order], array.dtype)
-        self._array = stored.transpose([order.index(axis) for axis in range(array.ndim)])
+        self._array = reserved_like(self.array)
 
     def deallocate(self) -> None:
         """Nothing: memory goes when nothing refers to it any more."""
@@ -349,7 +348,7 @@ def _extents(type: Type, sizes: Sequence[Any]) -> list[int]:
     if extents and min(extents) < 0:
         raise BufferError(f"Buffer of {type} with sizes {extents}: sizes are 0 or more")
     if (
-        prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= 1 << 63
+        prod(max(extent, 1) for extent in extents) * max(type.bits() // 8, 1) >= (1 << 63) - ALIGNMENT
         or len(extents) > _MOST_DIMENSIONS
     ):
         raise BufferError(f"Buffer of {type} with sizes {extents}: there is no such memory")
@@ -363,14 +362,14 @@ def _no_memory(type: Type, sizes: Sequence[int]) -> NDArray[Any]:
 
 def blank(type: Type, sizes: Sequence[int]) -> Buffer:
     """A Buffer of what happens to be in memory, all of which is about to be computed. Raises as `Buffer` does."""
-    return Buffer(np.empty(_extents(type, sizes)[::-1], dtype_of(type.ir)))
+    return Buffer(reserved(_extents(type, sizes)[::-1], dtype_of(type.ir)))
 
 
 def _zeros(type: Type, sizes: Sequence[Any], order: Sequence[int]) -> NDArray[Any]:
     extents = _extents(type, sizes)
     if isinstance(order, range):
-        return np.zeros(extents[::-1], dtype_of(type.ir))
-    stored = np.zeros([extents[d] for d in reversed(order)], dtype_of(type.ir))
+        return reserved(extents[::-1], dtype_of(type.ir), zeros=True)
+    stored = reserved([extents[d] for d in reversed(order)], dtype_of(type.ir), zeros=True)
     axes = {d: axis for axis, d in zip(range(len(extents)), reversed(order), strict=True)}
     return stored.transpose([axes[d] for d in reversed(range(len(extents)))])
 

@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from rfactor.compiler.language.elementwise import elementwise
-from rfactor.compiler.language.numbers import is_i32, is_number, literal, number_of, peer, warn_of_rounding
+from rfactor.compiler.language.numbers import (
+    is_i32,
+    is_number,
+    literal,
+    number_of,
+    peer,
+    warn_of_rounding,
+    whole_number,
+)
 from rfactor.compiler.language.types import Type, text
 from rfactor.errors import AlgorithmError, NoTruthValue, TypeMismatch
 from rfactor.ir import expr as ir
@@ -429,8 +437,12 @@ def modulo(a: ExprLike, b: ExprLike) -> Expr:
 
 def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a << b` or `a >> b`, of `a`'s kind and the greater width; a negative count shifts the other way."""
-    if isinstance(b, int) and b < 0 and (moved := as_expr(a)).node.type.is_int:
-        return shift(">>" if op == "<<" else "<<", moved, min(-b, int(moved.node.type.max)))
+    a, b = _as_it_is(a), whole_number(b)
+    if isinstance(b, int) and (held := as_expr(a).node.type).is_int:
+        if b < 0:
+            return shift(">>" if op == "<<" else "<<", a, min(-b, int(held.max)))
+        if is_i32(b) and b <= T.Type("uint", held.bits).max:  # counts are unsigned
+            b = Expr(ir.Const(held, min(b, int(held.max))))
     left, right = both(a, b)
     if right.node.type.is_bool and left.node.type.is_int:
         right = converted(left.node.type, right)
@@ -457,12 +469,24 @@ def shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
     return Expr(ir.select(ir.apply("<", count, ir.zero(count.type)), back, forward), joined(left, right))
 
 
+def _as_it_is(value: ExprLike) -> ExprLike:
+    """What is shifted: a number has the type that it has alone, whatever it is shifted by."""
+    return as_expr(whole_number(value)) if is_number(value) else value
+
+
 def power(a: ExprLike, b: ExprLike) -> Expr:
-    """`a ** b`: by products where `b` is a constant whole number, in floats otherwise."""
+    """`a ** b`: by products where `b` is a constant of a signed integer type, in floats otherwise."""
     base, exponent = as_expr(a), as_expr(b)
-    if isinstance(exponent.node, ir.Const) and exponent.node.type.is_int and not base.node.type.is_bool:
-        return _whole_power(base, int(exponent.node.value))
+    if is_signed_constant(exponent):
+        whole = int(exponent.node.value)  # type: ignore[attr-defined]
+        if whole >= 0 or not base.node.type.is_bool:
+            return _whole_power(base, whole)
     return intrinsic("pow", base, exponent)
+
+
+def is_signed_constant(value: Expr) -> bool:
+    """Whether it is a constant of a signed integer type, as a Python number is."""
+    return isinstance(value.node, ir.Const) and value.node.type.code == "int"
 
 
 def _whole_power(base: Expr, exponent: int) -> Expr:

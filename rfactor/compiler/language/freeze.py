@@ -47,12 +47,12 @@ def parts(functions: Iterable[Func]) -> list[object]:
             found.append(state.schedule)
         for used in func.references.values():
             if isinstance(used, ImageParam):
-                found += (used.promises, used.wrappers, used.trace)
+                found += (used.promises, used.alignment, used.wrappers, used.trace)
             elif isinstance(used, Param):
                 found.append(used.promises)
             elif isinstance(used, Func):
                 found.append(used.wrappers)
-        found += (output.promises for output in func.output_images)
+        found += (held for output in func.output_images for held in (output.promises, output.alignment))
     return found
 
 

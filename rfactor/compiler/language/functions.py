@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from math import inf
+from math import inf, isfinite
 
 from rfactor.compiler.language.expr import (
     Expr,
@@ -15,6 +15,7 @@ from rfactor.compiler.language.expr import (
     as_expr,
     converted,
     is_sequence,
+    is_signed_constant,
     joined,
     promoted,
     together,
@@ -67,9 +68,18 @@ def clamp(value: ExprLike, low: ExprLike, high: ExprLike) -> Expr:
 def _constant_as(type: T.Type, value: Expr) -> Expr:
     """`value` as `type`. Raises `TypeMismatch` for a constant that the type does not hold."""
     node = value.node
-    if isinstance(node, ir.Const) and type.is_int and not node.type.is_float:
-        return Expr(ir.Const(type, node.value), value.uses)
-    return converted(type, value)
+    if not isinstance(node, ir.Const):
+        return converted(type, value)
+    if type.is_float:
+        held = ir.const(type, node.value)
+        if not node.type.is_float and held.value != node.value:
+            raise TypeMismatch(f"{node.value} is no {type}, the nearest is {held.value}: write {type}({node.value})")
+        return Expr(held, value.uses)
+    if node.type.is_float and not builtins.float(node.value).is_integer():
+        raise TypeMismatch(f"{node.value} is no {type}: write a whole number, or clamp {promoted(type, node.type)}(…)")
+    if type.is_bool and node.value not in (0, 1):
+        raise TypeMismatch(f"{node.value} is no bool: clamp a number, as i32(…) of it")
+    return Expr(ir.Const(type, builtins.int(node.value)), value.uses)
 
 
 def can_represent(type: T.Type, other: T.Type) -> bool:
@@ -145,6 +155,8 @@ def _is_tuple(value: ExprLike) -> bool:
 
 def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
     test = as_expr(condition)
+    if is_signed_constant(test) and test.node.value in (0, 1):  # type: ignore[attr-defined]
+        test = converted(T.BOOL, test)
     if not test.node.type.is_bool:
         raise TypeMismatch(f"the condition {test} is {test.node.type}, not bool: compare it, as in {test} != 0")
     a, b = _alike(as_expr(true), as_expr(false))
@@ -154,9 +166,9 @@ def _select(condition: ExprLike, true: ExprLike, false: ExprLike) -> Expr:
 def _alike(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """Two values to choose between, of one type: a signed integer constant takes the other's. Raises `TypeMismatch`."""
     left, right = a.node.type, b.node.type
-    if _signed_constant(a):
+    if is_signed_constant(a):
         return converted(right, a), b
-    if _signed_constant(b):
+    if is_signed_constant(b):
         return a, converted(left, b)
     if left != right:
         raise TypeMismatch(
@@ -189,9 +201,11 @@ def _mux(index: Expr, choices: Sequence[ExprLike]) -> Expr:
     if len(types) > 1:
         told = " and ".join(f"{value} of {type}" for type, value in types.items())
         raise TypeMismatch(f"mux requires all the values to have the same type, unlike {told}")
+    type_ = index.node.type
     result = values[-1]
     for i in reversed(range(len(values) - 1)):
-        result = _select(converted(T.I32, index) == i, values[i], result)
+        if type_.is_float or type_.min <= i <= type_.max:  # others the index never is
+            result = _select(index == Expr(ir.const(type_, i)), values[i], result)
     return result
 
 
@@ -204,10 +218,21 @@ def cast(type: Type, value: ExprLike) -> Expr:
     Bool is one bit wide: the lowest of the whole number.
     """
     held, new = as_expr(value), meant("cast", type)
+    constant = _truncated(held.node) if new.is_bool or new.is_int else None
+    if constant is not None and (new.is_bool or new.min <= constant <= new.max):
+        return Expr(ir.Const(new, constant & 1 == 1 if new.is_bool else constant), held.uses)
     if new.is_bool and not held.node.type.is_bool:
         whole = held if held.node.type.is_int else converted(T.I64, held)
         return (whole & 1) != 0
     return converted(new, held)
+
+
+def _truncated(node: ir.Expr) -> builtins.int | None:
+    """The whole number in i64 that a constant is, rounded towards zero; None where there is none."""
+    if not isinstance(node, ir.Const) or not isfinite(node.value):
+        return None
+    whole = builtins.int(node.value)
+    return whole if T.I64.min <= whole <= T.I64.max else None
 
 
 def saturating_cast(type: Type, value: ExprLike) -> Expr:
@@ -362,9 +387,9 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     to 1.
     """
     a, b, w = as_expr(zero), as_expr(one), as_expr(weight)
-    if _signed_constant(a):
+    if is_signed_constant(a):
         a = converted(b.node.type, a)
-    if _signed_constant(b):
+    if is_signed_constant(b):
         b = converted(a.node.type, b)
     type_, share = a.node.type, w.node.type
     if type_ != b.node.type:
@@ -395,10 +420,6 @@ def lerp(zero: ExprLike, one: ExprLike, weight: ExprLike) -> Expr:
     mean = (low * (Expr(ir.Const(wide, whole)) - part) + high * part + whole // 2) // Expr(ir.Const(wide, whole))
     narrow = converted(unsigned, mean)
     return converted(type_, narrow ^ up)
-
-
-def _signed_constant(value: Expr) -> bool:
-    return isinstance(value.node, ir.Const) and value.node.type.code == "int"
 
 
 def _whole_weight(type: T.Type, weight: Expr) -> Expr:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 from rfactor.compiler.language.changes import Changing
 from rfactor.compiler.language.expr import Expr, ExprLike, OnEntry, Uses, as_expr, converted, known_on_entry
 from rfactor.compiler.language.hints import MemoryType, kind_of_memory
-from rfactor.compiler.language.public import public
+from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.types import Type
-from rfactor.compiler.language.variables import end_pairs
+from rfactor.compiler.language.variables import end_pairs, estimated
 from rfactor.errors import AlgorithmError, BufferError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
-from rfactor.ir.algorithm import Requirement
+from rfactor.ir.algorithm import ADDRESS, Requirement
 from rfactor.ir.types import I32, I64
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class OutputImageParam(Changing, OnEntry):
     _shape: tuple[str, Type, int, str, str, Any] | None
     _any_stride = False
     """Whether the stride of dimension 0 was left open, by `Expr()`."""
-    _alignment: int | None = None
+    alignment: int | None = None
     """What `set_host_alignment` said."""
     _later = False
     """Whether it is of an output of a tuple, the first of which has the same box."""
@@ -213,15 +213,25 @@ class OutputImageParam(Changing, OnEntry):
                 actual, wanted = ir.Var(I64, f"{self.stride_name()}.stride.{d}"), ir.cast(I64, wanted)
             message = f"{self._described()[3]} {self.name()} has {what} {{}} in dimension {d}, where {{}} was promised"
             found.append(Requirement(ir.apply("==", actual, wanted), message, (actual, wanted)))
+        if self.alignment is not None:
+            found.append(self._aligned(self.alignment))
         return tuple(found)
+
+    def _aligned(self, bytes: int) -> Requirement:
+        past = ir.apply("%", ir.Var(I64, self.stride_name() + ADDRESS), ir.Const(I64, bytes))
+        message = (
+            f"The host pointer of {self.name()} is not aligned to a {bytes} bytes boundary: it is {{}} bytes past one; "
+            "copy the array to such a place, or promise less by set_host_alignment"
+        )
+        return Requirement(ir.apply("==", past, ir.Const(I64, 0)), message, (past,))
 
     def references(self) -> Uses:
         """What its promises refer to."""
         return {name: used for value in self.promises.values() for name, used in value.uses.items()}
 
     def estimate(self, what: str, d: int, value: ExprLike) -> None:
-        """Say what `min` or `extent` of dimension `d` will be like."""
-        self.estimates = {**self.estimates, (what, d): as_expr(value)}
+        """Say what `min` or `extent` of dimension `d` will be like. Raises `AlgorithmError` for what is no number."""
+        self.estimates = {**self.estimates, (what, d): estimated(f"the {what} of {self.name()}", as_expr(value))}
 
     def set_estimates(self, estimates: Sequence[Any]) -> Self:
         """Say what the box will be like: a (min, extent) or `Range` each dimension. Raises `AlgorithmError`."""
@@ -233,13 +243,21 @@ class OutputImageParam(Changing, OnEntry):
         return self
 
     def set_host_alignment(self, alignment: int) -> Self:
-        """No more than kept: code does not depend on the alignment of arrays."""
-        self._alignment = alignment
+        """Promise that arrays begin at addresses that are multiples of so many bytes: checked on entry, no more.
+
+        Raises `BufferError` for what is no number of bytes.
+        """
+        count = integer(alignment, "set_host_alignment of {}: the alignment", self.name())
+        if not 1 <= count <= I32.max:
+            raise BufferError(
+                f"set_host_alignment({count}) of {self.name()}: an alignment is a number of bytes from 1 to {I32.max}"
+            )
+        self.alignment = count
         return self
 
     def host_alignment(self) -> int:
         """The alignment that was said, or that of an element, in bytes."""
-        return self._alignment or self.type().bytes()
+        return self.alignment or self.type().bytes()
 
     def width(self) -> Expr:
         """The extent of dimension 0."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, call, converted, joined, promoted, shift, together
 from rfactor.compiler.language.functions import abs, reinterpret, saturating_cast, select
+from rfactor.compiler.language.numbers import whole_number
 from rfactor.compiler.language.types import Type
 from rfactor.errors import TypeMismatch
 from rfactor.ir import expr as ir
@@ -217,6 +218,7 @@ def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
 def _shifted(what: str, value: ExprLike, count: ExprLike) -> tuple[Expr, Expr]:
     """A value and a count of one width, each of its own kind; a number as count is of the value's width."""
     held = as_expr(value)
+    count = whole_number(count)
     if isinstance(count, int):
         by = Expr(ir.Const(T.Type("uint" if count >= 0 else "int", held.node.type.bits), count))
     else:
@@ -270,6 +272,7 @@ def rounding_mul_shift_right(a: ExprLike, b: ExprLike, q: ExprLike) -> Expr:
 def _mul_shift(what: str, a: ExprLike, b: ExprLike, q: ExprLike) -> tuple[Expr, Expr, Expr]:
     left, right = _integers(what, a, b)
     bits = left.node.type.bits
+    q = whole_number(q)
     count = Expr(ir.Const(T.Type("uint", bits), q)) if isinstance(q, int) else as_expr(q)
     if count.node.type.code != "uint":
         raise TypeMismatch(f"{what} by {count} of {count.node.type}: the count is unsigned")

@@ -12,6 +12,7 @@ from rfactor.compiler.language.expr import (
     call,
     converted,
     intrinsic,
+    is_signed_constant,
     power,
     promoted,
     together,
@@ -220,9 +221,11 @@ def fast_cos(x: ExprLike) -> Expr:
 
 
 def fast_pow(x: ExprLike, y: ExprLike) -> Expr:
-    """`pow` of f32. Raises `TypeMismatch` for other floats."""
-    base, exponent = together(_single("fast_pow", x), y)
-    return power(base, as_expr(y) if as_expr(y).node.type.is_int else _single("fast_pow", exponent))
+    """x to the power y: by products, of x's own type, where y is a constant whole number, in f32 otherwise."""
+    base, exponent = as_expr(x), as_expr(y)
+    if is_signed_constant(exponent):
+        return power(base, exponent)
+    return power(converted(T.F32, base), converted(T.F32, exponent))
 
 
 def fast_inverse(x: ExprLike) -> Expr:

@@ -60,6 +60,18 @@ def literal(number: bool | int | float, type: T.Type | None = None) -> ir.Const:
     return ir.const(type, number)
 
 
+def whole_number(value: Any) -> Any:
+    """A whole number or a truth value, of Python's or NumPy's, as Python's `int`; other values as they are."""
+    plain = number_of(value)
+    return value if plain is None or isinstance(plain, float) else int(plain)
+
+
+def whole_of(type: T.Type, number: Any) -> Any:
+    """`number`, as a whole one where it is one with a decimal point and `type` is of whole numbers: 3 of 3.0."""
+    plain = number_of(number)
+    return int(plain) if type.is_int and isinstance(plain, float) and plain.is_integer() else number
+
+
 def of_bits(type: T.Type, number: Any) -> Any:
     """`number`, or what has its bits in an integer `type` that does not hold it: i8 of 200 is -56."""
     whole = number_of(number)

@@ -202,7 +202,7 @@ class Parameter:
         return self._box().host_alignment()
 
     def set_host_alignment(self, bytes: int) -> None:
-        """Nothing: code does not depend on the alignment of arrays."""
+        """Promise that arrays begin at addresses that are multiples of so many bytes."""
         self._box().set_host_alignment(bytes)
 
     def memory_type(self) -> MemoryType:

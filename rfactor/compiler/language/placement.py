@@ -13,7 +13,7 @@ from rfactor.compiler.language.hints import FunctionHints
 from rfactor.compiler.language.keywords import also_named, spread
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.stage import Directives, StageState
-from rfactor.compiler.language.variables import end_pairs
+from rfactor.compiler.language.variables import end_pairs, estimated
 from rfactor.compiler.language.whose import directives
 from rfactor.compiler.schedule.directives import (
     INLINED,
@@ -172,9 +172,13 @@ class Placement(FunctionHints, Directives):
         return self._bounded(Alignment(name, count, rest[0] % count if rest else None))
 
     def set_estimate(self, var: Any, min: Any, extent: Any) -> Self:
-        """What the box will be like: `auto_rfactor` chooses by an extent that is a number."""
-        name, count = self._dimension("set_estimate", var), whole(extent)
-        if isinstance(count, int):
+        """What the box will be like: `auto_rfactor` chooses by the extent. `Expr()` says nothing.
+
+        Raises `AlgorithmError` for what is no number.
+        """
+        name = self._dimension("set_estimate", var)
+        _, points = (estimated(f"{name} of {self._owner().name()}", as_expr(end)) for end in (min, extent))
+        if points.defined() and isinstance(count := whole(points), int):
             self.estimates = {**self.estimates, name: count}
         return self
 

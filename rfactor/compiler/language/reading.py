@@ -68,8 +68,9 @@ def read_before(what: str, expr: Expr, known: Iterable[Reading] = ()) -> Expr:
     return Expr(ir.transform(expr.node, named), uses)
 
 
-def written_out(what: str, expr: Expr) -> Expr:
-    """`expr` with what functions of one definition are made of in place of calls of them; they get no more updates.
+def written_out(what: str, expr: Expr) -> tuple[Expr, list[Func]]:
+    """`expr` with what functions of one definition are made of in place of calls of them, and those functions: whoever
+    uses it gives them no more updates.
 
     Raises `AlgorithmError` where a function has updates, is undefined in part, or prints: its values are not known by
     its definition alone.
@@ -78,6 +79,7 @@ def written_out(what: str, expr: Expr) -> Expr:
 
     uses: dict[str, Any] = dict(expr.uses)
     bodies: dict[tuple[str, int], ir.Expr] = {}
+    read: list[Func] = []
 
     def inlined(node: ir.Expr) -> ir.Expr | None:
         if not (isinstance(node, Call) and node.kind == "func"):
@@ -93,13 +95,13 @@ def written_out(what: str, expr: Expr) -> Expr:
                     "numbers, parameters, what images hold, and functions of one definition of those; compute "
                     f"{node.name} in a pipeline of its own, and give the result as a Param or an ImageParam"
                 )
-            func.use()
+            read.append(func)
             uses.update(func.references)
             bodies[key] = ir.transform(func.function.pure.values[node.index], inlined)
         return ir.substitute(bodies[key], dict(zip(func.function.variables, node.args, strict=True)))
 
     made = deep(ir.transform)(expr.node, inlined)
-    return Expr(made, {name: used for name, used in uses.items() if not isinstance(used, Func)})
+    return Expr(made, {name: used for name, used in uses.items() if not isinstance(used, Func)}), read
 
 
 def _not_its_definition(func: Func, component: int) -> str | None:

@@ -76,7 +76,7 @@ class FuncRef(Expr):
     def _updated(self, op: str, value: ExprLike) -> Any:
         """`f[…] op value`; what it is of a function that is not defined yet is seen where it is assigned."""
         if not self._func.defined():
-            return Pending(self, op, value)
+            return Pending(self, op, int(value) if isinstance(value, bool) else value)
         if len(self) > 1:
             parts = Tuple(value)
             if len(parts) != len(self):

@@ -91,8 +91,8 @@ class Region:
         return self._mins
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
-        return len(self._mins)
+        """The number of dimensions. Raises `BufferError` if there is no array."""
+        return self.array.ndim
 
     def dim(self, dimension: int) -> BufferDimension:
         """Dimension `dimension`; 0 is the innermost. Raises `BufferError` if there is none."""
@@ -131,7 +131,7 @@ class Region:
         return self._extent(2)
 
     def _extent(self, d: int) -> int:
-        return self.dim(d).extent() if d < len(self._mins) else 1
+        return self.dim(d).extent() if d < self.dimensions() else 1
 
     def left(self) -> int:
         """The least coordinate of dimension 0."""

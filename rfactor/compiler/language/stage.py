@@ -343,12 +343,14 @@ class Directives(Hints):
             raise ScheduleError("specialize after specialize_fail: nothing would ever reach it")
         known = [one for one in owner.references.values() if isinstance(one, Reading)]
         try:
-            asked = written_out("condition", as_expr(condition))
+            asked, read = written_out("condition", as_expr(condition))
+            if asked.node.type != BOOL:
+                raise ScheduleError(f"specialize({asked}): the condition is {asked.node.type}, not bool")
             test = startup(owner, read_before("condition", asked, known), "specialize")
         except AlgorithmError as varies:
             raise ScheduleError(f"specialize({as_expr(condition)}): {varies}") from None
-        if test.type != BOOL:
-            raise ScheduleError(f"specialize({test}): the condition is {test.type}, not bool")
+        for func in read:
+            func.use()
         for place, special in enumerate(schedule.specializations):
             if special.condition == test:
                 return Stage(owner, self._index(), (*self._path(), place))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rfactor.compiler.language.expr import Expr, ExprLike, as_expr, is_sequence
 from rfactor.compiler.language.public import public
+from rfactor.errors import AlgorithmError
 
 
 @public
@@ -22,6 +23,8 @@ class Tuple:
             elif hasattr(parts[0], "components"):
                 values = parts[0].components() or parts
         self._parts: tuple[Expr, ...] = tuple(as_expr(part) for part in values)
+        if not self._parts:
+            raise AlgorithmError("Tuples must have at least one element: write Tuple(a, b), or Tuple([a, b])")
 
     def components(self) -> tuple[Expr, ...]:
         """The expressions."""

@@ -18,7 +18,7 @@ from rfactor.compiler.language.expr import (
     known_on_entry,
 )
 from rfactor.compiler.language.names import Named, checked
-from rfactor.compiler.language.numbers import is_number, of_bits
+from rfactor.compiler.language.numbers import is_number, of_bits, whole_of
 from rfactor.compiler.language.public import integer, public
 from rfactor.compiler.language.reading import read_before
 from rfactor.compiler.language.types import Type, meant
@@ -26,6 +26,7 @@ from rfactor.errors import AlgorithmError, BufferError, NoVariable, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir.algorithm import PARAMETER, ReductionDomain, ReductionVariable, Requirement
 from rfactor.ir.expr import Call, walk
+from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32
 
 if TYPE_CHECKING:
@@ -394,8 +395,8 @@ class Param(Changing, OnEntry, Named, _Declared):
         return f"<halide.Param '{self._name}' type {self.type()}>"
 
     def set(self, value: bool | int | float) -> None:
-        """Give the value, or its bits: -1 of u8 is 255. Raises `TypeMismatch` where the type is too narrow."""
-        converted_ = as_expr(of_bits(self.node.type, value), self.node.type)
+        """Give the value, or its bits: -1 of u8 is 255. Raises `TypeMismatch` where the type does not hold it."""
+        converted_ = as_expr(of_bits(self.node.type, whole_of(self.node.type, value)), self.node.type)
         if not isinstance(converted_.node, ir.Const):
             raise TypeMismatch(f"{self._name} is set to {value!r}, which is no number")
         self._value = converted(self.node.type, converted_).node.value  # type: ignore[attr-defined]
@@ -435,8 +436,12 @@ class Param(Changing, OnEntry, Named, _Declared):
         return self.promises.get("max", Expr())
 
     def set_estimate(self, value: ExprLike) -> None:
-        """Say what the value will be like: for readers, as there are no autoschedulers."""
-        self.estimate = as_expr(value, self.node.type if is_number(value) else None)
+        """Say what the value will be like: for readers, as there are no autoschedulers.
+
+        Raises `AlgorithmError` for what is no number.
+        """
+        given = whole_of(self.node.type, value)
+        self.estimate = estimated(self._name, as_expr(given, self.node.type if is_number(given) else None))
 
     def parameter(self) -> Parameter:
         """What is known of it before the pipeline runs."""
@@ -462,6 +467,16 @@ class Param(Changing, OnEntry, Named, _Declared):
     def references(self) -> Uses:
         """What its promises refer to."""
         return {name: used for value in self.promises.values() for name, used in value.uses.items()}
+
+
+def estimated(name: str, estimate: Expr) -> Expr:
+    """An estimate of `name` as a constant, or `Expr()`, which says nothing. Raises `AlgorithmError` where it varies."""
+    if not estimate.defined():
+        return estimate
+    number = simplify(estimate.node)
+    if not isinstance(number, ir.Const):
+        raise AlgorithmError(f"the estimate {estimate} of {name} is no constant: give the number that is usual")
+    return Expr(number)
 
 
 def one_of_a_name(expr: Expr) -> Expr:

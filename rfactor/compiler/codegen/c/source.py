@@ -11,8 +11,10 @@ from rfactor.compiler.codegen.c.expressions import Unit
 from rfactor.compiler.codegen.c.statements import OUT_OF_MEMORY, Statements
 from rfactor.compiler.codegen.c.types import constant, literal, memory_type, short, value_type
 from rfactor.compiler.codegen.entry import Constant, Entry, longest_way, type_number
+from rfactor.compiler.codegen.free import addressed
 from rfactor.compiler.codegen.header import declared, header
 from rfactor.compiler.runtime.arguments import FOLDED
+from rfactor.ir.algorithm import ADDRESS
 from rfactor.ir.expr import Const
 from rfactor.ir.loopnest import BufferArgument, Stmt
 from rfactor.ir.types import Type
@@ -125,9 +127,12 @@ def _given(entry: Entry, unit: Unit) -> Iterator[tuple[str, tuple[str, str]]]:
         own = unit.fresh(name)
         return name, (f"const {type} {own} = {value}; (void){own};", own)
 
+    placed = addressed(entry.lowered.body)
     for argument in entry.lowered.arguments:
         name = argument.name
         if isinstance(argument, BufferArgument):
+            if name in placed:
+                yield declared(name + ADDRESS, "int64_t", f"(int64_t)(uintptr_t){places[name]}->data")
             kept = entry.constants.get(name)
             if kept is None:
                 pointer = unit.fresh(name)
