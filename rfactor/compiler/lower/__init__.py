@@ -23,7 +23,7 @@ Functions become memory:
     `partition` (guards: `guards`; clamps, choices: `borders`; whole tiles: `tiles`) iterations that no guard stops run
                                         without it
     `unroll` (of many values one: `choices`)
-    `vectorize` (storage inside: `private`; where lanes meet: `in_place`)
+    `vectorize` (storage inside: `private`; where lanes meet: `in_place`; in one block: `multiples`)
     `tidy`
 Vectors are made cheaper:
     `zeros`                             neighbouring rows of zeros are filled by one loop

@@ -3,9 +3,9 @@
     vectorized for x in (0, 8):                     g[ramp(0, 1, 8)] = a[ramp(s, 1, 8) if ramp(s, 1, 8) < x8(n)]
       if s + x < n: g[x] = a[s + x]          ->                                              if ramp(s, 1, 8) < x8(n)
 
-The loop variable becomes a ramp; what does not depend on it stays scalar until it meets a vector. A guard that differs
-between lanes becomes the predicate of the loads and stores under it, so that nothing of an excluded point is loaded; it
-has a name where they change what it reads.
+The loop variable becomes a ramp; what does not depend on it stays scalar until it meets a vector, and so do quotients
+that are the same in all lanes (`multiples`). A guard that differs between lanes becomes the predicate of the loads and
+stores under it, so that nothing of an excluded point is loaded; it has a name where they change what it reads.
 Lanes of such a loop write points of their own (its variable is pure), hence may run together. What is allocated in the
 loop has a place for each (`private`). Where lanes would share a store, or an inner loop whose extents differ, the loop
 stays serial.
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.in_place import lanes_in_place
+from rfactor.compiler.lower.multiples import NO_RESTS, Rests, in_one_multiple, never_wraps, rest
 from rfactor.compiler.lower.private import private
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.errors import ScheduleError
@@ -52,13 +53,29 @@ _MOST_LANES = 1 << 12
 """Of one vector: code for wider ones takes LLVM minutes, and is slower."""
 
 
-def vectorize(stmt: Stmt) -> Stmt:
-    """The flat nest without vectorised loops. Raises `ScheduleError` for one whose extent is no constant."""
-    inner = with_parts(stmt, vectorize)
-    return _vectors(inner) if isinstance(inner, For) and inner.kind == "vectorized" else inner
+def vectorize(stmt: Stmt, rests: Rests = NO_RESTS) -> Stmt:
+    """The flat nest without vectorised loops; `rests` are known of the variables around. Raises `ScheduleError` for one
+    whose extent is no constant."""
+    inside = rests
+    if isinstance(stmt, For):
+        inside = _without(rests, stmt.name)
+    elif isinstance(stmt, Let):
+        inside = _defined(stmt, rests)
+    inner = with_parts(stmt, lambda part: vectorize(part, inside))
+    return _vectors(inner, rests) if isinstance(inner, For) and inner.kind == "vectorized" else inner
 
 
-def _vectors(loop: For) -> Stmt:
+def _without(rests: Rests, name: str) -> Rests:
+    return {other: left for other, left in rests.items() if other != name} if name in rests else rests
+
+
+def _defined(let: Let, rests: Rests) -> Rests:
+    """What is known inside of a definition."""
+    left = rest(let.value, rests)
+    return {**rests, let.name: left} if left[0] > 1 else _without(rests, let.name)
+
+
+def _vectors(loop: For, rests: Rests) -> Stmt:
     lanes = affine.constant_value(loop.extent)
     if lanes is None:
         raise ScheduleError(
@@ -73,7 +90,7 @@ def _vectors(loop: For) -> Stmt:
     if apart is None or not _separate(apart.body, {loop.name}):
         return replace(loop, kind="serial")
     ramp = Ramp(loop.min, affine.integer(1), lanes)
-    return Lanes(lanes, {loop.name: ramp}, ALWAYS).visit(apart.body)
+    return Lanes(lanes, {loop.name: ramp}, ALWAYS, rests).visit(apart.body)
 
 
 def _separate(stmt: Stmt, varying: set[str]) -> bool:
@@ -113,10 +130,14 @@ class Lanes:
     """Names whose value differs between lanes, with the vector of their values."""
     mask: Expr
     """Lanes that run: a vector, or `ALWAYS`."""
+    rests: Rests = field(default_factory=dict)
+    """What is known of the names that are the same in all lanes."""
     memo: dict[Expr, Expr] = field(init=False, default_factory=dict)
 
     def visit(self, stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Block | For | Produce | Allocate):
+        if isinstance(stmt, For):
+            return with_parts(stmt, replace(self, rests=_without(self.rests, stmt.name)).visit)
+        if isinstance(stmt, Block | Produce | Allocate):
             return with_parts(stmt, self.visit)
         if isinstance(stmt, If):
             return self._branch(stmt)
@@ -170,7 +191,8 @@ class Lanes:
     def _definition(self, stmt: Let) -> Stmt:
         value = self.value(stmt.value)
         if value.type.lanes == 1:
-            return Let(stmt.name, value, self.visit(stmt.body))
+            same = replace(stmt, value=value)
+            return replace(same, body=replace(self, rests=_defined(same, self.rests)).visit(stmt.body))
         known = value if isinstance(value, Ramp) else Var(value.type, stmt.name)
         body = replace(self, vectors={**self.vectors, stmt.name: known}).visit(stmt.body)
         return body if known is value else Let(stmt.name, value, body)
@@ -200,8 +222,7 @@ class Lanes:
         if isinstance(expr, Op) and expr.op == "cast" and expr.type == I64 and isinstance(expr.args[0], Var):
             loop = self.vectors.get(expr.args[0].name)
             if isinstance(loop, Ramp):  # of a loop variable, or an affine coordinate: neither overflows
-                base, stride = (Op(I64, "cast", (part,)) for part in loop.children)
-                return Ramp(affine.tidy(base), _constant(stride), self.lanes)
+                return self._widened(loop)
         children = tuple(map(self.value, expr.children))
         if isinstance(expr, Told) and self.mask == ALWAYS and children[1].type.lanes == 1:
             if all(child.type.lanes == 1 for child in children):
@@ -214,7 +235,7 @@ class Lanes:
         if all(child.type.lanes == 1 for child in children):
             return rebuild(expr, children)
         if isinstance(expr, Op) and expr.type.is_int:
-            ramp = _ramp(expr, children)
+            ramp = self._coordinate(expr, children)
             if ramp is not None:
                 return ramp
         wide = tuple(map(self.wide, children))
@@ -224,6 +245,20 @@ class Lanes:
         if isinstance(expr, Call):
             return Call(type_, expr.name, wide, expr.kind, expr.index)
         raise TypeError(f"unexpected in a flat nest: {expr}")
+
+    def _coordinate(self, expr: Op, children: tuple[Expr, ...]) -> Expr | None:
+        """A ramp, or one value of all lanes, that an operation on ramps is."""
+        first = children[0]
+        if isinstance(first, Ramp) and expr.op in ("//", "%"):
+            return in_one_multiple(expr.op, first, children[1], self.rests)
+        if isinstance(first, Ramp) and expr.op == "cast" and expr.type == I64 and never_wraps(first):
+            return self._widened(first)
+        return _ramp(expr, children)
+
+    def _widened(self, ramp: Ramp) -> Ramp:
+        """A ramp that does not overflow, in 64 bits."""
+        base, stride = (Op(I64, "cast", (part,)) for part in ramp.children)
+        return Ramp(affine.tidy(base), _constant(stride), self.lanes)
 
     def _load(self, load: Load) -> Expr:
         index, own = self.value(load.index), self.value(load.predicate)
