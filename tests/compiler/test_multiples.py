@@ -115,7 +115,7 @@ def test_what_is_left_is_left_by_all_values(type_: Type) -> None:
     chance = random.Random(5)
     dtype = np.int8 if type_ is I8 else np.uint8
     generator = np.random.default_rng(1)
-    given = {name: generator.integers(type_.min, int(type_.max) + 1, 400).astype(dtype) for name in "xy"}
+    given = {name: generator.integers(int(type_.min), int(type_.max) + 1, 400).astype(dtype) for name in "xy"}
     told = divided = 0
     for _ in range(1500):
         base = made(chance, type_, 3)

@@ -11,11 +11,14 @@ import pytest
 
 import rfactor as hl
 from rfactor.compiler.lower.skip import only_needed
+from rfactor.compiler.lower.tidy import tidy
 from rfactor.compiler.pipeline import loop_nest
 from rfactor.errors import BufferError, ScheduleError
-from rfactor.ir.expr import apply
-from rfactor.ir.loopnest import For, If, Produce, block
-from tests.codegen.reference import i32, var
+from rfactor.ir.expr import apply, cast
+from rfactor.ir.loopnest import For, If, Let, Produce, block
+from rfactor.ir.nest_printer import show_nest
+from rfactor.ir.types import I64
+from tests.codegen.reference import i32, store, var
 from tests.compiler.pipelines import agrees, expected
 from tests.compiler.test_lowering import printed
 
@@ -423,3 +426,44 @@ def test_what_is_needed_in_some_runs_is_looked_for_until_it_is_found() -> None:
     assert only_needed(block(here, inside), {"f": some}) == block(If(some, here), inside)
     with pytest.raises(AssertionError, match="g is not computed outside of all loops"):
         only_needed(block(here, inside), {"f": some, "g": some})
+
+
+def test_what_has_one_value_in_a_run_is_that_value() -> None:
+    """Also where it is divided by, and in extents of what is computed in it: its storage is of constant size then."""
+    a, n, step = hl.ImageParam(hl.Int(32), 1, "a"), hl.Param(hl.Int(32), "n"), hl.Param(hl.Int(32), "step")
+    r = hl.RDom([(0, n)], "r")
+    rows, f = hl.Func("rows"), hl.Func("f")
+    rows[x] = a[x] * 3
+    f[x] = 0
+    f[x] += rows[x // step + r.x]
+    f.update().specialize((n == 3) & (step == 1))
+    rows.compute_at(f, x)
+    text = printed(f, "tidy")
+    special = text.split("if n == 3 and step == 1:\n")[1].split("else:")[0]
+    assert "for f.s1.r.x in (0, 3):" in special
+    assert "for rows.s0.x in (f.s1.x, 3):" in special
+    assert "// step" not in special
+    assert "// step" in text.split("else:")[1]
+    data = np.arange(40, dtype=np.int32)
+    a.set(hl.Buffer(data))
+    for count, by in ((3, 1), (3, 2), (4, 1), (1, 3)):
+        n.set(count)
+        step.set(by)
+        wanted = [sum(data[i // by + k] * 3 for k in range(count)) for i in range(30)]
+        assert list(f.realize([30])) == wanted
+
+
+def test_a_name_of_one_value_that_is_bound_again_is_another() -> None:
+    """A variable in a branch that says what it is, and one of that name in it; iterations and lanes stay apart."""
+    asked = apply("==", var("n"), i32(3))
+    inside = If(asked, store("f", cast(I64, var("n")), var("n")))
+    assert "f[3] = 3" in show_nest(tidy(inside))
+    asked_elsewhere = apply("==", var("m"), i32(3))
+    bound = Let("m", apply("*", var("k"), var("k")), store("f", cast(I64, var("k")), var("m")))
+    assert "= m" in show_nest(tidy(If(asked_elsewhere, bound)))
+    counted = For("m", i32(0), var("k"), "serial", store("f", cast(I64, var("m")), var("m")))
+    assert "f[i64(m)] = m" in show_nest(tidy(If(asked_elsewhere, counted)))
+    lanes = For(
+        "v", i32(0), i32(8), "vectorized", If(apply("==", var("v"), i32(3)), store("f", cast(I64, var("v")), i32(1)))
+    )
+    assert "f[i64(v)] = 1" in show_nest(tidy(lanes))

@@ -40,6 +40,18 @@ def nonpositive(condition: Expr) -> list[Expr]:
     return [affine.subtract(a, b), affine.subtract(b, a)]
 
 
+def equal_constants(condition: Expr) -> Iterator[tuple[str, Const]]:
+    """The i32 variables that have one value where `condition` holds."""
+    if isinstance(condition, Op) and condition.type == BOOL:
+        if condition.op in ("and", "&"):
+            for part in condition.args:
+                yield from equal_constants(part)
+        elif condition.op == "==":
+            for one, other in (condition.args, condition.args[::-1]):
+                if isinstance(one, Var) and one.type == I32 and isinstance(other, Const):
+                    yield one.name, other
+
+
 @lru_cache(maxsize=1 << 14)
 def is_comparison(condition: Expr) -> bool:
     """Whether a condition reads no data, and is made of truth values and of comparisons: then it is the same computed

@@ -4,6 +4,7 @@ let a = 16; for x in (0, a): …       ->   for x in (0, 16): …
 for x in (m, 1): f[x] = …            ->   f[m] = …
 if True: s                           ->   s
 if x < n + 8: s  (x from n to n + 7) ->   s
+if n == 3: for x in (0, n): …        ->   if n == 3: for x in (0, 3): …
 let a = min(x*16 + 15, 63)  (x < 4)  ->   let a = x*16 + 15
 let a = b; …  (unused, or a name)    ->   …
 """
@@ -14,7 +15,7 @@ from dataclasses import replace
 from math import inf
 
 from rfactor.compiler.lower import affine
-from rfactor.compiler.lower.conditions import conjuncts, nonpositive
+from rfactor.compiler.lower.conditions import conjuncts, equal_constants, nonpositive
 from rfactor.compiler.lower.overflow import span
 from rfactor.compiler.lower.rejoined import rejoined
 from rfactor.compiler.lower.storage import is_value
@@ -23,6 +24,7 @@ from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, rebuild, w
 from rfactor.ir.expr import replace as replaced
 from rfactor.ir.loopnest import Allocate, Assert, Atomic, Block, For, If, Let, Load, Produce, Stmt, Store, Write, block
 from rfactor.ir.simplify import simplify
+from rfactor.ir.statements import walk_nest
 from rfactor.ir.types import I32
 
 Environment = dict[str, Expr]
@@ -30,19 +32,32 @@ Environment = dict[str, Expr]
 
 def tidy(stmt: Stmt) -> Stmt:
     """The statement, simplified. Values keep their bits; coordinates are taken not to overflow."""
-    return _pruned(_Tidying({}, {}).visit(stmt))[0]
+    counters = frozenset(part.name for part in walk_nest(stmt) if isinstance(part, For))
+    return _pruned(_Tidying({}, {}, counters).visit(stmt))[0]
 
 
 class _Tidying:
-    def __init__(self, environment: Environment, loops: dict[Expr, tuple[int, int]]) -> None:
+    def __init__(
+        self, environment: Environment, loops: dict[Expr, tuple[int, int]], counters: frozenset[str] = frozenset()
+    ) -> None:
         self._environment = environment
         """Variables that stand for something simpler."""
+        self._counters = counters
+        """Loop variables. A branch for one iteration keeps them: lanes are told apart by them."""
         self._loops = loops
         """The first and the last iteration of loops around, where they are numbers."""
         self._memo: tuple[dict[Expr, Expr], dict[Expr, Expr]] = {}, {}
 
     def _with(self, name: str, value: Expr) -> _Tidying:
-        return _Tidying({**self._environment, name: value}, self._loops)
+        return _Tidying({**self._environment, name: value}, self._loops, self._counters)
+
+    def _without(self, name: str) -> _Tidying:
+        """Inside of what gives a variable another value."""
+        if name not in self._environment:
+            return self
+        return _Tidying(
+            {other: value for other, value in self._environment.items() if other != name}, self._loops, self._counters
+        )
 
     def coordinate(self, expr: Expr) -> Expr:
         return rejoined(affine.tidy(self._substituted(expr, True)))
@@ -141,13 +156,13 @@ class _Tidying:
         around, first = self._loops, affine.constant_value(low)
         if count is not None and first is not None:
             self._loops = {**around, Var(I32, loop.name): (first, first + count - 1)}
-        body = self.visit(loop.body)
+        body = self._without(loop.name).visit(loop.body)
         self._loops = around
         return body if body == NOTHING else For(loop.name, low, extent, loop.kind, body)
 
     def _branch(self, branch: If) -> Stmt:
         condition = self.guard(branch.condition)
-        then = self.visit(branch.then)
+        then = self._where(condition).visit(branch.then)
         otherwise = NOTHING if branch.otherwise is None else self.visit(branch.otherwise)
         if isinstance(condition, Const):
             return then if condition.value else otherwise
@@ -155,12 +170,17 @@ class _Tidying:
             return NOTHING
         return If(condition, then, None if otherwise == NOTHING else otherwise)
 
+    def _where(self, condition: Expr) -> _Tidying:
+        """Inside of a branch: variables that have one value there are that value."""
+        values = {name: value for name, value in equal_constants(condition) if name not in self._counters}
+        return _Tidying({**self._environment, **values}, self._loops, self._counters) if values else self
+
     def _definition(self, let: Let) -> Stmt:
         exact = is_value(let.name) or let.value.type != I32
         value = self.value(let.value) if exact else self.bound(let.value)
         if isinstance(value, Const | Var):
             return self._with(let.name, value).visit(let.body)
-        return Let(let.name, value, self.visit(let.body))
+        return Let(let.name, value, self._without(let.name).visit(let.body))
 
 
 def _decided(expr: Expr, loops: dict[Expr, tuple[int, int]]) -> Expr | None:

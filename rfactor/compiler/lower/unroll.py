@@ -15,11 +15,12 @@ from types import MappingProxyType
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.choices import Choices
+from rfactor.compiler.lower.conditions import equal_constants
 from rfactor.errors import ScheduleError
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, names, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, names, substitute
 from rfactor.ir.loopnest import Allocate, Atomic, Block, For, If, Let, Produce, Stmt, Store, Write, block
 from rfactor.ir.statements import with_parts
-from rfactor.ir.types import BOOL, I32
+from rfactor.ir.types import I32
 
 _MOST_GUARDED = 64
 """Loops are unrolled with guards, and vectorized with a mask, up to this many iterations."""
@@ -34,7 +35,7 @@ def constant_extents(stmt: Stmt, values: Mapping[str, Expr] = MappingProxyType({
     """
     if isinstance(stmt, If):
         otherwise = None if stmt.otherwise is None else constant_extents(stmt.otherwise, values)
-        known = {**values, **dict(_equal(stmt.condition))}
+        known = {**values, **dict(equal_constants(stmt.condition))}
         return If(stmt.condition, constant_extents(stmt.then, known), otherwise)
     if isinstance(stmt, Let):
         inside = {**values, stmt.name: stmt.value} if stmt.value.type == I32 else values
@@ -62,18 +63,6 @@ def _expansions(expr: Expr, values: Mapping[str, Expr]) -> Iterator[Expr]:
     for name in reversed(tuple(values)):
         if name in names(expr):
             yield (expr := affine.tidy(substitute(substitute(expr, {name: values[name]}), constants)))
-
-
-def _equal(condition: Expr) -> Iterator[tuple[str, Const]]:
-    """The i32 variables that have one value where `condition` holds."""
-    if isinstance(condition, Op) and condition.type == BOOL:
-        if condition.op in ("and", "&"):
-            for part in condition.args:
-                yield from _equal(part)
-        elif condition.op == "==":
-            for one, other in (condition.args, condition.args[::-1]):
-                if isinstance(one, Var) and one.type == I32 and isinstance(other, Const):
-                    yield one.name, other
 
 
 def unroll(stmt: Stmt) -> Stmt:
