@@ -286,6 +286,46 @@ def test_what_must_be_computed_in_loops_is_in_lanes_where_each_lane_needs_one_po
     assert result.tobytes() == expected.tobytes()
 
 
+def in_its_lanes(needs: Callable[[Any, Any], Any]) -> Any:
+    """What is computed in each lane of `f` sums, and what it sums must be computed in the rows of `f`."""
+    f, own, needed, rows, r = (hl.Func("f"), hl.Func("own"), hl.Func("needed"), hl.Func("rows"), hl.RDom([(0, 3)], "r"))
+    rows[x, y] = hl.i32(a[x, y]) * 3
+    needed[x, y] = hl.f32(0)
+    needed[x, y] += hl.f32(rows[x + r.x, y]) / 7
+    own[x, y] = needs(needed, x)
+    f[x, y] = own[x, y] + 1
+    f.split(x, xo, xi, 8).vectorize(xi)
+    rows.compute_at(f, y)
+    own.compute_at(f, xi)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("needs", "in_lanes"),
+    [
+        (lambda needed, x: needed[x, y], True),
+        (lambda needed, x: needed[2 * x + 1, y] * 2, True),
+        (lambda needed, x: needed[x, y] + needed[x + 1, y], False),
+        (lambda needed, x: needed[3, y], False),  # all lanes need the same point
+    ],
+)
+def test_what_is_computed_in_lanes_is_so_with_what_it_alone_needs(
+    needs: Callable[[Any, Any], Any], in_lanes: bool
+) -> None:
+    f, plain = in_its_lanes(needs), hl.Func("plain")
+    text = loops(f)
+    assert ("realize needed(" in text.partition("vectorized for ")[2]) == in_lanes
+    if in_lanes:
+        assert "needed.0[ramp(0, 1, 8)]" in printed(f, "final")
+        assert "for f.s0.xi in" not in printed(f, "final")
+    other = in_its_lanes(needs)
+    other.serial(xi)
+    plain[x, y] = other[x, y]
+    other.compute_root()
+    for size in ((1, 1), (16, 1), (23, 3)):
+        assert np.asarray(f.realize(size)).tobytes() == np.asarray(plain.realize(size)).tobytes()
+
+
 def apart(step: int, make: Callable[[Any], None]) -> Any:
     """Needed at points that lie `step` apart."""
     f, needed = hl.Func("f"), hl.Func("needed")

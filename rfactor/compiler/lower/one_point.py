@@ -9,7 +9,8 @@ threads or lanes, the same points as at the root; or if the points that are need
 histograms and prefix sums do, are left at the root: they would be computed whole at every point.
 
 Where such a function must be computed in the loops that use it, as what it reads is, it is computed in lanes where
-each lane needs one point, and around the vectorized loop where lanes share what they need.
+each lane needs one point (itself, or what is computed in the lane does), and around the vectorized loop where lanes
+share what they need.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rfactor.compiler.schedule.directives import PLAIN, FunctionSchedule, Schedu
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.ir.algorithm import Algorithm, Definition, Function
 from rfactor.ir.expr import Call, Expr, Var, names, walk
-from rfactor.ir.loopnest import For, Stmt
+from rfactor.ir.loopnest import For, Produce, Stmt
 from rfactor.ir.statements import parts
 from rfactor.semantics.validity import pure_dimensions
 
@@ -54,16 +55,24 @@ def lanes_apart(function: Function, own: FunctionSchedule) -> Callable[[For], bo
     """Whether each lane of a vectorized loop needs one point of `function`, its own, and can compute it by itself."""
     if not (_point_by_point(function) and _plain(own)):
         return lambda loop: False
-    return lambda loop: _one_point_a_lane(loop.body, function.name, loop.name)
+    return lambda loop: _one_point_a_lane(loop.body, function.name, frozenset((loop.name,)))
 
 
-def _one_point_a_lane(stmt: Stmt, name: str, lane: str) -> bool:
-    """Whether each statement in `stmt` that calls the function `name` calls it at one point, told by `lane`."""
+def _one_point_a_lane(stmt: Stmt, name: str, told: frozenset[str], produced: bool = False) -> bool:
+    """Whether each statement in `stmt` that calls the function `name` calls it at one point, told by the loops `told`.
+
+    These are the lane's, and around what is `produced` in it, of the lane's own, the loops there.
+    """
+    if isinstance(stmt, Produce):
+        return all(_one_point_a_lane(part, name, frozenset(), True) for part in parts(stmt))
+    if isinstance(stmt, For) and produced:
+        told |= {stmt.name}
     if parts(stmt):
-        return all(_one_point_a_lane(part, name, lane) for part in parts(stmt))
+        return all(_one_point_a_lane(part, name, told, produced) for part in parts(stmt))
     points = {call.args for expr in expressions(stmt) for call in _calls_in(expr, name)}
     return len(points) < 2 and all(
-        any(lane in names(argument) for argument in point) and not any(map(affine.reads, point)) for point in points
+        bool(told) and told <= frozenset().union(*map(names, point)) and not any(map(affine.reads, point))
+        for point in points
     )
 
 
