@@ -32,6 +32,7 @@ from rfactor.matcher.solve import Solution, Solver, late_tiers, quick_tiers
 from rfactor.matcher.starts import with_stored_identity
 from rfactor.matcher.steady import with_steady_exponentials
 from rfactor.prover.claim import Discharged
+from rfactor.prover.defined import is_evident
 from rfactor.prover.discharge import discharge
 from rfactor.prover.limits import Limits
 from rfactor.table.store import Table
@@ -111,11 +112,13 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
 
 
 def _as_stored(answer: Answer, limits: Limits) -> Answer:
-    """A yes as it holds of floats that are stored: with an identity that is one, and what rounding may change told."""
+    """A yes as it holds of floats that are stored: with an identity that is one, and what rounding may change told.
+    What holds of all numbers is none of its assumptions."""
     if answer.verdict not in _HINTS:
         return answer
     answer = with_steady_exponentials(with_zeros_kept(with_stored_identity(answer, limits), limits), limits)
-    return replace(answer, rounded=rounded_integer(answer, limits))
+    assumes = tuple([e for e in answer.assumes if not is_evident(e)])
+    return replace(answer, assumes=assumes, rounded=rounded_integer(answer, limits))
 
 
 def _held(update: Update, table: Table | None, known: bool) -> Answer | None:

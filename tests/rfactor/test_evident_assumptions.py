@@ -43,3 +43,9 @@ def test_terms_that_may_be_below_zero_are_not() -> None:
 def test_the_checker_assumes_nothing_that_always_holds() -> None:
     assert check("log(exp(x) + exp(a))", "f32").assumes == ()
     assert check("log(exp(x) + a)", "f32").assumes != ()
+
+
+def test_nor_where_the_operator_is_not_in_the_table() -> None:
+    answer = check("x0 + exp(s), (x1*x0 + v*exp(s))/(x0 + exp(s))", "f32")
+    assert (answer.verdict, answer.source, answer.assumes) == ("associative", "synthesis", ())
+    assert check("x0 + w, (x1*x0 + v*w)/(x0 + w)", "f32").assumes != ()

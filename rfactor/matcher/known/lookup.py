@@ -28,7 +28,6 @@ from rfactor.matcher.known.shape import Shape
 from rfactor.matcher.obligations import claim_of
 from rfactor.prover.claim import Discharged, Failed
 from rfactor.prover.commuting import is_refuted
-from rfactor.prover.defined import is_evident
 from rfactor.prover.discharge import discharge, starts
 from rfactor.prover.infinity import Undefined, has_infinity, without_infinities
 from rfactor.prover.limits import Limits
@@ -185,7 +184,7 @@ def _instance(row: Known, update: Update, shape: Shape) -> Answer | None:
     assumes = tuple([e if not simplifies_exactly((e,), update.meaning) else simplify(e) for e in answer.assumes])
     if FALSE in assumes:
         return None
-    answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE and not is_evident(e)]))
+    answer = replace(answer, assumes=tuple([e for e in assumes if e != TRUE]))
     data = answer.data if answer.lift is None else answer.lift.data
     if data is None or any(map(has_infinity, data)):
         return _with_finite_data(answer)
