@@ -5,7 +5,8 @@
         at[…] = select(a[y] < best[…], …)  ->      for y in (m + y.several*4, 4): … (the loop as it was)
       best[…] = min(best[…], a[y])             for y in (m + e // 4 * 4, e % 4): … (the loop as it was)
 
-Where `e` is a number, the last four may be among those before: what has been compared is no record any more.
+Where `e` is a number, the last four may be among those before: what has been compared is no record any more, if all
+iterations leave the best of all in its place.
 
 What an iteration without a new record stores is what was there. So if none of the next four is one beside the record as
 it is, none is beside what the others leave, and nothing changes. A minimum is cheaper than to ask and to branch.
@@ -52,6 +53,8 @@ class _Record:
     best: Load
     lanes: Expr = ALWAYS
     """A mask that is the same in all iterations."""
+    kept: bool = False
+    """Whether an iteration leaves the better of the two as the best, besides what it does where there is a record."""
 
 
 def _several(loop: For, found: tuple[_Record, ...]) -> Stmt:
@@ -59,7 +62,7 @@ def _several(loop: For, found: tuple[_Record, ...]) -> Stmt:
     several, count = Var(loop.min.type, f"{loop.name}.several"), affine.constant_value(loop.extent)
     done = affine.scale(several, _AT_A_TIME)
     stored = {part.buffer for part in walk_nest(loop.body) if isinstance(part, Store)}
-    if count is not None and not any(_loads(one.here) & stored for one in found):
+    if count is not None and _are_left(loop.body, found) and not any(_loads(one.here) & stored for one in found):
         # An iteration that is run again has no record: the last block may begin among those of the one before.
         some: Expr = _at(-(-count // _AT_A_TIME))
         done = affine.minimum(done, _at(count - _AT_A_TIME)) if count % _AT_A_TIME else done
@@ -74,6 +77,15 @@ def _several(loop: For, found: tuple[_Record, ...]) -> Stmt:
     these = replace(loop, min=start, extent=_at(_AT_A_TIME))
     blocks = _while_possible(For(several.name, _at(0), some, "serial", If(some_record, these)), found)
     return blocks if rest is None else block(blocks, rest)
+
+
+def _are_left(body: Stmt, found: tuple[_Record, ...]) -> bool:
+    """Whether what has been compared is no record any more, since nothing makes the best of `found` worse again."""
+    relations = {(one.best.buffer, one.relation) for one in found}
+    best = {buffer for buffer, _ in relations}
+    branches = [part for part in walk_nest(body) if isinstance(part, If)]
+    changed = {part.buffer for branch in branches for part in walk_nest(branch) if isinstance(part, Store)}
+    return all(one.kept for one in found) and len(best) == len(relations) and best.isdisjoint(changed)
 
 
 def _loads(expr: Expr) -> set[str]:
@@ -158,7 +170,7 @@ def _record(body: Stmt, loop: str) -> _Record | None:
             found = _Record(relation, here, best, lanes)
             if all(s.buffer == best.buffer and s.index == best.index and s.predicate == ALWAYS
                    and _is_kept(substitute(s.value, lets), found) for s in stores):  # fmt: skip
-                return found
+                return replace(found, kept=bool(stores))
     return None
 
 
