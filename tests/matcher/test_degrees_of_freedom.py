@@ -151,3 +151,9 @@ def _drawn(size: at_infinity.Size | None, random: np.random.Generator) -> Value:
     assert size is not None
     assert size.sign is not None
     return size.sign * (math.inf if size.infinite else float(random.uniform(0.1, 9.0)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_slopes_that_overflow_are_not_told_of() -> None:
+    text = "(abs(k) + (x1 - k))*((k + x0)*(x0*x1 + x0) + x1), max(x1, x0*a + k)"
+    assert check(text, "f64").verdict in ("not_associative", "unknown")

@@ -213,7 +213,7 @@ class _Search:
             state = _steps(self.update, state, [read], math.prod(shape))
         reals = [part for part, t in zip(state.values(), self.update.types, strict=True) if t.is_float]
         ends = np.concatenate([np.asarray(part, dtype=np.float64).reshape(shape) for part in reals], axis=2)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):  # then it is not usable
             moved = (ends[:, 1:] - ends[:, :1]) / _NEAR
         usable = np.isfinite(moved).all(axis=(1, 2))
         ranks = np.linalg.matrix_rank(np.where(usable[:, None, None], moved, 0.0), tol=_FLAT)
