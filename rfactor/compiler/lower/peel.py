@@ -7,8 +7,8 @@
 
 What slides has a loop in each iteration, of one more point or a few; what does not move is computed in the first one,
 and the others ask whether they are it. Where all loops inside are short and of constant extents once the first
-iteration is over, they cost more than what is in them, and LLVM made vectors of each. A loop that has long ones in it (rows that
-slide) does not gain, and keeps its one range.
+iteration is over, they cost more than what is in them, and LLVM made vectors of each. A loop that has long ones in it
+(rows that slide) does not gain, and keeps its one range.
 """
 
 from __future__ import annotations
