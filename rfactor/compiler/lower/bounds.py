@@ -25,6 +25,7 @@ from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, define
 from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
 from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.lower.sums import Computed, Sums
+from rfactor.compiler.lower.uses import meeting
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Bound, Schedule
 from rfactor.compiler.schedule.purity import pure_variables
@@ -150,6 +151,10 @@ class _Inference:
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
         self._interleaved = nest.interleaved
+        pairs = [(name, one.companion) for name, own in self._schedule.items() for one in own.stages if one.companion]
+        self._together = {end for name, companion in pairs for end in (name, companion.function)}
+        """The functions with stages in the loops of others."""
+        self._meeting = meeting(nest.body)
         self.touched: dict[str, dict[Touched, None]] = {name: {} for name in (*self._images, *algorithm.outputs)}
         self._level: dict[str, int] = dict.fromkeys(self.touched, 0)
         self.outputs: dict[str, Box] = {}
@@ -306,10 +311,13 @@ class _Inference:
             self.touched, scope = {name: {} for name in outside}, where(scope, live)
         home = self._homes.get(function.name)
         needed = box
+        first: tuple[Expr, ...] = ()
         if home is not None and self._schedule[function.name].storage.slides and function.name not in self._interleaved:
             around = self._path[home.path :]
-            slid = slide(function, box, around, lambda expr: expanded(expr, scope, home.scope.depth))
+            alone = function.name not in self._meeting
+            slid = slide(function, box, around, lambda expr: expanded(expr, scope, home.scope.depth), alone)
             box = slid.box
+            first = () if function.name in self._together else slid.first
             home.slid.append(slid)
         elif home is not None:
             home.slid.append(Slid(box, {}))
@@ -349,7 +357,9 @@ class _Inference:
             for name, entries in outside.items():
                 entries.update(dict.fromkeys(either(live, self.touched[name], ())))
             self.touched = outside
-        produced = Produce(stmt.name, block(*reversed(stages)))
+        produced: Stmt = Produce(stmt.name, block(*reversed(stages)))
+        if first:
+            produced = If(conjunction(*first), produced)
         if function.name in self.computed:
             whole_of = Intervals(scope, 0).of
             self.computed[function.name].append(tuple((whole_of(low)[0], whole_of(high)[1]) for low, high in box))

@@ -61,8 +61,9 @@ class _Loops:
             for i, part in enumerate(stmt.statements):
                 yield from self.lines(part, indent, known)
                 rest = stmt.statements[i + 1 :]
-                if isinstance(part, Produce) and rest:
-                    for name in self._produced(part):
+                inner = part.then if isinstance(part, If) and part.otherwise is None else part
+                if isinstance(inner, Produce) and rest:
+                    for name in self._produced(inner):
                         if name in self._outputs:  # nothing waits for the caller's arrays
                             continue
                         yield f"{indent}consume {_function(name)}:"

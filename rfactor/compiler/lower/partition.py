@@ -32,6 +32,7 @@ from rfactor.compiler.lower.guards import (
     solve,
 )
 from rfactor.compiler.lower.overflow import Spans, span, surely_in_i32
+from rfactor.compiler.lower.peel import is_first
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tiles import whole_tiles
 from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, walk
@@ -130,7 +131,7 @@ def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) ->
 
 def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     """The same of a loop in whose iterations some lane may run."""
-    found = _guards(loop.body, loop.name, lanes)
+    found = [one for one in _guards(loop.body, loop.name, lanes) if not is_first(one[0], loop)]
     guards = [(c, None if loops is None else solve(c, loop.name, loops)) for c, loops in found]
     unknown = {part.name for part in walk_nest(loop.body) if isinstance(part, Let)}
     # A guard may stand in several loops of one name, each with a range of its own: it is solved in all, or in none.

@@ -5,9 +5,10 @@
       for g.x in (g.x.min, x - g.x.min + 2): …    ->   for x in (m + 1, e - 1):
                                                          let g.x = x + 1: …
 
-What slides has a loop in each iteration, of one more point or a few. Where all loops inside are short and of constant
-extents once the first iteration is over, they cost more than what is in them, and LLVM made vectors of each. A loop
-that has long ones in it (rows that slide) does not gain, and keeps its one range.
+What slides has a loop in each iteration, of one more point or a few; what does not move is computed in the first one,
+and the others ask whether they are it. Where all loops inside are short and of constant extents once the first
+iteration is over, they cost more than what is in them, and LLVM made vectors of each. A loop that has long ones in it
+(rows that slide) does not gain, and keeps its one range.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def _peeled(loop: For) -> Stmt:
     if isinstance(loop.extent, Const) and int(loop.extent.value) <= 1:
         return loop
     asked = _first(loop)
-    if not asked or not any(isinstance(part, For) and not _short(part) for part in walk_nest(loop.body)):
+    guarded = any(isinstance(part, If) and not asked.isdisjoint(walk(part.condition)) for part in walk_nest(loop.body))
+    if not guarded and not (asked and any(isinstance(part, For) and not _short(part) for part in walk_nest(loop.body))):
         return loop
     later = _when(loop.body, asked, True)
     if not all(_short(part) for part in walk_nest(later) if isinstance(part, For)):
@@ -56,17 +58,25 @@ def _peeled(loop: For) -> Stmt:
 
 
 def _first(loop: For) -> set[Expr]:
-    """The conditions in bounds inside that hold in all iterations but the first: `x > m`."""
+    """The conditions in bounds inside that hold in all iterations but the first, `x > m`, and those of what is done in
+    that one alone, `x <= m`."""
     found: set[Expr] = set()
     for part in walk_nest(loop.body):
         bounds = (part.value,) if isinstance(part, Let) else (part.min, part.extent) if isinstance(part, For) else ()
         asked = (node for bound in bounds if bound.type == I32 for node in walk(bound))
-        found.update(node for node in asked if _is_first(node, loop))
+        found.update(node for node in asked if _tells_first(node, loop, ">"))
+        if isinstance(part, If):
+            found.update(node for node in walk(part.condition) if is_first(node, loop))
     return found
 
 
-def _is_first(node: Expr, loop: For) -> bool:
-    if not (isinstance(node, Op) and node.op == ">" and node.args[0] == Var(I32, loop.name)):
+def is_first(condition: Expr, loop: For) -> bool:
+    """Whether a condition holds in the first iteration of a loop alone."""
+    return _tells_first(condition, loop, "<=")
+
+
+def _tells_first(node: Expr, loop: For, op: str) -> bool:
+    if not (isinstance(node, Op) and node.op == op and node.args[0] == Var(I32, loop.name)):
         return False
     return affine.constant_value(affine.subtract(node.args[1], loop.min)) == 0
 
@@ -75,14 +85,17 @@ def _short(loop: For) -> bool:
     return loop.kind != "parallel" and isinstance(loop.extent, Const) and int(loop.extent.value) <= SHORT
 
 
-def _when(body: Stmt, asked: set[Expr], hold: bool) -> Stmt:
-    """`body` where the conditions `asked` hold, or do not: with sums of coordinates in place of their names."""
-    answer = Const(BOOL, hold)
+def _when(body: Stmt, asked: set[Expr], later: bool) -> Stmt:
+    """`body` in the iterations after the first, or in that one, by the conditions `asked`: with sums of coordinates in
+    place of their names."""
+    answers: dict[Expr, Expr] = {
+        node: Const(BOOL, later == (isinstance(node, Op) and node.op == ">")) for node in asked
+    }
 
     def answered(node: Expr) -> Expr | None:
-        if isinstance(node, Op) and node.op == "select" and node.args[0] == answer:
-            return node.args[1 if hold else 2]
-        return answer if node in asked else None
+        if isinstance(node, Op) and node.op == "select" and isinstance(node.args[0], Const):
+            return node.args[1 if node.args[0].value else 2]
+        return answers.get(node)
 
     def change(stmt: Stmt, plain: Mapping[str, Expr]) -> Stmt:
         def told(expr: Expr) -> Expr:

@@ -6,6 +6,10 @@ Storage is around the loop, so that it holds what the iterations before computed
 down one dimension with the loop: its ends never go back, and nothing else of it depends on the loop. Then the
 coordinates up to the end that the iteration before needed are there already. What the window has left behind is needed
 no more, so that storage may take coordinates modulo the greatest size of the window (folding).
+
+    for y: produce g over [0, 5]   ->   for y: if y <= first: produce g over [0, 5]
+
+A box in which nothing moves with the loop, nor with one inside, is computed in its first iteration.
 """
 
 from __future__ import annotations
@@ -40,12 +44,18 @@ class Slid:
     sizes: Mapping[int, int] = field(default_factory=dict)
     """Where each iteration computes all that is needed in it, and is done before the next begins: the most coordinates
     that are needed in one, by dimension, where that is known."""
+    first: tuple[Expr, ...] = ()
+    """The iterations in which there is anything to compute: the first ones of loops with which nothing moves."""
 
 
-def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr]) -> Slid:
+def slide(
+    function: Function, box: Box, around: Sequence[For | If], expanded: Callable[[Expr], Expr], alone: bool
+) -> Slid:
     """`box`, needed of `function` inside `around` (outermost first), which its storage is outside of.
 
-    `expanded` puts the values of what is defined inside `around` in place of names.
+    `expanded` puts the values of what is defined inside `around` in place of names. `alone` says that no other place
+    computes the function between two iterations. Where one does, its window would not fit into the same folded storage,
+    and what updates of other points leave unfinished there would take the place of what is finished.
     """
     seen, single = _seen(around, expanded)
 
@@ -54,13 +64,14 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
 
     whole = tuple((spelled(low), spelled(high)) for low, high in box)
     pure = frozenset(range(len(box))).intersection(*(pure_dimensions(function, stage) for stage in function.stages))
+    lasting = alone or len(pure) == len(box)
     result, windows = list(box), dict[int, int | None]()
     for place in range(len(around)):
         loop = around[place]
         if not isinstance(loop, For) or loop.kind not in ("serial", "unrolled"):
             continue
         moved = [d for d in range(len(box)) if loop.name in names(whole[d][0]) | names(whole[d][1])]
-        if len(moved) != 1 or moved[0] not in pure or _depends(seen[place + 1 :], loop.name, single):
+        if len(moved) != 1 or moved[0] not in pure or not lasting or _depends(seen[place + 1 :], loop.name, single):
             continue
         (d,) = moved
         low, high = whole[d]
@@ -71,10 +82,29 @@ def slide(function: Function, box: Box, around: Sequence[For | If], expanded: Ca
         firsts = {apply(">", Var(I32, loop.name), first) for first in (loop.min, expanded(loop.min), spelled(loop.min))}
         short = affine.tidy(substitute(box[d][0], single)), affine.tidy(substitute(box[d][1], single))
         result[d] = _new(short, low, high, loop, firsts, up)
-        windows[d] = None if windows else _window(low, high, firsts)
+        windows[d] = _window(low, high, firsts) if alone and not windows else None
     loops = [one.name for one in around if isinstance(one, For)]
     moving = frozenset(d for d in range(len(box)) if d not in windows and not all(_falls(whole[d], n) for n in loops))
-    return Slid(tuple(result), windows, moving, {} if windows else _sizes(whole, pure, around))
+    first = _first(whole, around, seen, single) if lasting else ()
+    kept = windows or (first and not alone)
+    return Slid(tuple(result), windows, moving, {} if kept else _sizes(whole, pure, around), first)
+
+
+def _first(
+    whole: Box, around: Sequence[For | If], seen: Sequence[For | If], single: Mapping[str, Expr]
+) -> tuple[Expr, ...]:
+    """See `Slid.first`. Where a loop inside moves what is needed, storage may hold no more than its last iteration."""
+    used = {name for ends in whole for end in ends for name in names(end)}
+    if not whole or any(reads(end) for ends in whole for end in ends):
+        return ()
+    found: list[Expr] = []
+    for place, loop in enumerate(around):
+        if not isinstance(loop, For) or loop.kind not in ("serial", "unrolled") or loop.name in single:
+            continue
+        still = used.isdisjoint(one.name for one in around[place:] if isinstance(one, For))
+        if still and not _depends(seen[place + 1 :], loop.name, single):
+            found.append(apply("<=", Var(I32, loop.name), loop.min))
+    return tuple(found)
 
 
 def _sizes(whole: Box, pure: frozenset[int], around: Sequence[For | If]) -> dict[int, int]:
@@ -129,7 +159,7 @@ def _depends(around: Sequence[For | If], name: str, single: Mapping[str, Expr]) 
     A guard that holds up to some iteration of the loop does no harm: those before one where it holds were there. Nor
     does a loop of a `single` iteration."""
     for one in around:
-        if isinstance(one, If) and _holds_first(one.condition, name):
+        if isinstance(one, If) and one.otherwise is None and _holds_first(one.condition, name):
             continue
         if isinstance(one, For) and one.name in single:
             continue

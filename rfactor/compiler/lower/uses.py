@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 
 from rfactor.ir.algorithm import Function
-from rfactor.ir.expr import Call, Expr, walk
+from rfactor.ir.expr import Call, Const, Expr, walk
 from rfactor.ir.loopnest import Block, For, If, Produce, Provide, Realize, Stmt
 from rfactor.ir.statements import parts, walk_nest
 
@@ -41,6 +44,29 @@ def called(expr: Expr, name: str) -> bool:
 def uses(stmt: Stmt, name: str) -> bool:
     """Whether the function `name` is called anywhere in `stmt`."""
     return any(called(expr, name) for expr in expressions(stmt))
+
+
+def meeting(stmt: Stmt) -> frozenset[str]:
+    """The functions that two places in one loop compute, in storage outside of it: each comes between two iterations of
+    the other. Of the cases of a stage one runs."""
+    found: set[str] = set()
+    _places(stmt, found)
+    return frozenset(found)
+
+
+def _places(stmt: Stmt, found: set[str]) -> Counter[str]:
+    """By function, how many places compute it one after the other in `stmt`, in storage outside of it."""
+    inside = [_places(part, found) for part in parts(stmt)]
+    if isinstance(stmt, If):
+        return reduce(or_, inside)
+    result = sum(inside, Counter[str]())
+    if isinstance(stmt, Produce):
+        result[stmt.name] += 1
+    elif isinstance(stmt, Realize):
+        del result[stmt.name]
+    elif isinstance(stmt, For) and not (isinstance(stmt.extent, Const) and stmt.extent.value == 1):
+        found.update(name for name, places in result.items() if places > 1)
+    return result
 
 
 def uses_outside(stmt: Stmt, name: str) -> bool:

@@ -18,7 +18,7 @@ from rfactor.compiler.lower.affine import reads
 from rfactor.compiler.schedule.purity import pure_variables
 from rfactor.compiler.verify.meanings import Meanings
 from rfactor.compiler.verify.spec import Around, Exists, Place, Scope, Spec, Step, ranged
-from rfactor.compiler.verify.terms import ONE, all_of, at_most, compare, integer, minus, plus
+from rfactor.compiler.verify.terms import ONE, all_of, at_most, compare, integer, minus, negation, plus
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Op, Var, names, substitute
 from rfactor.ir.loopnest import For, If, Let
@@ -58,10 +58,10 @@ class Moving:
 
 
 class Boxes:
-    """What is computed of a function around a place."""
+    """What is computed of a function around a place; `alone` where no other place computes it in between."""
 
-    def __init__(self, function: Function, scope: Scope, meanings: Meanings) -> None:
-        self.function, self.scope, self.meanings = function, scope, meanings
+    def __init__(self, function: Function, scope: Scope, meanings: Meanings, alone: bool) -> None:
+        self.function, self.scope, self.meanings, self.alone = function, scope, meanings, alone
 
     def stages(self) -> range:
         """The stages that come before the place."""
@@ -106,6 +106,8 @@ class Boxes:
             elif moved & depends_on or _data(one):
                 return f"what runs in an iteration of {loop.stmt.name} varies"
         ends = self.meanings.expanded(low), self.meanings.expanded(extent)
+        if not self.lasting():
+            return f"{self.function.name} is computed elsewhere in between, and not all of it is finished there"
         if own in (depends - (names(ends[0]) | names(ends[1]))):
             return f"the box depends on {loop.stmt.name} through data"
         for k in self.stages():
@@ -115,6 +117,11 @@ class Boxes:
                 if other != variable and any(moved & self.meanings.depends(end) for end in self.ends(k, other)):
                     return f"the box of {self.function.name} moves with {loop.stmt.name} in {other} too"
         return Moving(loop.variable, loop.terms[0], ends, self.meanings.fresh(f"earlier {loop.stmt.name}"))
+
+    def lasting(self) -> bool:
+        """Whether what is computed stays as it is: other places in between, if any, write what is finished."""
+        stages = [set(pure_variables(self.function, stage)) for stage in self.function.stages]
+        return self.alone or all(set(self.function.variables) == own for own in stages)
 
     def _runs_once(self, loop: Around) -> bool:
         """Whether a loop has one iteration, whatever is around it."""
@@ -145,6 +152,29 @@ class Boxes:
         there = all_of((once, *ranged(point, *found.at(found.earlier))))
         return replace(plain, instead=tuple(steps), otherwise=Exists((found.earlier,), there))
 
+    def reached(self, where: Expr) -> Step:
+        """That `where`, under which all stages are computed, holds in this iteration, or has held in the first one of
+        loops with which neither their boxes move nor what runs inside."""
+        own = {k: pure_variables(self.function, self.function.stages[k]) for k in self.stages()}
+        moved = [self.meanings.depends(end) for k in own for one in own[k] for end in self.ends(k, one)]
+        around = min((self.between(k, own[k][0]) for k in own if own[k]), key=len, default=())
+        first: dict[str, Expr] = {}
+        asked: list[Expr] = []
+        stopped = not self.lasting()
+        for one in reversed(() if stopped else around):
+            if isinstance(one.stmt, If):
+                stopped = stopped or _data(one)
+                asked.append(one.terms[0] if one.taken else negation(one.terms[0]))
+            elif isinstance(one.stmt, For) and one.variable is not None:
+                name = one.variable.name
+                stopped = stopped or one.stmt.kind not in ("serial", "unrolled") or any(name in of for of in moved)
+                if stopped:
+                    break
+                first[name] = one.terms[0]
+                moved += [self.meanings.depends(end) for end in one.terms]
+        then = [substitute(self.meanings.expanded(one), first) for one in (where, *asked)]
+        return Step(all_of(then), decisive=not stopped)
+
     def folded(self, place: Place, variable: str, fold: int, point: Expr) -> Spec:
         """That what shares the place of `point` in folded storage is not written before it is read."""
         low, extent = self.ends(0, variable)
@@ -155,6 +185,8 @@ class Boxes:
             return self.scope.spec(place, fits)
         if isinstance(found, str):
             return self.scope.spec(place, fits, problem=found)
+        if not self.alone:
+            return self.scope.spec(place, fits, problem=f"{self.function.name} is computed elsewhere in between")
         then = plus(found.earlier, ONE)
         (before, _), (after, _) = found.at(found.earlier), found.at(then)
         ends = (before, after), (found.end(found.earlier), found.end(then))

@@ -24,6 +24,7 @@ from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts
 from rfactor.compiler.lower.nest import in_own_storage
 from rfactor.compiler.lower.storage import buffer_name
+from rfactor.compiler.lower.uses import meeting
 from rfactor.compiler.lower.values import data_ranges
 from rfactor.compiler.schedule.directives import Schedule
 from rfactor.compiler.schedule.purity import pure_variables
@@ -45,7 +46,7 @@ from rfactor.compiler.verify.terms import (
     negation,
     plus,
 )
-from rfactor.ir.algorithm import Algorithm
+from rfactor.ir.algorithm import Algorithm, Function
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, walk
 from rfactor.ir.loopnest import Assert, Atomic, Block, For, If, Let, Produce, Provide, Realize, Stmt, Write
 from rfactor.ir.several import points
@@ -57,15 +58,15 @@ _ONE, _ZERO = integer(1), integer(0)
 
 def query(body: Stmt, algorithm: Algorithm, schedule: Schedule) -> Query:
     """The obligations of a bounded nest with its entry checks (`lower.checked`), of an algorithm as it is lowered."""
-    walk_ = _Walk(algorithm, schedule)
+    walk_ = _Walk(algorithm, schedule, meeting(body))
     walk_.visit(body, Scope(walk_.arguments()))
     walk_.values()
     return Query(tuple(walk_.specs), walk_.meanings, tuple(walk_.asserted))
 
 
 class _Walk:
-    def __init__(self, algorithm: Algorithm, schedule: Schedule) -> None:
-        self.algorithm, self.schedule = algorithm, schedule
+    def __init__(self, algorithm: Algorithm, schedule: Schedule, meeting: frozenset[str]) -> None:
+        self.algorithm, self.schedule, self.meeting = algorithm, schedule, meeting
         self.functions = {f.name: f if f.name in algorithm.outputs else in_own_storage(f) for f in algorithm.functions}
         self.meanings = Meanings(data_ranges(algorithm.functions))
         self.specs: list[Spec] = []
@@ -255,7 +256,7 @@ class _Walk:
     def _asked(self, name: str, scope: Scope) -> None:
         """What the caller asks of an output is computed."""
         function = self.functions[name]
-        boxes = Boxes(function, replace(scope, open={}), self.meanings)
+        boxes = self._boxes(function, replace(scope, open={}))
         for d, variable in zip(range(len(function.variables)), function.variables, strict=True):
             point = self.meanings.fresh(f"{variable} of {name}")
             low, extent = (scope.env[f"{name}.{end}.{d}"] for end in ("min", "extent"))
@@ -296,6 +297,9 @@ class _Walk:
 
     # Obligations
 
+    def _boxes(self, function: Function, scope: Scope) -> Boxes:
+        return Boxes(function, scope, self.meanings, function.name not in self.meeting)
+
     def _inside(
         self, name: str, components: Iterable[int], point: tuple[Expr, ...], scope: Scope, shown: str, written: bool
     ) -> None:
@@ -316,7 +320,7 @@ class _Walk:
                 boxes = [home.bounds[d]]
             elif written:
                 try:
-                    boxes = [Boxes(function, scope, self.meanings).ends(0, variable)]
+                    boxes = [self._boxes(function, scope).ends(0, variable)]
                 except KeyError:
                     self.specs.append(scope.spec(place, problem=f"{name} is written where it is not computed"))
                     continue
@@ -325,7 +329,7 @@ class _Walk:
                 assert fold is not None
                 place = replace(place, kind="folded")
                 try:
-                    self.specs.append(Boxes(function, scope, self.meanings).folded(place, variable, fold, at))
+                    self.specs.append(self._boxes(function, scope).folded(place, variable, fold, at))
                 except KeyError:
                     self.specs.append(scope.spec(place, problem=f"{name} is read where it is not computed"))
                 continue
@@ -340,9 +344,9 @@ class _Walk:
             self.specs.append(scope.spec(place, problem=f"{call.name} is not computed before"))
             return
         where = scope.produced.get(call.name, TRUE)
+        boxes = self._boxes(function, scope)
         if where != TRUE and not scope.open.get(call.name):
-            self.specs.append(scope.spec(place, Step(where)))
-        boxes = Boxes(function, scope, self.meanings)
+            self.specs.append(scope.spec(place, boxes.reached(where)))
         for number in boxes.stages():
             if number == 0 and function.pure.keeps_all:
                 continue
