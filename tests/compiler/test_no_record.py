@@ -127,6 +127,33 @@ def test_what_else_changes_is_not_passed_over() -> None:
     assert [v[()] for v in f.realize()] == [v[()] for v in g.realize()]
 
 
+@pytest.mark.parametrize("height", [7, 8, 9, 35])
+def test_another_function_that_changes_in_the_same_loop_is_not_passed_over(height: int) -> None:
+    a, f, g = hl.ImageParam(hl.UInt(8), 2, "a"), hl.Func("f"), hl.Func("g")
+    r, x, both = hl.RDom([(0, height)]), hl.Var("x"), hl.Func("both")
+    f[x] = (hl.u8(255), hl.i32(-1), hl.i32(-1), hl.i32(-1))
+    new = a[x, r.x] < f[x][0]
+    f[x] = (hl.min(f[x][0], a[x, r.x]), *(hl.select(new, r.x + i, f[x][i + 1]) for i in range(3)))
+    g[x] = (hl.u8(0), hl.u8(0))
+    g[x] = (g[x][0] + g[x][1] + a[x, r.x], g[x][1] + g[x][0])
+    both[x] = (f[x][1], g[x][0], g[x][1])
+    both.bound(x, 0, LANES)
+    for one in (f, g):
+        one.compute_root()
+        one.update(0).reorder(x, r.x).vectorize(x, LANES)
+    g.update(0).compute_with(f.update(0), r.x)
+    assert blocks(both) == 0
+    data = np.random.default_rng(height).integers(0, 256, (height, LANES), np.uint8)
+    first = second = np.zeros(LANES, np.uint8)
+    for row in data:
+        first, second = first + second + row, second + first
+    a.set(hl.Buffer(data))
+    at, one_sum, other = both.realize([LANES])
+    assert np.array_equal(at, data.argmin(0))
+    assert np.array_equal(one_sum, first)
+    assert np.array_equal(other, second)
+
+
 def test_few_iterations_stay_as_they_are() -> None:
     a = hl.ImageParam(hl.UInt(8), 2)
     assert blocks(in_lanes(*extremum(a, 8, 7))) == 0

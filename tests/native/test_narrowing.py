@@ -47,6 +47,7 @@ OTHERS: dict[str, Expr] = {
     "a number that is wide": held(U8, "+", U16, ("min", 255), b=Const(U16, 300)),
     "a negative number": held(U8, "+", I16, ("min", 255), ("max", 0), b=Const(I16, -3)),
     "a cast that wraps between": held(U8, "+", U16, ("min", 127), ("max", -128), last=I8),
+    "a cast of what is negative": held(U8, "-", I16, ("min", 255), last=U16),
     "a product": held(U8, "*", U16, ("min", 255)),
     "it is as wide": held(U8, "+", U8, ("min", 255)),
 }
