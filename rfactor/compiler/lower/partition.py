@@ -31,7 +31,7 @@ from rfactor.compiler.lower.guards import (
     is_short,
     solve,
 )
-from rfactor.compiler.lower.overflow import Spans, span, surely_in_i32
+from rfactor.compiler.lower.spans import Spans, span, surely_in_i32
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tiles import whole_tiles
 from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, walk
