@@ -47,6 +47,14 @@ def test_the_lanes_of_a_quotient_are_in_turn() -> None:
     assert turns(divided("//", var("m"), 2, 2)) == Turns((cast(I64, Op(I32, "//", (var("m"), i32(2)))),), 1)
 
 
+def test_so_are_those_of_a_quotient_in_i64() -> None:
+    quotient = Op(I64.with_lanes(LANES), "//", (Ramp(wide("m"), i64(1), LANES), every(i64(2))))
+    found = turns(total(every(wide("s")), quotient))
+    assert found is not None
+    assert [*map(str, found.starts)] == ["i64(s) + i64(m) // 2", "i64(s) + (i64(m) + 1) // 2"]
+    assert found.step == 1
+
+
 def test_quotients_and_remainders_go_together() -> None:
     """As `x // 2 - 1 + 2 * (x % 2)` has them, whose remainder is of another start."""
     there = add(var("m"), Op(I32, "*", (var("s"), i32(8))), i32(1))

@@ -44,6 +44,46 @@ def test_vectors_inside_are_dense_and_those_at_the_ends_are_not() -> None:
     assert all("a[i64x8(max(min(ramp(" in end for end in (first, last))
 
 
+@pytest.mark.parametrize("index", [lambda at: at // 2 - 1, lambda at: (at + 1) // 2, lambda at: 9 - (at // 2 + 1) // 2])
+def test_quotients_inside_are_loaded_as_if_there_were_no_clamp(index: Callable[[Any], Any]) -> None:
+    """As those of images that are enlarged."""
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    first, main, *rest = loads(blurred(lambda at: hl.clamp(index(at), 0, 99), a))
+    assert "max(" not in main
+    assert all("max(" in line for line in (first, rest[-1]))
+
+
+def test_a_vector_that_a_guard_cuts_is_loaded_dense_where_no_lane_is_clamped() -> None:
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    first, main, cut, last = loads(wide(a))
+    assert " if " not in main
+    assert "a[ramp(" in cut
+    assert "if ramp(" in cut
+    assert all("max(" in line for line in (first, last))
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 20, 37, 60])
+@pytest.mark.parametrize("low", [-30, -3, 0, 9, 30])
+def test_values_of_vectors_that_a_guard_cuts_are_those_of_numpy(size: int, low: int) -> None:
+    out = hl.Buffer(hl.Int(32), [size])
+    out.set_min([low])
+    wide(hl.Buffer(DATA)).realize(out)
+    at = low + np.arange(size)
+    expected = sum(DATA[np.clip(at + side, 0, WIDTH - 1)] for side in (-1, 0, 1))
+    np.testing.assert_array_equal(np.array(out), expected)
+
+
+def wide(source: Any) -> Any:
+    """Sums of three of what is computed in strips that are two wider than whole vectors."""
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x] = source[hl.clamp(x, 0, WIDTH - 1)]
+    f[x] = g[x - 1] + g[x] + g[x + 1]
+    xo, xi = hl.Var("xo"), hl.Var("xi")
+    f.split(x, xo, xi, 16).vectorize(xi, 8)
+    g.compute_at(f, xo).vectorize(x, 8)
+    return f
+
+
 @pytest.mark.parametrize(
     "index",
     [
@@ -144,6 +184,13 @@ def test_rows_are_not_split_for_clamps_that_all_lanes_share() -> None:
         lambda at: hl.min(hl.max(at + 1, 0), 30) + hl.clamp(at, 0, 3),
         lambda at: hl.clamp(hl.clamp(at - 5, 2, 30) + 2, 0, WIDTH - 1),
         lambda at: hl.clamp(at // 2 - 1 + 2 * (at % 2), 0, WIDTH - 1),
+        lambda at: hl.clamp(at // 2 + 1, 0, WIDTH - 1),
+        lambda at: hl.clamp(9 - (at - 3) // 2, 0, WIDTH - 1),
+        lambda at: hl.clamp((at // 2 + 1) // 2 - 3, 0, WIDTH - 1),
+        lambda at: hl.clamp(3 - at // -2, 0, WIDTH - 1),
+        lambda at: hl.clamp((2 * at + 1) // 3, 1, WIDTH - 2),
+        lambda at: hl.clamp(at + at // 2, 0, WIDTH - 1),
+        lambda at: hl.clamp(3 * (at // 4), 0, WIDTH - 1),
         lambda at: hl.clamp(at % WIDTH, 0, WIDTH - 1),
         lambda at: hl.clamp((5 - at) % WIDTH, 0, WIDTH - 1),
         lambda at: hl.clamp(at % -WIDTH, 0, WIDTH - 1),  # a remainder by a number below 0 is not below 0
@@ -336,6 +383,9 @@ def test_vectors_inside_images_with_a_constant_around_are_chosen_of_nothing() ->
         (lambda a: hl.select((x < 0) | (x > 98), 7, a[hl.clamp(x, 0, 98)]), True),
         (lambda a: hl.select(x < 1, 7, hl.select(x > 97, 8, a[hl.clamp(x - 1, 0, 98)])), True),
         (lambda a: hl.select(x < hl.Param(hl.Int(32), "limit") + 3, a[x], 7), True),
+        (lambda a: hl.select((x // 2 > 0) & (x // 2 < 99), a[hl.clamp(x // 2, 0, 98)], 7), True),
+        (lambda a: hl.select((x // 2 > 0) & ((x - 1) // 3 < 99), a[x], 7), True),
+        (lambda a: hl.select(x // hl.Param(hl.Int(32), "by") > 3, a[x], 7), False),  # no number divides
         (lambda a: hl.select(x < 9, a[x], a[x + 1]), False),  # no arm loads more
         (lambda a: hl.select((x < 9) | (x > 20), a[x], 7), False),  # either makes it so
         (lambda a: hl.select(x == 9, a[x], 7), False),
@@ -392,6 +442,12 @@ def test_images_with_a_constant_around_have_the_values_of_numpy(
         lambda p: ~((x + p < -3) | (p - x >= 9)),
         lambda p: x * 60_000_000 + p < 4 - x * 60_000_000,
         lambda p: x * 100_000 * 100_000 >= p,
+        lambda p: (x * 60_000_000) // 2 < p,
+        lambda p: (x + p) // 2 < 5,
+        lambda p: (x + p) // 2 >= -5,
+        lambda p: 5 - (p - x) // 2 >= -5,
+        lambda p: (p - x) // 3 >= -5,
+        lambda p: (x + p) // 4 - 3 >= x // 2,
     ],
 )
 @pytest.mark.parametrize("given", [-(2**31), -(2**31) + 30, -7, 9, 2**31 - 30, 2**31 - 1])

@@ -125,6 +125,27 @@ def test_windows_of_windows_slide_down() -> None:
     agrees(f, before, [3, 6])
 
 
+@pytest.mark.parametrize(("wider", "slides"), [(lambda p: 1, True), (lambda p: 0, False), (lambda p: p, False)])
+def test_a_window_that_two_need_slides_where_both_run_whatever_is_asked_for(
+    wider: Callable[[Any], Any], slides: bool
+) -> None:
+    """As a function of which blurred rows are subtracted: what is blurred has at least one column more than `f`."""
+    p, f, g, blurred = hl.Param(hl.Int(32), "p"), hl.Func("f"), hl.Func("g"), hl.Func("blurred")
+    more = wider(p)
+    g[x, y] = x * x + 7 * y
+    blurred[x, y] = g[x, y - 1] + g[x, y + 1]
+    f[x, y] = g[x, y] * 3 - blurred[x, y] - blurred[x + more, y]
+    for value in (0, 4):
+        p.set(value)
+        before = expected(f, [9, 7])
+        for one in (g, blurred):
+            one.store_root().compute_at(f, y).vectorize(x, 4)
+        assert bool(re.search(r"g\.s0\.y\.min = select\(f\.s0\.y > ", printed(f, "bounds"))) == slides
+        agrees(f, before, [9, 7])
+        for one in (g, blurred):
+            one.compute_inline()
+
+
 def test_rows_that_go_to_and_fro_are_all_computed() -> None:
     for index in (lambda y: hl.select(y > 3, 9 - y, 12 - y), lambda y: hl.i32(hl.abs(y - 3)), lambda y: y * (6 - y)):
         g, f = hl.Func("g"), hl.Func("f")

@@ -64,8 +64,11 @@ def turns(index: Expr) -> Turns | None:
     for lane in range(count):
         start = affine.add(base, Const(I64, lane * stride))
         for d, factor in divisions:
-            own = Op(I32, d.op, (affine.add(d.start, affine.integer(lane * d.stride)), affine.integer(d.count)))
-            start = affine.add(start, affine.scale(Op(I64, "cast", (own,)), factor))
+            type = d.start.type
+            own: Expr = Op(type, d.op, (affine.add(d.start, Const(type, lane * d.stride)), Const(type, d.count)))
+            if type == I32:
+                own = Op(I64, "cast", (own,))
+            start = affine.add(start, affine.scale(own, factor))
         starts.append(start)
     return Turns(tuple(starts), step)
 
@@ -106,7 +109,7 @@ def _literal(expr: Expr) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Division:
-    """`ramp(start, stride, lanes) op count`, over coordinates."""
+    """`ramp(start, stride, lanes) op count`, over coordinates, in i32 or i64."""
 
     op: str
     start: Expr
@@ -117,7 +120,7 @@ class _Division:
 def _division(expr: Expr) -> _Division | None:
     if isinstance(expr, Op) and expr.op == "cast":
         expr = expr.args[0]
-    if not (isinstance(expr, Op) and expr.op in ("//", "%") and expr.type.element == I32):
+    if not (isinstance(expr, Op) and expr.op in ("//", "%") and expr.type.element in (I32, I64)):
         return None
     ramp, count = expr.args[0], _literal(expr.args[1])
     if count is None or count <= 0 or not isinstance(ramp, Ramp) or not isinstance(ramp.stride, Const):

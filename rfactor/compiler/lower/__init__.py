@@ -44,6 +44,7 @@ What is known of coordinates, for all of them:
     `conditions`                        what a guard says
     `interval` (`quotients`, `paired_terms`; floats: `float_interval`) over `ends`, and `boxes` of them
     `values`, `data_range`              what data can be
+    `spans`                             between which numbers a coordinate lies, whatever is given
     `uses`                              which functions statements call
 `loops` prints the nest; `as_written` tells of stages as the user numbered them; `failing` tells of checks that fail in
 every run.
@@ -69,7 +70,6 @@ from rfactor.compiler.lower.masked import unmasked
 from rfactor.compiler.lower.merged import merged
 from rfactor.compiler.lower.nest import Nest, build
 from rfactor.compiler.lower.no_record import without_record
-from rfactor.compiler.lower.overflow import extents_of
 from rfactor.compiler.lower.partition import partition
 from rfactor.compiler.lower.peel import peel
 from rfactor.compiler.lower.prefixes import prefixes
@@ -82,6 +82,7 @@ from rfactor.compiler.lower.scope import Scope
 from rfactor.compiler.lower.shared import defined, lengths
 from rfactor.compiler.lower.sharing import neighbours
 from rfactor.compiler.lower.skip import only_needed, skip, specialized_by_arms
+from rfactor.compiler.lower.spans import extents_of
 from rfactor.compiler.lower.storage import buffer_name, flatten
 from rfactor.compiler.lower.tags import whole
 from rfactor.compiler.lower.tidy import tidy

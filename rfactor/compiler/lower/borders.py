@@ -1,7 +1,8 @@
 """Iterations in which a clamp changes no index, and comparisons of coordinates have one answer: there vectors, and what
 an innermost loop loads one by one, are loaded as if there were none.
 
-Remainders, as those of repeated and mirrored images, are clamps in this sense.
+Remainders, as those of repeated and mirrored images, are clamps in this sense. Quotients, as those of images that are
+enlarged, are compared by what they divide: `s//n <= r` where `s <= r*n + n - 1`, `s//n >= r` where `s >= r*n`.
 
     for x in (0, e):                                         for x in (0, b): as it was
       vectorized for xi in (0, 8):                           for x in (b, m - b): f[…] = a[ramp(x*8 - 1, 1, 8)]
@@ -45,6 +46,8 @@ class Borders:
     end: Expr | None
     plain: Mapping[Expr, Expr]
     """What clamped coordinates (i64) are without their clamp, and the answers of comparisons."""
+    in_lanes: bool
+    """Whether vectors are loaded there, and not elements one by one."""
 
 
 def borders(loop: For, around: bool = False) -> Borders | None:
@@ -90,7 +93,7 @@ def borders(loop: For, around: bool = False) -> Borders | None:
             if beyond is not None:
                 end = beyond if end is None else affine.minimum(end, beyond)
     kept = {one: value for one, value in plain.items() if one not in left}
-    return Borders(first, end, kept) if kept else None
+    return Borders(first, end, kept, not alone) if kept else None
 
 
 def limited(stmt: Stmt) -> bool:
@@ -215,6 +218,8 @@ def _answered(comparison: Op, holds: bool, place: _Place, moving: set[str]) -> l
         op, low, high = MIRRORED[op], high, low
     below, above = (_sum(place.told(side), moving) for side in (low, high))
     found = [affine.add(affine.subtract(below, above), Const(I64, int(op == "<")))]
+    for one in filter(_is_sum, (*_dividends(below), *_dividends(above))):
+        found += [affine.subtract(Const(I64, int(I32.min)), one), affine.subtract(one, Const(I64, int(I32.max)))]
     if _is_sum(below) and low not in place.coordinates:
         found.append(affine.subtract(Const(I64, int(I32.min)), below))
     if _is_sum(above) and high not in place.coordinates:
@@ -279,6 +284,7 @@ def _solved(
 ) -> tuple[Expr | None, Expr | None] | None:
     """The least iteration of the loop `name` in which `difference` is <= 0 whatever the loops inside do, and the one
     after the greatest; one of them is known. None where that is not known."""
+    difference = _without_quotient(difference, {name, *inner})
     for loop in reversed(list(inner.values())):
         difference, known = _worst(difference, loop)
         if not known:
@@ -297,6 +303,27 @@ def _solved(
     return in_i32(affine.divide_up(rest, -factor)), None
 
 
+def _without_quotient(difference: Expr, loops: set[str]) -> Expr:
+    """A difference that is <= 0 where this one is, without the one quotient in it that moves with `loops`."""
+    terms, constant = affine.affine(difference)
+    moving = [(d, factor, term) for term, factor in terms if names(term) & loops and (d := _divided(term))]
+    if len(moving) != 1 or abs(moving[0][1]) != 1:
+        return difference
+    (((over, divisor), factor, quotient),) = moving
+    rest = affine.from_affine(tuple(one for one in terms if one[0] != quotient), constant, I64)
+    most = divisor - 1 if factor > 0 else 0
+    found = affine.subtract(affine.add(affine.scale(over, factor), affine.scale(rest, divisor)), Const(I64, most))
+    return _without_quotient(found, loops)
+
+
+def _divided(expr: Expr) -> tuple[Expr, int] | None:
+    """What is divided by a number above 0, and this number."""
+    if not (isinstance(expr, Op) and expr.op == "//" and isinstance(expr.args[1], Const)):
+        return None
+    divisor = int(expr.args[1].value)
+    return (expr.args[0], divisor) if divisor > 0 else None
+
+
 def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
     """`difference` in that iteration of `loop` in which it is greatest; whether there is one that is known."""
     if loop.name not in names(difference):
@@ -313,23 +340,34 @@ def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
 
 
 def _wide(expr: Expr) -> Expr:
-    """An i32 coordinate as i64: its sums and products, which are checked on entry, there, all else as i32 has it."""
+    """An i32 coordinate as i64: its sums, products and quotients, which are checked on entry, there, all else as i32
+    has it."""
     if isinstance(expr, Const):
         return Const(I64, expr.value)
-    if isinstance(expr, Op) and expr.op in ("+", "-", "*", "neg"):
+    if isinstance(expr, Op) and (expr.op in ("+", "-", "*", "neg") or _divided(expr)):
         return Op(I64, expr.op, tuple(map(_wide, expr.args)))
     return Op(I64, "cast", (expr,))
 
 
 def _sum(expr: Expr, moving: set[str]) -> Expr:
-    """An i32 value as i64: sums that move with `moving` as they are where nothing wraps, all else as i32 has it."""
+    """An i32 value as i64: sums that move with `moving` and quotients of them as they are where nothing wraps, all else
+    as i32 has it."""
     if isinstance(expr, Const):
         return Const(I64, expr.value)
     if not isinstance(expr, Op) or not names(expr) & moving:
         return Op(I64, "cast", (expr,))
     if expr.op in ("+", "-", "neg") or (expr.op == "*" and any(isinstance(arg, Const) for arg in expr.args)):
         return Op(I64, expr.op, tuple(_sum(arg, moving) for arg in expr.args))
+    if (divided := _divided(expr)) is not None:
+        return Op(I64, "//", (_sum(divided[0], moving), Const(I64, divided[1])))
     return Op(I64, "cast", (expr,))
+
+
+def _dividends(expr: Expr) -> Iterator[Expr]:
+    """What is divided in what `_sum` gives."""
+    for node in walk(expr):
+        if isinstance(node, Op) and node.op == "//" and node.type == I64:
+            yield node.args[0]
 
 
 def _is_sum(expr: Expr) -> bool:

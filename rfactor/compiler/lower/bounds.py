@@ -23,6 +23,7 @@ from rfactor.compiler.lower.nest import Nest
 from rfactor.compiler.lower.places import Places
 from rfactor.compiler.lower.scope import Binding, Lets, LoopRange, Scope, defined, expanded, is_known, where
 from rfactor.compiler.lower.sliding import Folds, Slid, folds, slide
+from rfactor.compiler.lower.spans import extents_of, span
 from rfactor.compiler.lower.stage_loops import hole
 from rfactor.compiler.lower.sums import Computed, Sums
 from rfactor.compiler.lower.uses import meeting
@@ -150,6 +151,7 @@ class _Inference:
         self._functions = {function.name: function for function in algorithm.functions}
         self._images = {image.name for image in algorithm.images}
         self._outputs = algorithm.outputs
+        self._spans = extents_of(algorithm)
         self._interleaved = nest.interleaved
         pairs = [(name, one.companion) for name, own in self._schedule.items() for one in own.stages if one.companion]
         self._together = {end for name, companion in pairs for end in (name, companion.function)}
@@ -504,7 +506,7 @@ class _Inference:
             box += ((low, high),)
         if level:
             self._noted(arguments, scope)
-        entry = Touched(self._live(scope, intervals, level), box)
+        entry = Touched(self._live(scope, intervals, level, self._apart(name)), box)
         self.touched[name][entry] = None
 
     def _noted(self, exprs: Iterable[Expr], scope: Scope) -> list[Interval]:
@@ -528,17 +530,29 @@ class _Inference:
             self._read = scope, set()
         return self._read[1]
 
-    def _live(self, scope: Scope, intervals: Intervals, level: int) -> Expr:
-        """Whether every loop inside `level` around this place has an iteration at all."""
+    def _apart(self, name: str) -> bool:
+        """Whether a function is stored around the loop in which it is computed, and may slide."""
+        own = self._schedule.get(name)
+        return own is not None and own.store != own.compute
+
+    def _live(self, scope: Scope, intervals: Intervals, level: int, slides: bool) -> Expr:
+        """Whether every loop inside `level` around this place has an iteration at all. Where it may be so that a box
+        `slides`, loops that have one whatever is asked for are left out: boxes move with loops, conditions do not."""
         conditions: list[Expr] = []
         for binding in scope.bindings.values():
             if isinstance(binding, LoopRange) and binding.depth > level:
                 most = intervals.of(binding.extent)[1]
-                if most is not None and not (isinstance(most, Const) and int(most.value) > 0):
+                if most is not None and not self._runs(most, scope, slides):
                     condition = positive(most)
                     if condition not in conditions:
                         conditions.append(condition)
         return conjunction(*conditions)
+
+    def _runs(self, extent: Expr, scope: Scope, sized: bool) -> bool:
+        """Whether a loop of this extent has an iteration in all runs, as a constant says, or how `sized` arrays are."""
+        if isinstance(extent, Const):
+            return int(extent.value) > 0
+        return sized and span(expanded(extent, scope, -1), dict(self._spans))[0] > 0
 
 
 def _next_to(condition: Expr, scope: Scope) -> Iterator[Expr]:

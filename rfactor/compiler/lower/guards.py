@@ -13,8 +13,9 @@ from functools import reduce
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.borders import SHORT
 from rfactor.compiler.lower.conditions import conjuncts, nonpositive
-from rfactor.compiler.lower.overflow import Spans, in_i32, in_i64, sum_in_i64, surely_in_i32
+from rfactor.compiler.lower.overflow import in_i32, in_i64, sum_in_i64
 from rfactor.compiler.lower.peel import once
+from rfactor.compiler.lower.spans import Spans, surely_in_i32
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tidy import tidy
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, variables, walk

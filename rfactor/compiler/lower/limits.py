@@ -24,8 +24,9 @@ from dataclasses import dataclass, replace
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts, positive
-from rfactor.compiler.lower.overflow import Spans, in_i32, span, surely_in_i32
+from rfactor.compiler.lower.overflow import in_i32
 from rfactor.compiler.lower.partition import inside
+from rfactor.compiler.lower.spans import Spans, span, surely_in_i32
 from rfactor.compiler.lower.storage import ALWAYS
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Call, Const, Expr, Op, Var, apply, conjunction, names, substitute, walk

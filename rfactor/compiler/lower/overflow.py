@@ -7,19 +7,18 @@ and checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.bounds import Bounded
+from rfactor.compiler.lower.spans import arrays, extents_of, span
 from rfactor.compiler.lower.sums import Computed
 from rfactor.ir.algorithm import Algorithm
-from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, walk
+from rfactor.ir.expr import Const, Expr, Op, Var, conjunction
 from rfactor.ir.loopnest import Assert
 from rfactor.ir.types import BOOL, I32, I64
 
-Spans = Mapping[Expr, tuple[int, int]]
-"""The least and the greatest number that variables may be."""
 MOST_ELEMENTS = 2**31 - 1
 """Of the storage of one component of an intermediate."""
 
@@ -62,58 +61,12 @@ def coordinates_fit(bounded: Bounded, algorithm: Algorithm) -> Iterator[Assert]:
 def _known(algorithm: Algorithm) -> set[Expr]:
     """First and last coordinates of arrays that the caller gives, and one past: checked when they were given."""
     known: set[Expr] = set()
-    for name, dimensions in _arrays(algorithm):
+    for name, dimensions in arrays(algorithm):
         for d in range(dimensions):
             low, extent = Var(I32, f"{name}.min.{d}"), Var(I32, f"{name}.extent.{d}")
             end = Op(I32, "+", (low, extent))
             known |= {low, extent, end, Op(I32, "-", (end, Const(I32, 1))), Op(I32, "-", (extent, Const(I32, 1)))}
     return known
-
-
-def _arrays(algorithm: Algorithm) -> list[tuple[str, int]]:
-    """The arrays that the caller gives, with their dimensions."""
-    arrays = [(image.name, image.dimensions) for image in algorithm.images]
-    return arrays + [(name, len(algorithm.function(name).variables)) for name in algorithm.outputs]
-
-
-def extents_of(algorithm: Algorithm) -> Spans:
-    """What is known of the extents of arrays that the caller gives: they are not negative."""
-    names = (f"{name}.extent.{d}" for name, dimensions in _arrays(algorithm) for d in range(dimensions))
-    return {Var(I32, name): (0, int(I32.max)) for name in names}
-
-
-def span(expr: Expr, known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
-    """Between which integers an i32 expression lies if no part of it wraps.
-
-    Bounds of bounds share most of their parts, so what is found is kept in `known`.
-    """
-    found = known.get(expr)
-    if found is None:
-        found = known[expr] = _computed_span(expr, known)
-    return found
-
-
-def _computed_span(expr: Expr, known: dict[Expr, tuple[int, int]]) -> tuple[int, int]:
-    whole = (int(I32.min), int(I32.max))
-    if isinstance(expr, Const):
-        return int(expr.value), int(expr.value)
-    if not isinstance(expr, Op) or expr.op not in ("+", "-", "*", "//", "min", "max", "select"):
-        return whole
-    a, b = (span(arg, known) for arg in expr.args[-2:])
-    if expr.op == "+":
-        return a[0] + b[0], a[1] + b[1]
-    if expr.op == "-":
-        return a[0] - b[1], a[1] - b[0]
-    if expr.op == "select":
-        return min(a[0], b[0]), max(a[1], b[1])
-    if expr.op == "min":
-        return min(a[0], b[0]), min(a[1], b[1])
-    if expr.op == "max":
-        return max(a[0], b[0]), max(a[1], b[1])
-    if expr.op == "*":
-        corners = [x * y for x in a for y in b]
-        return min(corners), max(corners)
-    return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else whole
 
 
 def storage_fits(bounded: Bounded) -> Iterator[Assert]:
@@ -175,13 +128,6 @@ def required_where(live: Expr, condition: Expr) -> Expr:
     if isinstance(live, Const) and live.value is True:
         return condition
     return Op(BOOL, "or", (Op(BOOL, "not", (compared_in_i64(live),)), condition))
-
-
-def surely_in_i32(expr: Expr, spans: Spans) -> bool:
-    """Whether i32 holds a coordinate, and every sum, product and quotient in it, where variables lie within `spans`."""
-    known = dict(spans)
-    ends = (span(node, known) for node in walk(expr) if isinstance(node, Op) and node.type == I32)
-    return all(I32.min <= low and high <= I32.max for low, high in ends)
 
 
 def sum_in_i64(expr: Expr) -> bool:

@@ -9,7 +9,8 @@ Where the guard holds for no other iteration, or in no lane for others, only its
 body is guarded, the last range of a loop of constant extent (in a chunk, say) ends where the
 guard holds for no iteration inside; an extent known at run time only does not go further. So do the loops inside of the
 first and last ranges, which are not split again. A parallel loop keeps one range otherwise, and asks per iteration
-which body to run. Tiles that are whole come first (`tiles`).
+which body to run. Tiles that are whole come first (`tiles`). Inside the loops of something else, whose tiles may be a
+few vectors, one that a guard cuts, and that no clamp changes, is loaded dense under its mask.
 """
 
 from __future__ import annotations
@@ -31,39 +32,50 @@ from rfactor.compiler.lower.guards import (
     is_short,
     solve,
 )
-from rfactor.compiler.lower.overflow import Spans, span, surely_in_i32
 from rfactor.compiler.lower.peel import is_first
+from rfactor.compiler.lower.spans import Spans, span, surely_in_i32
 from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tiles import whole_tiles
 from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, walk
-from rfactor.ir.loopnest import For, If, Let, Load, Stmt, block
-from rfactor.ir.statements import walk_nest, with_body, with_parts
+from rfactor.ir.loopnest import For, If, Let, Load, Produce, Stmt, block
+from rfactor.ir.statements import parts, walk_nest, with_body, with_parts
 from rfactor.ir.types import I32
 
 
 def partition(stmt: Stmt, spans: Spans) -> Stmt:
     """The flat nest with every such loop split in up to three. `spans` are what variables are known to lie between."""
-    return _parts(stmt, spans, {})
+    return _parts(stmt, spans, {}, frozenset(_inner(stmt)))
 
 
-def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For], tiles: bool = True) -> Stmt:
-    """The same inside the vectorised loops `lanes`, with whole `tiles` apart or not."""
+def _inner(stmt: Stmt, looped: bool = False, inner: bool = False) -> Iterator[str]:
+    """The loops of what is computed inside the loops of something else, which may be as short as a tile of it."""
     if isinstance(stmt, For):
-        apart = _tiles(stmt, spans, lanes) if tiles and not is_short(stmt) else None
-        return _loop(stmt, spans, lanes, tiles) if apart is None else apart
+        looped = True
+        if inner:
+            yield stmt.name
+    inner = inner or (looped and isinstance(stmt, Produce))
+    for part in parts(stmt):
+        yield from _inner(part, looped, inner)
+
+
+def _parts(stmt: Stmt, spans: Spans, lanes: dict[str, For], own: frozenset[str], tiles: bool = True) -> Stmt:
+    """The same inside the vectorised loops `lanes`, with whole `tiles` apart or not; `own` are the `_inner` loops."""
+    if isinstance(stmt, For):
+        apart = _tiles(stmt, spans, lanes, own) if tiles and not is_short(stmt) else None
+        return _loop(stmt, spans, lanes, own, tiles) if apart is None else apart
     if isinstance(stmt, Let):
         body = _told(stmt.body, stmt) if _differs(stmt, lanes) else stmt.body
-        return with_body(stmt, _parts(body, inside(stmt, spans), lanes, tiles))
-    return with_parts(stmt, lambda part: _parts(part, spans, lanes, tiles))
+        return with_body(stmt, _parts(body, inside(stmt, spans), lanes, own, tiles))
+    return with_parts(stmt, lambda part: _parts(part, spans, lanes, own, tiles))
 
 
-def _loop(loop: For, spans: Spans, lanes: dict[str, For], tiles: bool) -> Stmt:
+def _loop(loop: For, spans: Spans, lanes: dict[str, For], own: frozenset[str], tiles: bool) -> Stmt:
     """The same of a loop whose iterations are no tiles, or all as whole as the others."""
-    inner = _parts(loop.body, inside(loop, spans), _within(loop, lanes), tiles)
-    return with_body(loop, inner) if is_short(loop) else _partitioned(loop, inner, spans, lanes)
+    inner = _parts(loop.body, inside(loop, spans), _within(loop, lanes), own, tiles)
+    return with_body(loop, inner) if is_short(loop) else _partitioned(loop, inner, spans, lanes, own)
 
 
-def _tiles(loop: For, spans: Spans, lanes: dict[str, For]) -> Stmt | None:
+def _tiles(loop: For, spans: Spans, lanes: dict[str, For], own: frozenset[str]) -> Stmt | None:
     """`loop`, whose first iterations, whole tiles, are apart; None where it has no tiles."""
     found = whole_tiles(loop, spans)
     if found is None:
@@ -75,8 +87,10 @@ def _tiles(loop: For, spans: Spans, lanes: dict[str, For]) -> Stmt | None:
         within = _with(spans, stop.name, last, last)
         whole = replace(loop, extent=affine.subtract(stop, loop.min), body=body)
         rest = replace(loop, min=stop, extent=affine.subtract(beyond(loop), stop))
-        return Let(stop.name, last, block(_loop(whole, within, lanes, True), _loop(rest, within, lanes, False)))
-    both = _loop(replace(loop, body=body), spans, lanes, True), _loop(loop, spans, lanes, False)
+        return Let(
+            stop.name, last, block(_loop(whole, within, lanes, own, True), _loop(rest, within, lanes, own, False))
+        )
+    both = _loop(replace(loop, body=body), spans, lanes, own, True), _loop(loop, spans, lanes, own, False)
     arms = [one.body for one in both if isinstance(one, For) and (one.min, one.extent) == (loop.min, loop.extent)]
     return replace(loop, body=If(apply("<", Var(I32, loop.name), last), *arms)) if len(arms) == 2 else None
 
@@ -117,19 +131,19 @@ def _with(spans: Spans, name: str, low: Expr, high: Expr) -> Spans:
     return {**spans, Var(I32, name): (least, max(least, greatest))}  # it has no value where they cross
 
 
-def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
+def _partitioned(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For], own: frozenset[str]) -> Stmt:
     """`loop`, whose body is `inner` once the loops inside are partitioned; iterations at the ends keep theirs whole."""
     some = _of_some_lane(loop, spans, lanes)
     if some is not None:
         low, high = Var(I32, f"{loop.name}.low"), Var(I32, f"{loop.name}.high")
         first, last = some
         within = _with(_with(spans, low.name, first, first), high.name, last, last)
-        own = replace(loop, min=low, extent=affine.subtract(high, low))
-        return Let(low.name, first, Let(high.name, last, _split(own, inner, within, lanes)))
-    return _split(loop, inner, spans, lanes)
+        some_run = replace(loop, min=low, extent=affine.subtract(high, low))
+        return Let(low.name, first, Let(high.name, last, _split(some_run, inner, within, lanes, own)))
+    return _split(loop, inner, spans, lanes, own)
 
 
-def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
+def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For], own: frozenset[str]) -> Stmt:
     """The same of a loop in whose iterations some lane may run."""
     found = [one for one in _guards(loop.body, loop.name, lanes) if not is_first(one[0], loop)]
     guards = [(c, None if loops is None else solve(c, loop.name, loops)) for c, loops in found]
@@ -144,7 +158,7 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
     held = {conjunct for s in safe for conjunct in conjuncts(s.condition)}
     body = decided(assuming(inner, held), [one for s in safe for one in s.below])
     if safe and all(s.exact for s in safe) and held <= _around(loop.body):
-        return _split(_range(loop, first, last, end, assuming(loop.body, held)), body, spans, lanes)
+        return _split(_range(loop, first, last, end, assuming(loop.body, held)), body, spans, lanes, own)
     ends = borders(loop, bool(lanes))
     if not safe and ends is None:
         return replace(loop, body=inner)
@@ -155,13 +169,18 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For]) -> Stmt:
         if ends.end is not None:
             last = affine.minimum(last, ends.end)
     whole = _ended(loop.body, inside(loop, spans), lanes)
+    here = Var(I32, loop.name)
     if loop.kind == "parallel":
-        here = Var(I32, loop.name)
         within = [apply(">=", here, first)] if first != loop.min else []
         if last != end:
             within.append(apply("<", here, last))
         return replace(loop, body=If(conjunction(*within), body, whole)) if within else replace(loop, body=body)
-    return _ranges(loop, body, whole, first, last, _reached(loop, spans, lanes))
+    rest = whole
+    if loop.name in own and safe and ends is not None and ends.in_lanes:
+        rest = unclamped(whole, ends.plain)
+        if ends.end is not None:
+            rest = If(apply("<", here, ends.end), rest, whole)
+    return _ranges(loop, body, (whole, rest), first, last, _reached(loop, spans, lanes))
 
 
 def _of_some_lane(loop: For, spans: Spans, lanes: dict[str, For]) -> tuple[Expr, Expr] | None:
@@ -229,8 +248,8 @@ def _range(loop: For, first: Expr, last: Expr, end: Expr, body: Stmt) -> For:
     return replace(loop, min=low, extent=affine.subtract(affine.maximum(last, low), low), body=body)
 
 
-def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Expr) -> Stmt:
-    """`[min, first)` guarded, which `whole` is, `[first, last)` not, `[last, end)` guarded."""
+def _ranges(loop: For, body: Stmt, whole: tuple[Stmt, Stmt], first: Expr, last: Expr, end: Expr) -> Stmt:
+    """`[min, first)` guarded, `[first, last)` not, `[last, end)` guarded; guarded they are `whole`."""
     start, stop = Var(I32, f"{loop.name}.main"), Var(I32, f"{loop.name}.tail")
 
     def span(low: Expr, high: Expr, inner: Stmt) -> Stmt:
@@ -241,9 +260,9 @@ def _ranges(loop: For, body: Stmt, whole: Stmt, first: Expr, last: Expr, end: Ex
     low: Expr = start if before else loop.min
     high: Expr = stop if after else end
     result = block(
-        span(loop.min, low, whole) if before else None,
+        span(loop.min, low, whole[0]) if before else None,
         span(low, high, body),
-        span(high, end, whole) if after else None,
+        span(high, end, whole[1]) if after else None,
     )
     if after:
         result = Let(stop.name, affine.maximum(last, low), result)

@@ -16,8 +16,8 @@ from math import inf
 
 from rfactor.compiler.lower import affine
 from rfactor.compiler.lower.conditions import conjuncts, equal_constants, nonpositive
-from rfactor.compiler.lower.overflow import span
 from rfactor.compiler.lower.rejoined import rejoined
+from rfactor.compiler.lower.spans import span
 from rfactor.compiler.lower.storage import is_value
 from rfactor.ir.effects import Print
 from rfactor.ir.expr import Const, Expr, Op, Var, conjunction, names, rebuild, walk

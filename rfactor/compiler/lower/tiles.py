@@ -24,7 +24,7 @@ from rfactor.compiler.lower.guards import (
     is_short,
     solve,
 )
-from rfactor.compiler.lower.overflow import Spans
+from rfactor.compiler.lower.spans import Spans
 from rfactor.ir.expr import Const, Expr, names, walk
 from rfactor.ir.loopnest import For, Let, Load, Stmt
 from rfactor.ir.statements import walk_nest
