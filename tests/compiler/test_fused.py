@@ -203,6 +203,28 @@ def test_lanes_that_add_a_rounded_product_keep_its_rounding() -> None:
     assert np.asarray(f.realize()) == np.asarray(g.realize())
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(lambda held, datum: hl.fma(held, datum, held), id="a factor and what is added"),
+        pytest.param(lambda held, datum: hl.fma(held, datum, datum), id="a factor"),
+        pytest.param(lambda held, datum: hl.fma(held * held, datum, held), id="a factor of a factor"),
+    ],
+)
+def test_what_a_factor_reads_of_the_sum_so_far_is_no_datum(made: Any) -> None:
+    data = np.random.default_rng(5).random(64, np.float32) / 16
+
+    def result(vector: bool) -> Any:
+        f, r = hl.Func("f"), hl.RDom([(0, len(data))])
+        f[()] = hl.f32(0.25)
+        f[()] = made(f[()], hl.Buffer(data)[r.x])
+        if vector:
+            f.update(0).atomic(True).vectorize(r.x, 8)
+        return np.asarray(f.realize([]))
+
+    assert result(True) == result(False)
+
+
 def test_lanes_in_another_order_need_permission() -> None:
     f, r = summed("fma")
     with pytest.raises(ScheduleError, match="floats are rounded in another order"):
