@@ -59,6 +59,11 @@ class Safe:
         return (*(limit.dividend for limit in (*self.mins, *self.ends)), *self.below)
 
 
+def bound_in(stmt: Stmt) -> set[str]:
+    """The names that have their values inside of `stmt` alone."""
+    return {part.name for part in walk_nest(stmt) if isinstance(part, Let | For)}
+
+
 def beyond(loop: For) -> Expr:
     """The first coordinate after those of `loop`."""
     return affine.add(loop.min, affine.maximum(loop.extent, affine.integer(0)))

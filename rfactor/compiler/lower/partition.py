@@ -25,6 +25,7 @@ from rfactor.compiler.lower.guards import (
     all_near,
     assuming,
     beyond,
+    bound_in,
     decided,
     end_of_safe,
     first_safe,
@@ -38,7 +39,7 @@ from rfactor.compiler.lower.storage import is_value
 from rfactor.compiler.lower.tiles import whole_tiles
 from rfactor.ir.expr import Const, Expr, Var, apply, conjunction, names, substitute, walk
 from rfactor.ir.loopnest import For, If, Let, Load, Produce, Stmt, block
-from rfactor.ir.statements import parts, walk_nest, with_body, with_parts
+from rfactor.ir.statements import parts, with_body, with_parts
 from rfactor.ir.types import I32
 
 
@@ -147,7 +148,7 @@ def _split(loop: For, inner: Stmt, spans: Spans, lanes: dict[str, For], own: fro
     """The same of a loop in whose iterations some lane may run."""
     found = [one for one in _guards(loop.body, loop.name, lanes) if not is_first(one[0], loop)]
     guards = [(c, None if loops is None else solve(c, loop.name, loops)) for c, loops in found]
-    unknown = {part.name for part in walk_nest(loop.body) if isinstance(part, Let)}
+    unknown = bound_in(loop.body)
     # A guard may stand in several loops of one name, each with a range of its own: it is solved in all, or in none.
     left = {c for c, s in guards if s is None or any(unknown & names(e) for e in s.told)}
     safe = [s for c, s in guards if s is not None and c not in left]

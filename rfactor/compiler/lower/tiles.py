@@ -18,6 +18,7 @@ from rfactor.compiler.lower.guards import (
     all_near,
     assuming,
     beyond,
+    bound_in,
     decided,
     end_of_safe,
     guards_in,
@@ -26,8 +27,7 @@ from rfactor.compiler.lower.guards import (
 )
 from rfactor.compiler.lower.spans import Spans
 from rfactor.ir.expr import Const, Expr, names, walk
-from rfactor.ir.loopnest import For, Let, Load, Stmt
-from rfactor.ir.statements import walk_nest
+from rfactor.ir.loopnest import For, Load, Stmt
 
 _ROWS = 4
 """Rows of vectors that are worth loops of their own: what is unrolled for them needs no guard then."""
@@ -43,7 +43,7 @@ def whole_tiles(loop: For, spans: Spans) -> tuple[Expr, Stmt] | None:
     # Where one stands in several loops, it is solved in all.
     solved = [solve(c, loop.name, loops) for c, loops in guards if c in tiled]
     safe = [s for s in solved if s is not None]
-    unknown = {part.name for part in walk_nest(loop.body) if isinstance(part, Let)}
+    unknown = bound_in(loop.body)
     if len(safe) < len(solved) or any(s.mins or any(unknown & names(e) for e in s.told) for s in safe):
         return None
     limits = [limit for s in safe for limit in s.ends]
