@@ -53,6 +53,13 @@ def test_quotients_inside_are_loaded_as_if_there_were_no_clamp(index: Callable[[
     assert all("max(" in line for line in (first, rest[-1]))
 
 
+@pytest.mark.parametrize("index", [lambda at: at // 5000 - 1, lambda at: at // 4000 // 4000 // 4000 - 1])
+def test_quotients_by_large_numbers_keep_their_clamp(index: Callable[[Any], Any]) -> None:
+    """64 bits would not hold the sums by which they are told."""
+    a = hl.ImageParam(hl.Int(32), 1, "a")
+    assert all("max(" in line for line in loads(blurred(lambda at: hl.clamp(index(at), 0, 99), a)))
+
+
 def test_a_vector_that_a_guard_cuts_is_loaded_dense_where_no_lane_is_clamped() -> None:
     a = hl.ImageParam(hl.Int(32), 1, "a")
     first, main, cut, last = loads(wide(a))

@@ -34,6 +34,9 @@ from rfactor.ir.operations import MIRRORED, OPPOSITE
 from rfactor.ir.statements import parts, with_parts
 from rfactor.ir.types import BOOL, I32, I64
 
+_LARGEST, _DEEPEST = 1 << 12, 2
+"""Divisors that sums are multiplied by, and how many of them one after the other: i64 holds sums of a thousand
+coordinates then."""
 SHORT = 16
 """Serial loops of constant extent up to this stand for their worst iteration."""
 
@@ -303,25 +306,26 @@ def _solved(
     return in_i32(affine.divide_up(rest, -factor)), None
 
 
-def _without_quotient(difference: Expr, loops: set[str]) -> Expr:
-    """A difference that is <= 0 where this one is, without the one quotient in it that moves with `loops`."""
+def _without_quotient(difference: Expr, loops: set[str], deep: int = _DEEPEST) -> Expr:
+    """A difference that is <= 0 where this one is, without the one quotient in it that moves with `loops`, or quotient
+    of a quotient."""
     terms, constant = affine.affine(difference)
     moving = [(d, factor, term) for term, factor in terms if names(term) & loops and (d := _divided(term))]
-    if len(moving) != 1 or abs(moving[0][1]) != 1:
+    if len(moving) != 1 or abs(moving[0][1]) != 1 or not deep:
         return difference
     (((over, divisor), factor, quotient),) = moving
     rest = affine.from_affine(tuple(one for one in terms if one[0] != quotient), constant, I64)
     most = divisor - 1 if factor > 0 else 0
     found = affine.subtract(affine.add(affine.scale(over, factor), affine.scale(rest, divisor)), Const(I64, most))
-    return _without_quotient(found, loops)
+    return _without_quotient(found, loops, deep - 1)
 
 
 def _divided(expr: Expr) -> tuple[Expr, int] | None:
-    """What is divided by a number above 0, and this number."""
+    """What is divided by a number above 0 that is not large, and this number."""
     if not (isinstance(expr, Op) and expr.op == "//" and isinstance(expr.args[1], Const)):
         return None
     divisor = int(expr.args[1].value)
-    return (expr.args[0], divisor) if divisor > 0 else None
+    return (expr.args[0], divisor) if 0 < divisor <= _LARGEST else None
 
 
 def _worst(difference: Expr, loop: For) -> tuple[Expr, bool]:
