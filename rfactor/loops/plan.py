@@ -1,0 +1,255 @@
+"""A loop that has been read and proved: the operator behind it, and what a call needs to run it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rfactor.errors import FoldError
+from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute_all, walk
+from rfactor.ir.meaning import Meaning
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I64
+from rfactor.loops import kinds as K
+from rfactor.loops.body import Body, Reading, Slot, Surroundings
+from rfactor.loops.kinds import FALSE
+from rfactor.loops.symbols import disjunction
+from rfactor.loops.update import Abstracted, abstracted, is_fixed, is_stateful, renumbered
+from rfactor.matcher.answer import Answer
+
+YES = ("associative", "lifted")
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """What neighbouring runs of steps make of the state, and how that is joined: all proved.
+
+    `first` is the summary of one step and `update` that of one more; both are over data as the kernels read it. The
+    summary of two runs is `joined`, over x (left) and y (right); `applied` is the state x after a run y.
+    """
+
+    answer: Answer
+    types: tuple[Any, ...]
+    first: tuple[Expr, ...]
+    update: tuple[Expr, ...]
+    joined: tuple[Expr, ...]
+    applied: tuple[Expr, ...]
+    assumed: tuple[Expr, ...]
+    """Conditions on data and constants under which the proofs hold."""
+
+    @property
+    def state(self) -> tuple[Var, ...]:
+        """The variables of a summary, on the left."""
+        return tuple(Var(t, f"x{k}") for k, t in zip(range(len(self.types)), self.types, strict=True))
+
+    @property
+    def right(self) -> tuple[Var, ...]:
+        """The same on the right."""
+        return tuple(Var(t, f"y{k}") for k, t in zip(range(len(self.types)), self.types, strict=True))
+
+    @cached_property
+    def rounds(self) -> bool:
+        """Does another order of the steps round floats in another way?"""
+        return any(
+            isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n)
+            for e in (*self.update, *self.joined)
+            for n in walk(e)
+        )
+
+
+@dataclass(eq=False)
+class Plan:
+    """A loop as it is compiled: types are fixed, lengths and numbers are those of the call."""
+
+    reading: Reading
+    live: tuple[int, ...]
+    """The slots that are carried; others are assigned anew in every step."""
+    slots: tuple[Slot, ...]
+    update: tuple[Expr, ...]
+    """The next value of each carried number, over x0, x1, …."""
+    operator: Operator | None
+    """None where nothing is carried."""
+    leaves: Expr
+    required: tuple[tuple[Expr, str], ...]
+    depth: int
+    kernels: dict[Any, Any] = field(default_factory=dict)
+    choice: dict[Any, Any] = field(default_factory=dict)
+    """What was found to be fastest, by the size of the call."""
+
+    @cached_property
+    def fixed_requirements(self) -> tuple[tuple[Expr, str], ...]:
+        """Those that are decided before the loop begins."""
+        assumed = () if self.operator is None else self.operator.assumed
+        return tuple((e, w) for e, w in (*self.required, *((a, "an assumption") for a in assumed)) if is_fixed(e))
+
+    @cached_property
+    def data_requirements(self) -> tuple[tuple[Expr, str], ...]:
+        """Those of each step's data alone."""
+        assumed = () if self.operator is None else self.operator.assumed
+        every = (*self.required, *((a, "an assumption") for a in assumed))
+        return tuple((e, w) for e, w in every if not is_fixed(e) and not is_stateful(e))
+
+    @cached_property
+    def state_requirements(self) -> tuple[tuple[Expr, str], ...]:
+        """Those of the state."""
+        return tuple((e, w) for e, w in self.required if is_stateful(e))
+
+    @cached_property
+    def compares_floats(self) -> bool:
+        """Do floats of the state or beside it decide anything? Then NaN is looked out for."""
+        return any(
+            isinstance(n, Op) and n.op in ("<", "<=", ">", ">=", "==", "!=", "min", "max") and n.args[0].type.is_float
+            and is_stateful(n)
+            for e in self.update
+            for n in walk(e)
+        )
+
+    @cached_property
+    def unordered(self) -> Expr:
+        """Holds of data that no proof over the reals speaks of: NaN where floats decide, and infinities where they are
+        computed with as well."""
+        if not self.compares_floats or self.operator is None:
+            return FALSE
+        computed = any(
+            isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n)
+            for e in self.update
+            for n in walk(e)
+        )
+        found: dict[Expr, None] = {}
+        for e in self.update:
+            for part in _data_of(e):
+                if part.type.is_float:
+                    found[part] = None
+        condition: Expr = FALSE
+        for part in found:
+            size = apply("abs", part)
+            bad = apply("not", apply("<", size, const(part.type, float("inf")))) if computed else apply("!=", part, part)
+            condition = disjunction(condition, bad)
+        return condition
+
+    @property
+    def floats(self) -> bool:
+        """Is any number of the state a float?"""
+        return any(s.var.type.is_float for s in self.slots)
+
+
+def _data_of(e: Expr) -> list[Expr]:
+    """The largest parts that do not depend on the state and are no literals."""
+    from rfactor.ir.expr import Const
+
+    if isinstance(e, Const):
+        return []
+    if not is_stateful(e):
+        return [e]
+    return [part for child in e.children for part in _data_of(child)]
+
+
+def made(body: Body, loop: ast.For | ast.While, around: Surroundings, *, timeout: float, floats: str) -> Plan:
+    """Read the loop, and prove the operator behind it. Raises `FoldError`."""
+    reading = body.read()
+    exprs = [reading.leaves, *(r.condition for r in reading.required)]
+    for s in reading.stored:
+        exprs += [s.value.expr, s.mask]
+    live = _live(reading, exprs)
+    values = {f"x{k}": Var(reading.slots[k].var.type, f"x{j}") for j, k in zip(range(len(live)), live, strict=True)}
+    update = renumbered(reading.update, live)
+    slots = tuple(
+        Slot(s.name, s.part, Var(s.var.type, f"x{j}"), s.kinds)
+        for j, s in zip(range(len(live)), (reading.slots[k] for k in live), strict=True)
+    )
+    leaves = substitute_all([reading.leaves], values)[0]
+    required = tuple(
+        (substitute_all([r.condition], values)[0], r.why) for r in reading.required if _concerns(r.condition, live)
+    )
+    operator = None
+    if live:
+        operator = proved(body, update, slots, loop, timeout=timeout, floats=floats)
+    return Plan(reading, tuple(live), slots, update, operator, leaves, required, body.depth)
+
+
+def _concerns(condition: Expr, live: list[int]) -> bool:
+    """Does a requirement speak of carried numbers only?"""
+    return all(int(n[1:]) in live for n in names(condition) if n[0] == "x" and n[1:].isdigit())
+
+
+def _live(reading: Reading, exprs: list[Expr]) -> list[int]:
+    """The slots whose old value matters, with the others of their variables."""
+    used = {n for e in exprs for n in names(e)}
+    live: set[int] = set()
+    for k in range(len(reading.slots)):
+        if f"x{k}" in used or any(f"x{k}" in names(e) for e in reading.update):
+            live.add(k)
+    whole = {reading.slots[k].name for k in live}
+    return [k for k in range(len(reading.slots)) if reading.slots[k].name in whole]
+
+
+def proved(
+    body: Body, update: tuple[Expr, ...], slots: tuple[Slot, ...], loop: ast.AST, *, timeout: float, floats: str
+) -> Operator:
+    """The operator behind an update. Raises `FoldError` where there is none or none is found."""
+    from rfactor.matcher.recognize import recognize
+    from rfactor.prover.limits import Limits
+
+    exact_ints = any(s.kinds == frozenset({"int"}) for s in slots)
+    meanings = [Meaning.WRAP, Meaning.MATH] if exact_ints else [Meaning.WRAP]
+    refused: tuple[Abstracted, Answer] | None = None
+    for meaning in meanings:
+        for whole in (True, False):
+            form = abstracted(update, meaning, whole)
+            answer = recognize(form.update, limits=Limits(seconds=timeout))
+            if answer.verdict in YES:
+                if answer.rounded is not None and floats != "anyway":
+                    raise body.no(
+                        "an integer is decided by floats that rounding may change: another order may give another",
+                        loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
+                    )  # fmt: skip
+                return operator_of(form, answer)
+            if refused is None or (answer.verdict == "not_associative" and refused[1].verdict == "unknown"):
+                refused = form, answer
+            if not _has_inner_data(form):
+                break
+    assert refused is not None
+    raise _refusal(body, *refused, slots, loop)
+
+
+def _has_inner_data(form: Abstracted) -> bool:
+    return any(isinstance(e, Op) for n, e in form.meanings.items() if n[0] == "d")
+
+
+def operator_of(form: Abstracted, answer: Answer) -> Operator:
+    """An answer with what its variables stand for put in."""
+    if answer.verdict == "associative":
+        assert answer.operator is not None
+        assert answer.data is not None
+        types = form.update.types
+        first, joined = answer.data, answer.operator
+        update = form.update.components
+        applied = joined
+    else:
+        assert answer.lift is not None
+        lift = answer.lift
+        types, first, joined, applied = lift.types, lift.data, lift.operator, lift.apply
+        update = substitute_all(joined, {f"y{k}": e for k, e in zip(range(len(first)), first, strict=True)})
+        update = tuple(e if e.type.is_float else simplify(e) for e in update)
+    c = form.concrete
+    return Operator(answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes))
+
+
+def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ...], loop: ast.AST) -> FoldError:
+    from rfactor.loops.reasons import reason_of
+
+    reason, kind, advice = reason_of(form, answer, slots)
+    return body.no(reason, loop, kind, advice)
+
+
+def matches(plan: Plan, values: Mapping[str, Any]) -> bool:
+    """Is a plan made for numbers of these kinds?"""
+    return True
+
+
+_UNUSED: Any = (np, K, I64)
