@@ -32,6 +32,7 @@ from rfactor.loops.symbols import (
     Opaque,
     Optional,
     Parts,
+    Place,
     Symbol,
     View,
     as_complex,
@@ -90,6 +91,19 @@ class Datum:
 
 
 @dataclass(frozen=True)
+class Key:
+    """What names the element of a step."""
+
+    expr: Expr | None
+    """A number; else Python computes `node`."""
+    node: ast.expr | None
+    guard: ast.expr | None
+    kind: str
+    path: Expr = TRUE
+    """Steps of which this holds use it."""
+
+
+@dataclass(frozen=True)
 class Requirement:
     """A condition of a step without which the loop goes on in Python."""
 
@@ -120,7 +134,10 @@ class Reading:
     """Values that what was read depends on, by the expression that gives them."""
     prelude: list[ast.stmt] = field(default_factory=list)
     """What Python runs at each step before it computes data."""
-    keyed: Any = None
+    keys: dict[str, Key] = field(default_factory=dict)
+    """What groups are told apart by, by its text."""
+    key_of: dict[str, str] = field(default_factory=dict)
+    """By name: the key of its elements."""
 
 
 @dataclass(frozen=True)
@@ -185,10 +202,12 @@ class Body:
 
     def _attempt(self) -> Reading:
         self.reading = Reading()
+        self.outputs: dict[str, Any] = {}
         self.path: Expr = TRUE
         self.guards: list[ast.expr | None] = []
         env = self.bind(self)
         self.targets = set(env)
+        self.header_env = dict(env)
         self._find_stores()
         before: Env = {}
         for name in sorted((self.stored_names | self.mutated) - self.targets - self.fixed):
@@ -285,7 +304,11 @@ class Body:
             )  # fmt: skip
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf"):
             return self._sequence(name, value, store)
-        if isinstance(value, set | dict | np.ndarray):
+        if isinstance(value, set | dict):
+            from rfactor.loops.places import keyed_slot
+
+            return keyed_slot(self, name, value)
+        if isinstance(value, np.ndarray):
             return Missing(f"{name} is changed in place")
         return self._var(name, "value", frozenset({self._kind_of(name, value)}))
 
@@ -310,7 +333,11 @@ class Body:
                 raise self.no(f"{name} is assigned as a whole, and grows", store, "R3", "keep a fixed number of values")
             if whole:
                 raise self.no(f"{name} is a long tuple that changes", store, "R3")
-            return Missing(f"{name} is changed in place")
+            if calls or not subscripts:
+                return Missing(f"{name} is changed in place")
+            from rfactor.loops.places import sequence_slot
+
+            return sequence_slot(self, name, value, subscripts)
         flat = value.ravel() if isinstance(value, np.ndarray) else value
         items: list[Symbol] = []
         for k in range(size):
@@ -373,6 +400,8 @@ class Body:
     def _values(self, name: str, old: Symbol, new: Symbol) -> list[Scalar]:
         """The new numbers of an accumulator, in the order of its slots."""
         boolean = frozenset({"bool"})
+        if isinstance(old, Place):
+            return self._place_values(name, old, new)
         if isinstance(new, Missing):
             raise self.no(f"{name}: {new.why}", self._store_of(name), "R10", "give it one type, on every path")
         if isinstance(old, Optional):
@@ -407,6 +436,18 @@ class Body:
         if not isinstance(new, Scalar):
             raise self.no(f"{name} becomes a sequence", self._store_of(name), "R3", "keep a fixed number of values")
         return [new]
+
+    def _place_values(self, name: str, old: Place, new: Symbol) -> list[Scalar]:
+        """The new numbers of an element that a key names."""
+        if not isinstance(new, Place):
+            raise self.no(f"{name} is changed in place and assigned", self._store_of(name), "R5")
+        found = [] if old.has == TRUE else [Scalar(new.has, frozenset({"bool"}))]
+        if new.value is None:
+            return found
+        if (name, "at value") not in self.kinds:
+            self.kinds[name, "at value"] = new.value.kinds
+            raise Again
+        return [*found, new.value]
 
     # -- statements ----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from rfactor.loops.symbols import (
     Opaque,
     Optional,
     Parts,
+    Place,
     View,
     as_complex,
     conjunction,
@@ -54,6 +55,8 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
         binding = env[node.id]
         if isinstance(binding.symbol, Missing):
             raise body.no(binding.symbol.why, node, "R10")
+        if is_number(binding.symbol):
+            binding = env[node.id] = Binding(body.scalar(binding, node), binding.node)
         return binding
     if isinstance(node, ast.Name) and node.id in body.stored_names and node.id not in body.around.values:
         raise body.no(f"{node.id} may have no value yet", node, "R6", f"assign {node.id} before the loop")
@@ -69,9 +72,16 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
         if inlined is None:
             raise error
         return Binding(Opaque(), inlined)
+    if is_number(found.symbol):
+        found = Binding(body.scalar(found, node), found.node)
     if depends == 2 or found.node is not None:
         return found
     return Binding(found.symbol, body.inlined_node(node, env))
+
+
+def is_number(symbol: Any) -> bool:
+    """Is it an element of an array, rather than a row or a record?"""
+    return isinstance(symbol, View) and len(symbol.indices) == len(symbol.shape) and bool(symbol.kind)
 
 
 def _constant(body: Body, node: ast.Constant) -> Binding:
@@ -359,7 +369,10 @@ def _compare(body: Body, node: ast.Compare, env: Env) -> Expr:
     path, depth = body.path, len(body.guards)
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         if isinstance(op, ast.In | ast.NotIn):
-            condition = _member(body, left, left_node, right_node, env)
+            from rfactor.loops.places import contains
+
+            found = contains(body, left_node, right_node, env)
+            condition = _member(body, left, left_node, right_node, env) if found is None else found
             condition = condition if isinstance(op, ast.In) else negation(condition)
             right = Binding(Missing("a container"))
         else:
@@ -429,7 +442,7 @@ def _lexicographic(body: Body, op: str, a: Parts, a_node: ast.AST, b: Parts, b_n
     return result
 
 
-def _member(body: Body, left: Binding, left_node: ast.AST, container: ast.expr, env: Env) -> Expr:
+def _member(body: Body, left: Binding, left_node: ast.expr, container: ast.expr, env: Env) -> Expr:
     """`value in container`."""
     found = body.value(container, env) if not isinstance(container, ast.Set) else None
     if isinstance(container, ast.Set):
@@ -489,7 +502,7 @@ def _subscript(body: Body, node: ast.Subscript, env: Env) -> Binding:
     from rfactor.loops.places import place_of
 
     name = purity.root(node)
-    if name in body.mutated and name in env and isinstance(env[name].symbol, Missing):
+    if name in body.mutated and name in env and isinstance(env[name].symbol, Missing | Place):
         return place_of(body, node, env)
     if isinstance(node.value, ast.Name) and node.value.id in env:
         base = env[node.value.id]

@@ -288,7 +288,7 @@ class Beginning:
         with self.fold._lock:
             plans = self.fold.plans.setdefault(self.loop.number, [])
             for plan in plans:
-                if plan.choice.get("key") == key and self._holds(plan):
+                if plan.signature == key and self._holds(plan):
                     return plan
             errors: list[FoldError] = []
             for specialized in (False, True):
@@ -299,14 +299,14 @@ class Beginning:
                 )  # fmt: skip
                 try:
                     plan = made(
-                        body, self.loop.node, around, timeout=self.fold.options.timeout, floats=self.fold.options.floats  # type: ignore[arg-type]
+                        body, self.loop.node, timeout=self.fold.options.timeout, floats=self.fold.options.floats
                     )
                 except FoldError as error:
                     errors.append(error)
                     if error.kind not in ("R7", "R8") or not body.reading.constants:
                         break
                     continue
-                plan.choice["key"] = key
+                plan.signature = key
                 plans.insert(0, plan)
                 del plans[_PLANS:]
                 return plan
@@ -361,9 +361,7 @@ class Beginning:
         )  # fmt: skip
         if not frame.alone(self, plan, data):
             return None
-        runner = Runner(plan, data, self.starts(plan), self.fold.options.floats, self.fold.options.ways)
-        runner.start_kinds = self.start_kinds(plan)
-        outcome = runner.run()
+        outcome = self.taken(plan, frame, data)
         if outcome is not None:
             left = outcome.steps < frame.total - 1
             if left and outcome.steps > 0 and plan.leaves != K.FALSE and self._forgets(plan):
@@ -386,19 +384,52 @@ class Beginning:
         if outcome.steps < 2:
             return None
         data.limit = outcome.steps - 1
-        runner = Runner(plan, data, self.starts(plan), self.fold.options.floats, self.fold.options.ways)
-        runner.start_kinds = self.start_kinds(plan)
-        return runner.run()
+        return self.taken(plan, frame, data)
 
-    def starts(self, plan: Plan) -> list[Any]:
+    def taken(self, plan: Plan, frame: Frame, data: Data) -> Outcome | None:
+        """As many steps as all numbers of the state allow."""
+        from rfactor.loops.groups import GroupRunner
+
+        options = self.fold.options
+        for _ in range(2 + len(plan.groups)):
+            runner = Runner(plan, data, self.starts(plan, data, frame), options.floats, options.ways)
+            runner.start_kinds = self.start_kinds(plan)
+            outcome = runner.run()
+            if outcome is None:
+                return None
+            data.limit = outcome.steps
+            for group in plan.groups:
+                found = GroupRunner(group, data, self, frame).run()
+                if found is None or found.steps < 1:
+                    return None
+                outcome.groups.append(found)
+                if found.steps < data.limit:
+                    data.limit = found.steps
+                    break
+            else:
+                return outcome
+        return None
+
+    def starts(self, plan: Plan, data: Data, frame: Frame) -> list[Any]:
         """The carried numbers before the first step, as arrays hold them."""
-        return [_part(self.env[s.name], s.part) for s in plan.slots]
+        found = []
+        for s in plan.slots:
+            if s.part == "last":
+                index = next(o.index for o in plan.reading.stored if o.name == s.name)
+                assert index is not None
+                first, second = (_at_step(index, plan, frame, self, k) for k in (0, 1))
+                base = self.env[s.name]
+                at = first - (second - first)
+                found.append(K.held_value(base[at]) if -len(base) <= at < len(base) else 0)
+            else:
+                found.append(_part(self.env[s.name], s.part))
+        return found
 
     def start_kinds(self, plan: Plan) -> list[str]:
         """What they are in the plain run."""
         found = []
         for s in plan.slots:
-            value = _part(self.env[s.name], s.part, held=False)
+            value = None if s.part == "last" else _part(self.env[s.name], s.part, held=False)
             found.append(next(iter(s.kinds)) if value is None else "bool" if s.part == "has" else K.kind_of(value))
         return found
 
@@ -515,12 +546,16 @@ class Frame:
         """The variables of the function after the steps that were taken; what is changed in place is changed."""
         parts: dict[str, dict[str, Any]] = {}
         for slot, value, kind in zip(plan.slots, outcome.state, outcome.kinds, strict=True):
+            if slot.part == "last":
+                continue
             parts.setdefault(slot.name, {})[slot.part] = K.python_value(kind, value)
         found: dict[str, Any] = {}
         for name, own in parts.items():
             found[name] = _assembled(at.env[name], own, at.loop, name)
         for stored, (values, mask) in zip(plan.reading.stored, outcome.stored, strict=True):
             _left_behind(at.env[stored.name], stored, values, mask, self, at, plan)
+        for group in outcome.groups:
+            group.put()
         return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rfactor.ir.expr import Const, Expr, Op, apply, cast, const, intrinsic, select
+from rfactor.ir.expr import Const, Expr, Var, apply, cast, const, intrinsic, select
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F32, F64, I64, U32, U64, Type, parse_type
 
@@ -301,7 +301,10 @@ def _arithmetic(op: str, x: str, a: Scalar, y: str, b: Scalar, kind: str, requir
             require(simplify(apply("!=", q, const(type_, 0))), "a division by zero")
         if kind == "int" and op == "//":
             require(simplify(apply("!=", p, const(type_, int(type_.min)))), "an integer beyond 64 bits")
-        return floored(op, p, q)
+        positive = is_parameter(b.expr) and type_.is_signed
+        if positive:
+            require(apply(">", q, const(type_, 0)), NOT_POSITIVE)
+        return floored(op, p, q, positive)
     if op in ("<<", ">>"):
         require(simplify(apply(">=", q, const(type_, 0))), "a negative shift count")
         if op == "<<" and kind == "int":
@@ -343,10 +346,10 @@ def _require_small(size: Expr, require: Require) -> None:
     require(apply("<", apply("abs", size), const(F64, LARGEST)), "an integer beyond 64 bits")
 
 
-def floored(op: str, p: Expr, q: Expr) -> Expr:
+def floored(op: str, p: Expr, q: Expr, positive: bool = False) -> Expr:
     """Python's `//` and `%`: the quotient is rounded down, the remainder has the divisor's sign."""
     plain = apply(op, p, q)
-    if isinstance(q, Const) and q.value > 0 or not q.type.is_signed:
+    if isinstance(q, Const) and q.value > 0 or not q.type.is_signed or positive:
         return simplify(plain)
     rest = apply("%", p, q)
     off = apply("and", apply("<", q, const(q.type, 0)), apply("!=", rest, const(q.type, 0)))
@@ -495,13 +498,10 @@ def function(name: str, numpy: bool, a: Scalar, require: Require) -> Scalar:
     return Scalar(intrinsic(called, value), frozenset({"np.float64"}))
 
 
-def is_constant(expr: Expr) -> bool:
-    """Is the expression a literal?"""
-    return isinstance(expr, Const)
+def is_parameter(expr: Expr) -> bool:
+    """Is it a number that stays the same, and is known when the loop begins?"""
+    return isinstance(expr, Var) and expr.name.startswith("k") and not expr.name.startswith("kind_")
 
 
-def operations(expr: Expr) -> set[str]:
-    """The names of the operations in an expression."""
-    from rfactor.ir.expr import walk
-
-    return {node.op for node in walk(expr) if isinstance(node, Op)}
+NOT_POSITIVE = "a divisor that is not positive"
+"""Why a plan does not fit a divisor: then its number is read as a literal."""

@@ -8,15 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from rfactor.errors import FoldError
 from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute_all, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import I64
-from rfactor.loops import kinds as K
-from rfactor.loops.body import Body, Reading, Slot, Surroundings
+from rfactor.loops.body import Body, Key, Reading, Slot
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.symbols import disjunction
 from rfactor.loops.update import Abstracted, abstracted, is_fixed, is_stateful, renumbered
@@ -80,6 +76,12 @@ class Plan:
     kernels: dict[Any, Any] = field(default_factory=dict)
     choice: dict[Any, Any] = field(default_factory=dict)
     """What was found to be fastest, by the size of the call."""
+    key: Key | None = None
+    """What the numbers are kept by; None for those of the loop as a whole."""
+    groups: tuple[Plan, ...] = ()
+    """The plans of numbers that are kept by key."""
+    signature: Any = None
+    """The types of the loop's surroundings that it was made for."""
 
     @cached_property
     def fixed_requirements(self) -> tuple[tuple[Expr, str], ...]:
@@ -149,32 +151,73 @@ def _data_of(e: Expr) -> list[Expr]:
     return [part for child in e.children for part in _data_of(child)]
 
 
-def made(body: Body, loop: ast.For | ast.While, around: Surroundings, *, timeout: float, floats: str) -> Plan:
-    """Read the loop, and prove the operator behind it. Raises `FoldError`."""
+def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) -> Plan:
+    """Read the loop, and prove the operators behind it. Raises `FoldError`."""
     reading = body.read()
-    exprs = [reading.leaves, *(r.condition for r in reading.required)]
+    observed = [reading.leaves, *(r.condition for r in reading.required)]
     for s in reading.stored:
-        exprs += [s.value.expr, s.mask]
-    live = _live(reading, exprs)
-    values = {f"x{k}": Var(reading.slots[k].var.type, f"x{j}") for j, k in zip(range(len(live)), live, strict=True)}
-    update = renumbered(reading.update, live)
+        observed += [s.value.expr, s.mask]
+    live = _live(reading, observed)
+    owner = {f"x{k}": _group_of(reading, k) for k in range(len(reading.slots))}
+    for e in (*observed, *reading.update):
+        _check_apart(body, e, owner, loop)
+    for k, e in zip(range(len(reading.update)), reading.update, strict=True):
+        if any(owner[n] != _group_of(reading, k) for n in names(e) if n in owner):
+            raise body.no(
+                f"{reading.slots[k].name} depends on what is kept by key", loop, "R5",
+                "the loop remembers what it saw: compute that before it",
+            )  # fmt: skip
+    parts = []
+    for group in ("", *reading.keys):
+        chosen = [k for k in live if _group_of(reading, k) == group]
+        if group and not chosen:
+            continue
+        parts.append(_part(body, reading, group, chosen, owner, loop, timeout, floats))
+    parts[0].groups = tuple(parts[1:])
+    return parts[0]
+
+
+def _group_of(reading: Reading, k: int) -> str:
+    """The key of a number of the state; empty for one of the loop as a whole."""
+    slot = reading.slots[k]
+    return reading.key_of.get(slot.name, "") if slot.part.startswith("at ") else ""
+
+
+def _check_apart(body: Body, e: Expr, owner: Mapping[str, str], loop: ast.AST) -> None:
+    if len({owner[n] for n in names(e) if n in owner}) > 1:
+        raise body.no("numbers kept by different keys are used together", loop, "R5", "use one key in a step")
+
+
+def _part(
+    body: Body, reading: Reading, group: str, chosen: list[int], owner: Mapping[str, str], loop: ast.AST,
+    timeout: float, floats: str,
+) -> Plan:  # fmt: skip
+    """The plan of the numbers of one group."""
+    values = {f"x{k}": Var(reading.slots[k].var.type, f"x{j}") for j, k in zip(range(len(chosen)), chosen, strict=True)}
+    update = renumbered(reading.update, chosen)
     slots = tuple(
         Slot(s.name, s.part, Var(s.var.type, f"x{j}"), s.kinds)
-        for j, s in zip(range(len(live)), (reading.slots[k] for k in live), strict=True)
+        for j, s in zip(range(len(chosen)), (reading.slots[k] for k in chosen), strict=True)
     )
-    leaves = substitute_all([reading.leaves], values)[0]
+    own = {f"x{k}" for k in chosen}
+    of_group = lambda e: (not group and not names(e) & set(owner)) or bool(names(e) & own)
+    leaves = FALSE
+    for term in _terms(reading.leaves):
+        if of_group(term):
+            leaves = disjunction(leaves, substitute_all([term], values)[0])
     required = tuple(
-        (substitute_all([r.condition], values)[0], r.why) for r in reading.required if _concerns(r.condition, live)
+        (substitute_all([r.condition], values)[0], r.why) for r in reading.required if of_group(r.condition)
     )
-    operator = None
-    if live:
-        operator = proved(body, update, slots, loop, timeout=timeout, floats=floats)
-    return Plan(reading, tuple(live), slots, update, operator, leaves, required, body.depth)
+    operator = proved(body, update, slots, loop, timeout=timeout, floats=floats) if chosen else None
+    key = reading.keys[group] if group else None
+    return Plan(reading, tuple(chosen), slots, update, operator, leaves, required, body.depth, key=key)
 
 
-def _concerns(condition: Expr, live: list[int]) -> bool:
-    """Does a requirement speak of carried numbers only?"""
-    return all(int(n[1:]) in live for n in names(condition) if n[0] == "x" and n[1:].isdigit())
+def _terms(condition: Expr) -> list[Expr]:
+    """The parts of a disjunction."""
+    if isinstance(condition, Op) and condition.op == "or":
+        return [t for e in condition.args for t in _terms(e)]
+    return [] if condition == FALSE else [condition]
 
 
 def _live(reading: Reading, exprs: list[Expr]) -> list[int]:
@@ -195,8 +238,8 @@ def proved(
     from rfactor.matcher.recognize import recognize
     from rfactor.prover.limits import Limits
 
-    exact_ints = any(s.kinds == frozenset({"int"}) for s in slots)
-    meanings = [Meaning.WRAP, Meaning.MATH] if exact_ints else [Meaning.WRAP]
+    integers = any(n.type.is_int for e in update for n in walk(e))
+    meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
     refused: tuple[Abstracted, Answer] | None = None
     for meaning in meanings:
         for whole in (True, False):
@@ -247,9 +290,3 @@ def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ..
     return body.no(reason, loop, kind, advice)
 
 
-def matches(plan: Plan, values: Mapping[str, Any]) -> bool:
-    """Is a plan made for numbers of these kinds?"""
-    return True
-
-
-_UNUSED: Any = (np, K, I64)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -47,6 +47,8 @@ class Outcome:
     stored: list[tuple[Array, Array | None]]
     """What the steps left behind, by the order of the reading: values, and which steps left one (None: all)."""
     how: str = "serial"
+    groups: list[Any] = field(default_factory=list)
+    """What was found for numbers kept by key: each is put in its place by `put()`."""
 
 
 @cache

@@ -71,13 +71,23 @@ class Opaque:
 
 
 @dataclass(frozen=True)
+class Place:
+    """The element of an array, list, dict or set that this step's key names."""
+
+    has: Expr
+    """Is the key there? True of arrays and lists."""
+    value: Scalar | None
+    """None in a set, and where nothing was ever stored."""
+
+
+@dataclass(frozen=True)
 class Missing:
     """A name that may be unbound, or a value of which nothing is known."""
 
     why: str
 
 
-Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Missing
+Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Place | Missing
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,11 @@ def merge(condition: Expr, a: Symbol, b: Symbol, require: Require) -> Symbol:
         if p.value is None or q.value is None:
             return Optional(has, p.value or q.value)
         return Optional(has, choose(condition, p.value, q.value, require))
+    if isinstance(a, Place) and isinstance(b, Place):
+        has = a.has if a.has == b.has else simplify(_select(condition, a.has, b.has))
+        if a.value is None or b.value is None:
+            return Place(has, a.value or b.value)
+        return Place(has, choose(condition, a.value, b.value, require))
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return choose(condition, a, b, require)
     if isinstance(a, Parts) and isinstance(b, Parts) and (a.form, a.shape, len(a.items)) == (b.form, b.shape, len(b.items)):

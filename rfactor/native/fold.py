@@ -89,6 +89,21 @@ class Reduce:
     """A condition on data that is remembered once it held."""
 
 
+@dataclass(frozen=True)
+class Scatter:
+    """Every step in order, each from the state at a place that its data name: one state a group."""
+
+    inputs: Inputs
+    index: Expr
+    """The number of the group of a step."""
+    state: tuple[Var, ...]
+    update: tuple[Expr, ...]
+    first: tuple[Expr, ...] | None = None
+    """The state of one step alone, for groups that saw no step yet; None where all groups have a state before."""
+    stop: Expr | None = None
+    """Leave before the first step of which this holds."""
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A compiled `Run` or `Reduce`. Safe to call from several threads at once; the interpreter's lock is released."""
@@ -112,7 +127,8 @@ class Kernel:
 
         `streams`: the address of the element of step 0 and the bytes from step to step, of each array. `states`: one
         array a variable of the state; of a `Run` they hold one element, the start before and the state after, of a
-        `Reduce` one a slice of `slice` steps. `stored`: the arrays of stored values, element `t - low` is step t's.
+        `Reduce` one a slice of `slice` steps, of a `Scatter` one a group, with an array of bytes after them that tell
+        which groups saw a step, where it has a first state. `stored`: the arrays of stored values, element `t - low` is step t's.
         """
         count = max(1, len(streams))
         bases = (ctypes.c_void_p * count)(*[base for base, _ in streams])
@@ -137,7 +153,7 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c
 
 
 @lru_cache(maxsize=512)
-def compile_fold(fold: Run | Reduce) -> Kernel:
+def compile_fold(fold: Run | Reduce | Scatter) -> Kernel:
     """Compile a fold for this machine. Raises `KeyError` for a variable that is neither state, data nor constant."""
     text = _Loops(fold).text()
     stored = tuple(e.type for e in fold.stored) if isinstance(fold, Run) else ()
@@ -147,7 +163,7 @@ def compile_fold(fold: Run | Reduce) -> Kernel:
 class _Loops:
     """Builds the function of one fold."""
 
-    def __init__(self, fold: Run | Reduce) -> None:
+    def __init__(self, fold: Run | Reduce | Scatter) -> None:
         self.fold = fold
         self.module = ir.Module("fold")
         self.module.triple = host().triple
@@ -164,7 +180,8 @@ class _Loops:
             _I64(_size(s.var.type)) if s.dense else self._word(strides, k) for k, s in enumerate(inputs.streams)
         ]
         self.constants = {v.name: self._load(v.type, self._at(slots, k)) for k, v in enumerate(inputs.constants)}
-        self.places = [self._pointer(places, k) for k in range(len(fold.state))]
+        marks = isinstance(fold, Scatter) and fold.first is not None
+        self.places = [self._pointer(places, k) for k in range(len(fold.state) + marks)]
         count = len(fold.stored) if isinstance(fold, Run) else 0
         self.outputs = [self._pointer(outputs, k) for k in range(count)]
         self.entry = builder.block
@@ -172,6 +189,8 @@ class _Loops:
     def text(self) -> str:
         if isinstance(self.fold, Run):
             self._run(self.fold)
+        elif isinstance(self.fold, Scatter):
+            self._scatter(self.fold)
         else:
             self._reduce(self.fold)
         return str(self.module)
@@ -298,6 +317,47 @@ class _Loops:
             self._store(var.type, value, place)
         builder.store(builder.zext(final[-1], _I8), self.flag)
         builder.ret(at)
+
+    def _scatter(self, fold: Scatter) -> None:
+        builder, leave = self.builder, self._block("leave")
+        exits: list[tuple[LLVMValue, ir.Block]] = []
+
+        def body(step: LLVMValue, values: list[LLVMValue]) -> list[LLVMValue]:
+            self._one_place(fold, step, leave, exits)
+            return []
+
+        self._loop("step", self.low, self.high, [], body)
+        exits.append((self.high, builder.block))
+        builder.branch(leave)
+        builder.position_at_end(leave)
+        at = builder.phi(_I64)
+        for step, block in exits:
+            at.add_incoming(step, block)
+        builder.store(_I8(0), self.flag)
+        builder.ret(at)
+
+    def _one_place(
+        self, fold: Scatter, step: LLVMValue, leave: ir.Block, exits: list[tuple[LLVMValue, ir.Block]]
+    ) -> None:
+        """One step: the state at its place, before and after."""
+        builder, known = self.builder, self._read(step)
+        index = Emitter(builder, known).emit(fold.index)
+        places = [self._element(v.type, p, index) for v, p in zip(fold.state, self.places, strict=False)]
+        old = [self._load(v.type, place) for v, place in zip(fold.state, places, strict=True)]
+        emitter = Emitter(builder, known | {v.name: value for v, value in zip(fold.state, old, strict=True)})
+        if fold.stop is not None:
+            stop, here, go = emitter.emit(fold.stop), builder.block, self._block("go")
+            builder.cbranch(stop, leave, go)
+            exits.append((step, here))
+            builder.position_at_end(go)
+        new = [emitter.emit(e) for e in fold.update]
+        if fold.first is not None:
+            mark = builder.gep(self.places[-1], [index], source_etype=_I8)
+            seen = builder.icmp_unsigned("!=", builder.load(mark, typ=_I8), _I8(0))
+            new = [builder.select(seen, n, emitter.emit(f)) for n, f in zip(new, fold.first, strict=True)]
+            builder.store(_I8(1), mark)
+        for var, value, place in zip(fold.state, new, places, strict=True):
+            self._store(var.type, value, place)
 
     def _reduce(self, fold: Reduce) -> None:
         builder = self.builder
