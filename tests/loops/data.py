@@ -67,7 +67,7 @@ def tupled(part: Part) -> Part:
     return lambda rng, n: tuple(part(rng, n).tolist())
 
 
-def text(alphabet: str = "ab (c)\n ,\"x 9") -> Part:
+def text(alphabet: str = 'ab (c)\n ,"x 9') -> Part:
     """Draw a string over an alphabet."""
     return lambda rng, n: "".join(alphabet[k] for k in rng.integers(0, len(alphabet), n))
 

@@ -1,4 +1,4 @@
-"""Comparison of a faster form of a function with the plain one: results with their types, arguments, exceptions, prints.
+"""Compare a faster form of a function with the plain one: results with their types, arguments, exceptions, prints.
 
 Rounding: where a case is `approx`, floats may differ by 1e-9 of their size plus 1e-13 · n · s², where s is the largest
 size of a float among the arguments (at least 1): sums cancel, and squares are summed. For float32 and complex64 these
@@ -46,7 +46,7 @@ EXACT = Within()
 
 def rounding(arguments: tuple[Any, ...], n: int) -> Within:
     """Give the bounds for sums and products of these arguments in another order."""
-    scale = max((size for size in map(_largest, arguments)), default=1.0) ** 2
+    scale = min(max(map(_largest, arguments), default=1.0), 1e150) ** 2
     return Within(1e-9, 1e-13 * (n + 10) * scale, 1e-4, 1e-6 * (n + 10) * scale)
 
 

@@ -251,7 +251,12 @@ def strip_path(a):
     return min(d)
 
 
-@case(args(at_most(12, text("abc")), at_most(12, text("abc"))), "edit distance", "refuse", note="a row as long as the data")
+@case(
+    args(at_most(12, text("abc")), at_most(12, text("abc"))),
+    "edit distance",
+    "refuse",
+    note="a row as long as the data",
+)
 def edit_distance(a, b):
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):

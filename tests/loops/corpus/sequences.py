@@ -139,7 +139,11 @@ def match_winner(points):
     return None
 
 
-@case(args(words(["rock", "paper", "scissors"]), words(["rock", "paper", "scissors"])), "AoC 2022, day 2", kind="words as data")
+@case(
+    args(words(["rock", "paper", "scissors"]), words(["rock", "paper", "scissors"])),
+    "AoC 2022, day 2",
+    kind="words as data",
+)
 def game_score(a, b):
     order = ["rock", "paper", "scissors"]
     s = 0
@@ -291,7 +295,9 @@ def convex(p):
 def hull(p):
     out = []
     for x, y in sorted(map(tuple, p.tolist())):
-        while len(out) > 1 and (out[-1][0] - out[-2][0]) * (y - out[-2][1]) <= (out[-1][1] - out[-2][1]) * (x - out[-2][0]):
+        while len(out) > 1 and (out[-1][0] - out[-2][0]) * (y - out[-2][1]) <= (out[-1][1] - out[-2][1]) * (
+            x - out[-2][0]
+        ):
             out.pop()
         out.append((x, y))
     return out
