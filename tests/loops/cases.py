@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 EXPECTED = ("fold", "scan", "group", "refuse", "any")
-"""Kinds of answers: a proved operator, an element a step, a scatter by key, `FoldError`, or either right or `FoldError`."""
+"""Kinds of answers: a proved operator, an element a step, a scatter by key, `FoldError`, right or `FoldError`."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,8 @@ def _largest(value: Any) -> float:
         return max(1.0, float(sizes.max())) if sizes.size else 1.0
     if isinstance(value, (int, float, complex, np.number)):
         with contextlib.suppress(OverflowError):
-            return max(1.0, float(abs(value))) if math.isfinite(abs(value)) else 1.0
+            size = float(np.abs(complex(value)))
+            return max(1.0, size) if math.isfinite(size) else 1.0
     return 1.0
 
 
@@ -117,7 +118,7 @@ def difference(plain: Any, other: Any, within: Within = EXACT, path: str = "resu
         return None if one == two else f"{path}: {_short(plain)} is not {_short(other)}"
     if isinstance(plain, Iterator):
         return _sequences(list(plain), list(other), within, f"rest of {path}")
-    if hasattr(plain, "__dict__") and type(plain).__eq__ is object.__eq__ and not callable(plain):
+    if hasattr(plain, "__dict__") and "__eq__" not in vars(type(plain)) and not callable(plain):
         return _dicts(vars(plain), vars(other), within, f"{path}.__dict__")
     return None if plain is other or plain == other else f"{path}: {_short(plain)} is not {_short(other)}"
 

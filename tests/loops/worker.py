@@ -15,7 +15,10 @@ import signal
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[2]
 
 
 class Died(Exception):
@@ -25,16 +28,25 @@ class Died(Exception):
 class Worker:
     """One process, started when it is first asked and again after it has died."""
 
-    def __init__(self, target: str, mebibytes: int = 0) -> None:
+    def __init__(self, target: str, mebibytes: int = 0, cwd: Path | None = None) -> None:
         self.target = target
         self.mebibytes = mebibytes
+        """The limit of its address space; 0: none."""
+        self.cwd = cwd
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, request: Any, timeout: float) -> Any:
         """Give the answer to a request; raise `Died` after `timeout` seconds without one or when the process ends."""
         if self._process is None:
             command = [sys.executable, "-m", "tests.loops.worker", self.target, str(self.mebibytes)]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=self.cwd,
+                env=os.environ | {"PYTHONPATH": path},
+            )
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

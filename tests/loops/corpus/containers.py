@@ -5,6 +5,8 @@ import math
 from tests.loops.cases import case
 from tests.loops.data import args, floats, text, words
 
+SCALE = 0.5
+
 
 @case(lambda rng, n: (iter(rng.integers(0, 9, n).tolist()),), "an iterator", "any", kind="an iterator as the data")
 def from_iterator(it):

@@ -1,4 +1,4 @@
-"""Python's dress: helpers, closures, several loops, unpacking, walrus, while, match, del, nested functions, early returns."""
+"""The dress of Python: helpers, closures, several loops, unpacking, walrus, while, match, early returns."""
 
 from operator import add
 
@@ -8,7 +8,6 @@ from tests.loops.cases import case
 from tests.loops.data import args, flags, ints, listed, octets, pairs, rows, tupled
 
 LIMIT = 25
-SCALE = 0.5
 TABLE = np.array([3, 1, 4, 1, 5, 9, 2, 6])
 
 
