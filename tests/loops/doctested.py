@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import doctest
 import importlib.util
 import io
@@ -101,7 +102,9 @@ def run(
     watched = Watched(refusals)
     runs = watched.watch(function if call is None else call)
     random.seed(0)
-    for test in doctest.DocTestFinder(recurse=False).find(function, name, module, globs=vars(module).copy()):
+    # Examples may change lists of the module that they pass on: each run has its own.
+    fresh = {k: copy.deepcopy(v) if type(v) in (list, dict, set) else v for k, v in vars(module).items()}
+    for test in doctest.DocTestFinder(recurse=False).find(function, name, module, globs=fresh):
         test.globs[name] = runs
         setattr(module, name, runs)
         try:

@@ -2,8 +2,8 @@
 
 FOLDER is checked out, or a git directory. Every top-level function that has examples in its docstring and a `for` or
 `while` in its body is decorated in its module and its examples are run: right (all pass), refused, wrong (one fails
-that passes plain), or a crash: an exception that the example does not expect, the process ended, or no answer in time. What
-does not pass plain is not counted. Exit status 1: something is wrong or crashed.
+that passes plain), or a crash: an exception that the example does not expect, the end of the process, or no answer in
+time. What does not pass plain is not counted. Exit status 1: something is wrong or crashed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def functions(root: Path) -> Iterator[dict[str, Any]]:
                 continue
             loops = {type(one).__name__.lower() for one in ast.walk(node) if isinstance(one, (ast.For, ast.While))}
             if loops:
-                yield {"path": relative, "name": node.name, "at": node.lineno, "loops": sorted(loops)}
+                top = any(isinstance(one, (ast.For, ast.While)) for one in node.body)
+                yield {"path": relative, "name": node.name, "at": node.lineno, "loops": sorted(loops), "top": top}
 
 
 def sort_of(refusal: dict[str, Any]) -> str:
@@ -81,13 +82,18 @@ def line_of(one: dict[str, Any]) -> str:
 
 
 def summary(results: list[dict[str, Any]]) -> str:
-    """Count the statuses, of all and of those without `while`, and the refusals by kind."""
+    """Count the statuses, of all functions and of two parts, and the refusals by kind."""
     counted = [one for one in results if one["status"] != "excluded"]
     rows = [f"{len(results)} functions, {len(counted)} counted"]
-    for what, of in (("all", counted), ("for", [one for one in counted if "for" in one["loops"]])):
+    parts = {
+        "all": counted,
+        "with a for": [one for one in counted if "for" in one["loops"]],
+        "with a loop that stands in nothing else": [one for one in counted if one["top"]],
+    }
+    for what, of in parts.items():
         counts = Counter(one["status"] for one in of)
-        told = ", ".join(f"{status} {counts[status]}" for status in STATUSES if counts[status] or status != "counted")
-        rows.append(f"{what}: {len(of)}: {told}")
+        told = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
+        rows.append(f"{len(of)} {what}: {told}")
     refusals = [one["refusal"] for one in counted if "refusal" in one]
     if refusals:
         rows.append(f"refusals without a line: {sum(one['line'] is None for one in refusals)}")
