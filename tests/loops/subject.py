@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 
 def decorator(plain: bool) -> tuple[Callable[..., Any], tuple[type[BaseException], ...]]:
@@ -16,6 +18,47 @@ def decorator(plain: bool) -> tuple[Callable[..., Any], tuple[type[BaseException
         return rfactor.fold, (rfactor.FoldError,)
     except AttributeError as missing:
         raise ImportError(f"{missing}; --plain judges the functions themselves") from None
+
+
+class Joined:
+    """Stand in for a decorated function, with its data joined: what `--plain` tries the comparisons with."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...] | None = None) -> None:
+        self.function = function
+        self.arguments = arguments
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the plain function."""
+        return self.function(*arguments)
+
+    def partial(self, *arguments: Any) -> Joined:
+        """Keep the data of a chunk."""
+        return Joined(self.function, arguments)
+
+    def __iadd__(self, other: Joined) -> Joined:
+        """Append the data of the chunk that follows."""
+        assert self.arguments is not None
+        assert other.arguments is not None
+        joined = zip(self.arguments, other.arguments, strict=True)
+        self.arguments = tuple(np.concatenate([a, b]) if isinstance(a, np.ndarray) else a + b for a, b in joined)
+        return self
+
+    def result(self) -> Any:
+        """Call the plain function with all the data."""
+        assert self.arguments is not None
+        return self.function(*self.arguments)
+
+    def stream(self, chunks: Iterable[Any]) -> Any:
+        """Call the plain function with the chunks joined."""
+        state: Joined | None = None
+        for chunk in chunks:
+            one = self.partial(*chunk) if isinstance(chunk, tuple) else self.partial(chunk)
+            if state is None:
+                state = one
+            else:
+                state += one
+        assert state is not None
+        return state.result()
 
 
 def refusal(error: BaseException) -> dict[str, Any]:
