@@ -33,7 +33,7 @@ class Joined:
 
     def partial(self, *arguments: Any) -> Joined:
         """Keep the data of a chunk."""
-        return Joined(self.function, arguments)
+        return type(self)(self.function, arguments)
 
     def __iadd__(self, other: Joined) -> Joined:
         """Append the data of the chunk that follows."""

@@ -50,6 +50,16 @@ class Body:
             return self.rng.choice(["0.0", "0.0", "0", "1.5", "-0.0"])
         return self.rng.choice(["0", "0", "0", "0", "5", "-3", "np.int64(0)"])
 
+    def nil(self) -> str:
+        """Draw the zero of a state that has the data's type; an int among floats now and then."""
+        return "0.0" if self.values.number == "float" and self.rng.random() < 0.85 else "0"
+
+    def far(self) -> str:
+        """Draw a number beyond the data."""
+        if self.values.number == "float":
+            return self.rng.choice(["float('inf')", "float('inf')", "1e6", "1e6", "10**6"])
+        return self.rng.choice(["10**6", "10**6", "10**20", "float('inf')"])
+
     def update(self) -> list[str]:
         """Draw one family of updates."""
         families = [
@@ -81,8 +91,8 @@ class Body:
         """Keep the least or greatest datum."""
         d = self.values.number_of()
         word, sign = self.rng.choice([("max", ">"), ("min", "<"), ("max", ">="), ("min", "<=")])
-        far = "float('inf')" if self.rng.random() < 0.3 else "10**6"
-        x = self.new(f"-{far}" if word == "max" else far)
+        far = self.far()
+        x = self.new(f"-({far})" if word == "max" else far)
         if self.rng.random() < 0.5:
             return [self.rng.choice([f"{x} = {word}({x}, {d})", f"{x} = {word}({d}, {x})"])]
         if self.rng.random() < 0.5:
@@ -101,7 +111,8 @@ class Body:
             x, c = self.new("-1"), self.values.condition()
             return [f"if {c}:", f"    {x} = {where}"]
         d, sign = self.values.number_of(), self.rng.choice(["<", ">", "<=", ">="])
-        x = self.new("10**9" if "<" in sign else "-(10**9)")
+        far = self.far()
+        x = self.new(far if "<" in sign else f"-({far})")
         p = self.new("-1")
         if self.rng.random() < 0.3:
             return [f"if {d} {sign} {x}:", f"    {x}, {p} = {d}, {where}"]
@@ -118,7 +129,7 @@ class Body:
         """Add until something holds, then start again."""
         x, c, d = self.new(self.zero()), self.values.condition(), self.values.number_of()
         if self.rng.random() < 0.5:
-            return [f"if {c}:", f"    {x} = {self.rng.choice(['0', '1', d])}", "else:", f"    {x} += {d}"]
+            return [f"if {c}:", f"    {x} = {self.rng.choice([self.nil(), self.nil(), d])}", "else:", f"    {x} += {d}"]
         return [f"{x} = {x} + 1 if {c} else 0"]
 
     def run(self) -> list[str]:
@@ -129,18 +140,19 @@ class Body:
 
     def kadane(self) -> list[str]:
         """Keep the greatest sum of neighbours."""
-        cur, best, d = self.new("0"), self.new("0"), self.values.number_of()
+        z = self.nil()
+        cur, best, d = self.new(z), self.new(z), self.values.number_of()
         if self.rng.random() < 0.5:
-            return [f"{cur} = max({cur} + {d}, 0)", f"{best} = max({best}, {cur})"]
-        return [f"{cur} += {d}", f"if {cur} < 0:", f"    {cur} = 0", f"elif {cur} > {best}:", f"    {best} = {cur}"]
+            return [f"{cur} = max({cur} + {d}, {z})", f"{best} = max({best}, {cur})"]
+        return [f"{cur} += {d}", f"if {cur} < 0:", f"    {cur} = {z}", f"elif {cur} > {best}:", f"    {best} = {cur}"]
 
     def prefix_extremum(self) -> list[str]:
         """Keep the least prefix sum, or the greatest rise above an earlier datum."""
         d = self.values.number_of()
         if self.rng.random() < 0.5:
-            s, low = self.new("0"), self.new("0")
+            s, low = self.new(self.nil()), self.new(self.nil())
             return [f"{s} += {d}", f"{low} = min({low}, {s})"]
-        low, rise = self.new("10**6"), self.new("0")
+        low, rise = self.new(self.far()), self.new(self.nil())
         return [f"{low} = min({low}, {d})", f"{rise} = max({rise}, {d} - {low})"]
 
     def last(self) -> list[str]:
@@ -172,7 +184,7 @@ class Body:
 
     def top_two(self) -> list[str]:
         """Keep the two greatest in a list."""
-        x, d = self.new("[-(10**6), -(10**6)]"), self.values.number_of()
+        x, d = self.new(self.rng.choice(["[-(10**6), -(10**6)]", f"[-({self.far()})] * 2"])), self.values.number_of()
         return [
             f"if {d} > {x}[0]:", f"    {x}[1] = {x}[0]", f"    {x}[0] = {d}",
             f"elif {d} > {x}[1]:", f"    {x}[1] = {d}",
@@ -180,7 +192,7 @@ class Body:
 
     def swap(self) -> list[str]:
         """Exchange two sums."""
-        x, y, d = self.new("0"), self.new("1"), self.values.number_of()
+        x, y, d = self.new(self.nil()), self.new(self.nil()), self.values.number_of()
         return [self.rng.choice([f"{x}, {y} = {y}, {x} + {d}", f"{x}, {y} = {y} + {d}, {x}"])]
 
     def affine(self) -> list[str]:
@@ -203,9 +215,12 @@ class Body:
 
     def clamp(self) -> list[str]:
         """Add within walls."""
-        x, d, hi = self.new("0"), self.values.number_of(), self.rng.choice([1, 20, 1000])
+        z = self.nil()
+        x, d, hi = self.new(z), self.values.number_of(), self.rng.choice([1, 20, 1000])
+        if z == "0.0":
+            hi = float(hi)
         if self.rng.random() < 0.6:
-            return [self.rng.choice([f"{x} = min(max({x} + {d}, 0), {hi})", f"{x} = max(0, min({hi}, {x} + {d}))"])]
+            return [self.rng.choice([f"{x} = min(max({x} + {d}, {z}), {hi})", f"{x} = max({z}, min({hi}, {x} + {d}))"])]
         return [f"{x} += {d}", f"if {x} > {hi}:", f"    {x} = {hi}", f"elif {x} < -{hi}:", f"    {x} = -{hi}"]
 
     def smoothed(self) -> list[str]:

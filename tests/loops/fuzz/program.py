@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.loops.fuzz.columns import Column, column
 from tests.loops.fuzz.expressions import Expressions
@@ -72,6 +72,9 @@ def write(rng: random.Random, first: Column) -> Program:
         columns = (Column("rows", first.element, first.values),)
     elif rng.random() < 0.2:
         columns = (first, column(rng))
+    if any(one.kind == "float" for one in columns):
+        # Large ints among floats would round.
+        columns = tuple(one if one.kind == "float" else replace(one, values="small") for one in columns)
     walk = header(rng, columns)
     values = Expressions(rng, walk.kinds, walk.place, rng.random() < 0.08)
     body = Body(rng, values)
@@ -185,7 +188,7 @@ def _grouped(rng: random.Random, body: Body, columns: tuple[Column, ...], walk: 
         last = walk.place or body.values.number_of()
         lines = [f"h[{key}] = {last}"] if rng.random() < 0.5 else [f"if {key} not in h:", f"    h[{key}] = {last}"]
     else:
-        body.starts.append("h = [-(10**6)] * 8")
+        body.starts.append(f"h = [-({body.far()})] * 8")
         lines = [f"h[{small}] = max(h[{small}], {body.values.number_of()})"]
     body.results.append("h")
     if rng.random() < 0.3:
