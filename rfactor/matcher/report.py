@@ -12,13 +12,14 @@ from rfactor.ir.printer import show, show_tuple
 from rfactor.ir.unknown import signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
+from rfactor.prover.verdict import Method
 
 Json = dict[str, Any]
 
 
 def to_json(answer: Answer, text: str | None = None) -> Json:
     """The object of `rfactor check --json`; expressions are text in the syntax that the parser reads."""
-    update = answer.update
+    update = answer.asked
     lift = answer.lift
     functions = {name: str(signature) for name, signature in signatures(update.components).items()}
     return {
@@ -42,9 +43,25 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
             {"claim": proof.claim, "method": proof.method, "ms": round(proof.ms, 3)}
             | ({"row": proof.row} if proof.row is not None else {})
             for proof in answer.proofs
-        ],
+        ]
+        + _of_invariants(answer),
         "ms": round(answer.ms, 3),
-    } | {key: value for key, value in (("functions", functions), ("caveats", list(answer.caveats))) if value}
+    } | {
+        key: value
+        for key, value in (
+            ("functions", functions),
+            ("caveats", list(answer.caveats)),
+            ("loop_invariant", _texts(() if answer.from_start is None else answer.from_start.invariants)),
+            ("simplified", _texts(() if answer.from_start is None else answer.update.components)),
+        )
+        if value
+    }
+
+
+def _of_invariants(answer: Answer) -> list[Json]:
+    """Give the proofs that loop invariants rest on."""
+    proofs = () if answer.from_start is None else answer.from_start.proofs
+    return [{"claim": proof.claim, "method": proof.method, "ms": round(proof.ms, 3)} for proof in proofs]
 
 
 def names_of(update: Update) -> tuple[Var, ...]:
@@ -85,8 +102,12 @@ def _plain(value: Any) -> Any:
 
 def to_text(answer: Answer, text: str) -> str:
     """The answer for people."""
-    update = answer.update
+    update = answer.asked
     lines = [f"update      {_assignment(text, len(update.types))}"]
+    if answer.from_start is not None:
+        lines += _listed("invariant", [show(e) for e in answer.from_start.invariants])
+        named = zip(range(len(answer.update.types)), answer.update.components, strict=True)
+        lines += _listed("leaves", [f"x{i} := {show(e)}" for i, e in named])
     lines.append(f"verdict     {_VERDICTS[answer.verdict]}")
     if answer.operator is not None:
         lines += _listed("operator", [show(e) for e in answer.operator])
@@ -121,7 +142,9 @@ def to_text(answer: Answer, text: str) -> str:
     if names_of(update)[len(update.types) :] and not _reads_itself(update):
         lines.append("note        no accumulator is read; accumulators are called x, or x0, x1, …")
     if answer.proofs:
-        lines.append("proved      " + ", ".join(f"{p.claim} ({p.method}, {p.ms:.1f} ms)" for p in answer.proofs))
+        proofs: list[tuple[str, Method, float]] = [(p.claim, p.method, p.ms) for p in answer.proofs]
+        proofs += [] if answer.from_start is None else [(p.claim, p.method, p.ms) for p in answer.from_start.proofs]
+        lines.append("proved      " + ", ".join(f"{claim} ({method}, {ms:.1f} ms)" for claim, method, ms in proofs))
     return "\n".join(lines)
 
 
