@@ -27,6 +27,7 @@ from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Outcome, Runner, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
+from rfactor.loops.state_parts import part_of
 from rfactor.loops.symbols import Binding, Fixed, Opaque, View
 
 Floats = Literal["reassociate", "serial", "anyway"]
@@ -422,14 +423,14 @@ class Beginning:
                 at = first - (second - first)
                 found.append(K.held_value(base[at]) if -len(base) <= at < len(base) else 0)
             else:
-                found.append(_part(self.env[s.name], s.part))
+                found.append(part_of(self.env[s.name], s.part))
         return found
 
     def start_kinds(self, plan: Plan) -> list[str]:
         """What they are in the plain run."""
         found = []
         for s in plan.slots:
-            value = None if s.part == "last" else _part(self.env[s.name], s.part, held=False)
+            value = None if s.part == "last" else part_of(self.env[s.name], s.part, held=False)
             found.append(next(iter(s.kinds)) if value is None else "bool" if s.part == "has" else K.kind_of(value))
         return found
 
@@ -469,23 +470,6 @@ class Beginning:
 
 
 _NOT_WANTED = object()
-
-
-def _part(value: Any, part: str, held: bool = True) -> Any:
-    """A number of a variable's value."""
-    if part == "has":
-        return value is not None
-    if part == "value":
-        if value is None:
-            return 0 if held else None
-    elif part in ("real", "imag"):
-        value = float(getattr(value, part))
-    elif "," in part:
-        outer, inner = map(int, part.split(","))
-        value = value[outer][inner]
-    else:
-        value = value.flat[int(part)] if isinstance(value, np.ndarray) else value[int(part)]
-    return K.held_value(value) if held else value
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------

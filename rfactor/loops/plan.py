@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +38,8 @@ class Operator:
     applied: tuple[Expr, ...]
     assumed: tuple[Expr, ...]
     """Conditions on data and constants under which the proofs hold."""
+    invariants: tuple[Expr, ...] = ()
+    """Conditions on the state before the loop under which they hold; each step keeps them."""
 
     @property
     def state(self) -> tuple[Var, ...]:
@@ -235,8 +238,10 @@ def proved(
     body: Body, update: tuple[Expr, ...], slots: tuple[Slot, ...], loop: ast.AST, *, timeout: float, floats: str
 ) -> Operator:
     """The operator behind an update. Raises `FoldError` where there is none or none is found."""
-    from rfactor.matcher.recognize import recognize
+    from rfactor.matcher.invariants.recognize_from import recognize_from
     from rfactor.prover.limits import Limits
+
+    start = tuple(_start_of(body, s) for s in slots)
 
     integers = any(n.type.is_int for e in update for n in walk(e))
     meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
@@ -244,14 +249,14 @@ def proved(
     for meaning in meanings:
         for whole in (True, False):
             form = abstracted(update, meaning, whole)
-            answer = recognize(form.update, limits=Limits(seconds=timeout))
+            answer, invariants, _ = recognize_from(form.update, start, Limits(seconds=timeout))
             if answer.verdict in YES:
                 if answer.rounded is not None and floats != "anyway":
                     raise body.no(
                         "an integer is decided by floats that rounding may change: another order may give another",
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
                     )  # fmt: skip
-                return operator_of(form, answer)
+                return operator_of(form, answer, invariants)
             if refused is None or (answer.verdict == "not_associative" and refused[1].verdict == "unknown"):
                 refused = form, answer
             if not _has_inner_data(form):
@@ -264,14 +269,26 @@ def _has_inner_data(form: Abstracted) -> bool:
     return any(isinstance(e, Op) for n, e in form.meanings.items() if n[0] == "d")
 
 
-def operator_of(form: Abstracted, answer: Answer) -> Operator:
+def _start_of(body: Body, slot: Slot) -> Expr | None:
+    """The value of a number of the state before the loop; None where it is not known, or of one element by key."""
+    from rfactor.loops.state_parts import part_of
+
+    if slot.part == "last" or slot.part.startswith("at "):
+        return None
+    value = part_of(body.around.values[slot.name], slot.part)
+    if isinstance(value, float) and not math.isfinite(value) and not slot.var.type.is_float:
+        return None
+    return const(slot.var.type, value.item() if hasattr(value, "item") else value)
+
+
+def operator_of(form: Abstracted, answer: Answer, invariants: tuple[Expr, ...] = ()) -> Operator:
     """An answer with what its variables stand for put in."""
     if answer.verdict == "associative":
         assert answer.operator is not None
         assert answer.data is not None
         types = form.update.types
         first, joined = answer.data, answer.operator
-        update = form.update.components
+        update = answer.update.components
         applied = joined
     else:
         assert answer.lift is not None
@@ -280,7 +297,9 @@ def operator_of(form: Abstracted, answer: Answer) -> Operator:
         update = substitute_all(joined, {f"y{k}": e for k, e in zip(range(len(first)), first, strict=True)})
         update = tuple(e if e.type.is_float else simplify(e) for e in update)
     c = form.concrete
-    return Operator(answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes))
+    return Operator(
+        answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes), c(invariants)
+    )
 
 
 def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ...], loop: ast.AST) -> FoldError:

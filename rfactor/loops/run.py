@@ -241,7 +241,7 @@ class Runner:
             if hand_over != FALSE:
                 steps = self._first(hand_over, steps)
             return self._serial(steps) if steps else None
-        lanes, interleaved = self._way(steps)
+        lanes, interleaved = self._way(steps) if self._begins_right(operator) else (0, False)
         if lanes == 0:
             if hand_over != FALSE:
                 steps = self._first(hand_over, steps)
@@ -277,6 +277,13 @@ class Runner:
                 if value == 0 and plan.compares_floats:
                     return True
         return False
+
+    def _begins_right(self, operator: Operator) -> bool:
+        """Do the invariants that the proofs rest on hold before the first step?"""
+        if not operator.invariants:
+            return True
+        known = self.data.constants | {s.var.name: v for s, v in zip(self.plan.slots, self.start, strict=True)}
+        return all(holds(e, known) for e in operator.invariants)
 
     def _fits(self, operator: Operator, steps: int) -> bool:
         """Under `math`: does no integer of the factored run leave its type?"""
