@@ -13,7 +13,7 @@ SCORE = {"A": 1, "B": 3, "C": 3, "D": 2, "E": 1}
 DIRECTION = {"^": (0, 1), "v": (0, -1), ">": (1, 0), "<": (-1, 0)}
 KERNEL = (0.25, 0.5, 0.25)
 _calls = 0
-_log = []
+_log: list[int] = []
 
 
 def _orders(rng, n):
