@@ -216,9 +216,9 @@ class Body:
     def clamp(self) -> list[str]:
         """Add within walls."""
         z = self.nil()
-        x, d, hi = self.new(z), self.values.number_of(), self.rng.choice([1, 20, 1000])
+        x, d, hi = self.new(z), self.values.number_of(), self.rng.choice(["1", "20", "1000"])
         if z == "0.0":
-            hi = float(hi)
+            hi += ".0"
         if self.rng.random() < 0.6:
             return [self.rng.choice([f"{x} = min(max({x} + {d}, {z}), {hi})", f"{x} = max({z}, min({hi}, {x} + {d}))"])]
         return [f"{x} += {d}", f"if {x} > {hi}:", f"    {x} = {hi}", f"elif {x} < -{hi}:", f"    {x} = -{hi}"]
