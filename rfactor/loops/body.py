@@ -912,8 +912,7 @@ class Body:
         if self.evaluate is None:
             raise self.no(f"the type of {ast.unparse(node)} is not known without data", place, "R10")
         if text not in self.known_data:
-            found = self.evaluate(node, guard, tuple(self.reading.prelude))
-            self.known_data[text] = found
+            self.known_data[text] = self.evaluate(node, guard, tuple(self.reading.prelude))
         found_typed, _ = self.known_data[text]
         if found_typed is None:
             raise self.no(f"{ast.unparse(node)} is no number, or of several types", place, "R10",

@@ -14,6 +14,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from rfactor.errors import Error, FoldError
+from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Expr, apply, const
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
@@ -22,9 +23,9 @@ from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import Body, Datum, Env, Surroundings, _globals
 from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
 from rfactor.loops.kinds import Scalar, Untyped
-from rfactor.loops.plan import Plan, made
+from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
-from rfactor.loops.run import Outcome, Runner, holds
+from rfactor.loops.run import Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
 from rfactor.loops.state_parts import part_of
@@ -362,6 +363,12 @@ class Beginning:
         )  # fmt: skip
         if not frame.alone(self, plan, data):
             return None
+        for stored in plan.reading.stored:
+            if stored.index is not None:
+                first, second = (_at_step(stored.index, plan, frame, self, k) for k in (0, 1))
+                size, by = len(self.env[stored.name]), second - first
+                last = size - 1 if by > 0 else 0
+                data.limit = min(data.limit, (last - first) // by + 1 if 0 <= first < size else 0)
         outcome = self.taken(plan, frame, data)
         if outcome is not None:
             left = outcome.steps < frame.total - 1
@@ -393,7 +400,10 @@ class Beginning:
 
         options = self.fold.options
         for _ in range(2 + len(plan.groups)):
-            runner = Runner(plan, data, self.starts(plan, data, frame), options.floats, options.ways)
+            start = self.starts(plan, data, frame)
+            if not all(holds_value(s.var.type, _plain(v)) for s, v in zip(plan.slots, start, strict=True)):
+                return None
+            runner = Runner(plan, data, start, options.floats, options.ways)
             runner.start_kinds = self.start_kinds(plan)
             outcome = runner.run()
             if outcome is None:
@@ -452,18 +462,22 @@ class Beginning:
     def recomputed(self, frame: Frame, datum: Datum, plan: Plan) -> tuple[Typed | None, int]:
         """What Python computes for a datum in this call."""
         assert datum.node is not None
-        return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude))
+        return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude), datum.kind)
 
     def computed(
-        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...]
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
     ) -> tuple[Typed | None, int]:
-        """The value of an expression in each step, as far as it can be computed, and how many there are."""
+        """The value of an expression in each step, as far as it can be computed, and how many there are. `kind` is
+        what it is taken for where no step wants it."""
         values = frame.column(self, node, guard, prelude)
         if not values:
             return None, 0
         wanted = [v for v in values if v is not _NOT_WANTED]
         if not wanted:
-            return Typed(np.zeros(len(values), np.int64), "int"), len(values)
+            if not kind:
+                truth = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "bool")
+                kind = "bool" if truth else "int"
+            return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
         fill = wanted[0]
         found = typed([fill if v is _NOT_WANTED else v for v in values])
         return (found if found is None or found.array.ndim == 1 else None), len(values)
@@ -585,21 +599,15 @@ def _left_behind(
     """Put what the steps left behind into its list, set or array."""
     kind = next(iter(stored.value.kinds))
     if stored.form == "index":
-        first = int(_at_step(stored.index, plan, frame, at, 0))
-        count = len(values)
+        first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
+        places = np.arange(first, first + (second - first) * len(values), second - first)
+        if mask is not None:
+            places, values = places[mask], values[mask]
         if isinstance(target, np.ndarray):
-            view = target[first : first + count]
-            if mask is None:
-                view[...] = values
-            else:
-                view[mask] = values[mask]
+            target[places] = values
         else:
-            as_list = _plain_list(kind, values)
-            if mask is None:
-                target[first : first + count] = as_list
-            else:
-                for k in np.flatnonzero(mask):
-                    target[first + int(k)] = as_list[int(k)]
+            for place, value in zip(places.tolist(), _plain_list(kind, values), strict=True):
+                target[place] = value
         return
     kept = values if mask is None else values[mask]
     if stored.form == "append":

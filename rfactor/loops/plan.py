@@ -13,6 +13,7 @@ from rfactor.errors import FoldError
 from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute_all, walk
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
+from rfactor.ir.types import Type
 from rfactor.loops.body import Body, Key, Reading, Slot
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.symbols import disjunction
@@ -164,6 +165,9 @@ def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) 
     owner = {f"x{k}": _group_of(reading, k) for k in range(len(reading.slots))}
     for e in (*observed, *reading.update):
         _check_apart(body, e, owner, loop)
+    for s in reading.stored:
+        if any(owner.get(n) for e in (s.value.expr, s.mask) for n in names(e)):
+            raise body.no("what is kept by key is stored step by step", s.node, "R5", "keep it in a variable")
     for k, e in zip(range(len(reading.update)), reading.update, strict=True):
         if any(owner[n] != _group_of(reading, k) for n in names(e) if n in owner):
             raise body.no(
@@ -228,7 +232,8 @@ def _live(reading: Reading, exprs: list[Expr]) -> list[int]:
     used = {n for e in exprs for n in names(e)}
     live: set[int] = set()
     for k in range(len(reading.slots)):
-        if f"x{k}" in used or any(f"x{k}" in names(e) for e in reading.update):
+        of_key = reading.slots[k].part.startswith("at ") and reading.slots[k].name in reading.key_of
+        if of_key or f"x{k}" in used or any(f"x{k}" in names(e) for e in reading.update):
             live.add(k)
     whole = {reading.slots[k].name for k in live}
     return [k for k in range(len(reading.slots)) if reading.slots[k].name in whole]
@@ -243,6 +248,12 @@ def proved(
 
     start = tuple(_start_of(body, s) for s in slots)
 
+    size = sum(map(_written_size, update))
+    if size > LARGEST:
+        raise body.no(
+            f"what a step does to {', '.join(dict.fromkeys(s.name for s in slots))} is too large to prove anything of "
+            f"({size:.3g} operations when written out)", loop, "R8", "make the step smaller, or split the loop",
+        )  # fmt: skip
     integers = any(n.type.is_int for e in update for n in walk(e))
     meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
     refused: tuple[Abstracted, Answer] | None = None
@@ -265,6 +276,18 @@ def proved(
     raise _refusal(body, *refused, slots, loop)
 
 
+LARGEST = 3000
+"""Operations of an update, those that are shared counted each time, that the matcher is asked about."""
+
+
+def _written_size(e: Expr) -> float:
+    """The number of operations of an expression when it is written out."""
+    sizes: dict[Expr, float] = {}
+    for node in walk(e):
+        sizes[node] = 1 + sum(sizes.get(c, 1.0) for c in node.children)
+    return sizes[e]
+
+
 def _has_inner_data(form: Abstracted) -> bool:
     return any(isinstance(e, Op) for n, e in form.meanings.items() if n[0] == "d")
 
@@ -276,9 +299,19 @@ def _start_of(body: Body, slot: Slot) -> Expr | None:
     if slot.part == "last" or slot.part.startswith("at "):
         return None
     value = part_of(body.around.values[slot.name], slot.part)
-    if isinstance(value, float) and not math.isfinite(value) and not slot.var.type.is_float:
-        return None
-    return const(slot.var.type, value.item() if hasattr(value, "item") else value)
+    value = value.item() if hasattr(value, "item") else value
+    return const(slot.var.type, value) if holds_value(slot.var.type, value) else None
+
+
+def holds_value(type_: Type, value: float) -> bool:
+    """Does a type have a number exactly?"""
+    if type_.is_float:
+        if isinstance(value, int):
+            return abs(value) <= 1 << (type_.digits)
+        return type_.bits == 64 or not math.isfinite(value) or const(type_, value).value == value
+    if isinstance(value, float):
+        return False
+    return bool(type_.min <= value <= type_.max)
 
 
 def operator_of(form: Abstracted, answer: Answer, invariants: tuple[Expr, ...] = ()) -> Operator:
