@@ -154,6 +154,7 @@ def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answe
 
 def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
     """Write the obligations of a yes to a folder. Raises `rfactor.Error` where there are none."""
+    from rfactor.matcher.invariants.inductive import obligations_from_start
     from rfactor.matcher.obligations import obligations_of
     from rfactor.prover.limits import Limits
     from rfactor.prover.obligation import write_smtlib
@@ -161,6 +162,7 @@ def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
     found = obligations_of(answer, Limits(seconds=timeout))
     if found is None:
         raise Error(f"--emit-smt2: the answer is {answer.verdict.replace('_', ' ')}; only a yes rests on obligations")
+    found += obligations_from_start(answer)
     write_smtlib(found, folder, [f"update: {update}", f"types {', '.join(map(str, answer.update.types))}"])
 
 

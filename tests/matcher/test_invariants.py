@@ -61,6 +61,7 @@ def from_start(text: str, start: str, type_: Type = I32, meaning: str = "wrap", 
         (EITHER, "s, s", {}, {"x0 <= x1", "x0 <= s", "s <= x1"}),
         (EITHER, "5, 3", {}, {"x0 <= 5", "3 <= x1", "0 <= x1"}),
         (EITHER, "_, _", {}, set()),
+        ("True, select(x0, min(x1, a), a), select(x0, max(x2, a), a)", "False, _, _", {}, {"not x0 or x1 <= x2"}),
         ("max(x0, a), x1 + select(a > x0, 1, 0)", "7, 0", {}, {"7 <= x0", "0 <= x0"}),
         ("x0 or c, select(x0, x1, select(c, i, x1))", "False, -1", {"x0": BOOL}, {"x0 or x1 == -1"}),
         ("x0, x1 + a", "5, 0", {}, {"x0 == 5"}),
@@ -315,6 +316,18 @@ def test_the_object_has_the_invariants_and_what_they_leave():
     assert {"initial", "inductive", "simplified"} <= {proof["claim"] for proof in found["proofs"]}
     assert object_of(EITHER, "--assume", "x0 <= x1")["assumes"] == ["x0 <= x1"]
     assert "loop_invariant" not in object_of("x + a", "--start", "0")
+
+
+def test_obligations_of_invariants_are_written_and_hold(tmp_path):
+    import z3
+
+    CliRunner().invoke(command, [EITHER, "--start", "s, s", "--emit-smt2", str(tmp_path)], standalone_mode=False)
+    names = sorted(path.stem[3:] for path in tmp_path.iterdir())
+    assert {"initial", "inductive", "simplified", "step", "associative"} <= set(names)
+    for path in tmp_path.iterdir():
+        solver = z3.Solver()
+        solver.from_string(path.read_text())
+        assert solver.check() == z3.unsat, path.name
 
 
 def test_lines_of_a_batch_have_starts_and_assumptions():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Expr, names, substitute_all
 from rfactor.ir.update import Update
-from rfactor.matcher.answer import InvariantClaim, InvariantProof
+from rfactor.matcher.answer import Answer, InvariantClaim, InvariantProof
 from rfactor.matcher.decisions import Rounded, both_without_decisions
 from rfactor.matcher.invariants.facts import TRUE, Facts, Tuple
 from rfactor.matcher.invariants.runs import Start
@@ -81,6 +81,15 @@ def obligations(claim: Simplification) -> Iterator[tuple[InvariantClaim, Expr | 
     if update != other:
         sides = update.components, other.components
         yield "simplified", None, Obligation("simplified", *sides, given, update.meaning)
+
+
+def obligations_from_start(answer: Answer) -> tuple[Obligation, ...]:
+    """Give what an answer owes to loop invariants; nothing where it needs none."""
+    held = answer.from_start
+    if held is None:
+        return ()
+    claim = Simplification(held.update, answer.update, held.invariants, held.start, held.assumes)
+    return tuple(stated for _, _, stated in obligations(claim))
 
 
 def check_constant(update: Update, start: Iterable[Expr | None], conditions: Iterable[Expr]) -> None:
