@@ -53,7 +53,7 @@ def check(
     )
     limits = Limits(seconds=timeout)
     before = None if start is None else read_start(start, parsed)
-    assumed = read_assumed(assume, parsed)
+    assumed = read_assumed(assume, parsed, before or ())
     if assumed:
         return recognize_assuming(parsed, assumed, before, limits)
     return recognize(parsed, limits=limits) if before is None else recognize_from(parsed, before, limits)[0]

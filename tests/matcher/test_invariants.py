@@ -262,6 +262,12 @@ def test_what_rounding_may_break_is_no_invariant():
     assert rfactor.check(text, semantics="math", assume="x0 == x1").verdict != "not_associative"
 
 
+def test_invariants_may_speak_of_constants_of_the_start():
+    assert rfactor.check(EITHER, assume="x0 <= s, s <= x1", start="s, s").verdict == "associative"
+    assert rfactor.check(EITHER, assume="x0 <= s, s <= x1", start="s, s - 1").verdict == "unknown"
+    assert rfactor.check("select(x < k, a*a, max(x, a))", assume="x >= k").verdict == "associative"
+
+
 def test_a_constant_that_is_assumed_is_told_even_with_a_start():
     answer = rfactor.check("select(k > 0, max(x0, a), x0*a + i)", assume="k > 0, x0 >= 0", start="0")
     assert answer.verdict == "associative"
