@@ -48,7 +48,7 @@ class Options:
 
     strict: bool = True
     floats: Floats = "reassociate"
-    timeout: float = 10.0
+    timeout: float = 5.0
     ways: str = "auto"
 
 
@@ -105,7 +105,7 @@ def fold(function: Callable[..., Any], /) -> Fold: ...
 
 @overload
 def fold(
-    *, strict: bool = True, floats: Floats = "reassociate", timeout: float = 10.0
+    *, strict: bool = True, floats: Floats = "reassociate", timeout: float = 5.0
 ) -> Callable[[Callable[..., Any]], Fold]: ...
 
 
@@ -115,7 +115,7 @@ def fold(
     *,
     strict: bool = True,
     floats: Floats = "reassociate",
-    timeout: float = 10.0,
+    timeout: float = 5.0,
 ) -> Fold | Callable[[Callable[..., Any]], Fold]:
     """Run the loops of a function as proven parallel folds, with the result of the plain function.
 

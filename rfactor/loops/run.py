@@ -306,7 +306,7 @@ class Runner:
         if self.ways == "serial":
             return 0, False
         widest = max((t.bits for t in operator.types), default=64)
-        commutes = bool(operator.answer.commutative)
+        commutes = operator.commutes
         usual = (2048 // max(widest, 8), True) if commutes else (8, False)
         if commutes and len(operator.types) > 4:
             usual = max(8, 1024 // widest), True
