@@ -14,7 +14,7 @@ from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute_all, 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
-from rfactor.loops.body import Body, Key, Reading, Slot
+from rfactor.loops.body import POINTED, Body, Key, Reading, Slot
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.symbols import disjunction
 from rfactor.loops.update import Abstracted, abstracted, is_fixed, is_stateful, renumbered
@@ -349,7 +349,7 @@ def _start_of(body: Body, slot: Slot) -> Expr | None:
     """The value of a number of the state before the loop; None where it is not known, or of one element by key."""
     from rfactor.loops.state_parts import part_of
 
-    if slot.part == "last" or slot.part.startswith("at "):
+    if slot.part.startswith(("last ", "at ", POINTED)):
         return None
     value = part_of(body.around.values[slot.name], slot.part)
     value = value.item() if hasattr(value, "item") else value
