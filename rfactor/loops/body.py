@@ -174,6 +174,7 @@ class Body:
         self.fixed = fixed
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
+        self.complexed: set[str] = set()
         self.known_data: dict[str, tuple[Typed, int]] = {}
         self.inlined = 0
 
@@ -301,7 +302,7 @@ class Body:
             if kinds is None:
                 return Optional(FALSE, None)
             return Optional(has, self._var(name, "value", kinds))
-        if isinstance(value, complex):
+        if isinstance(value, complex) or (name in self.complexed and isinstance(value, int | float)):
             return Complex(
                 self._var(name, "real", frozenset({"float"})), self._var(name, "imag", frozenset({"float"})),
                 "np.complex128" if isinstance(value, np.generic) else "complex",
@@ -471,7 +472,8 @@ class Body:
                 raise self.no(f"{name} changes its length", self._store_of(name), "R3", "keep a fixed number of values")
             return [v for p, q in zip(old.items, new.items, strict=True) for v in self._values(name, p, q)]
         if isinstance(new, Complex):
-            raise self.no(f"{name} becomes complex", self._store_of(name), "R10", f"begin with {name} = 0j")
+            self.complexed.add(name)
+            raise Again
         if isinstance(new, View | Fixed | Opaque):
             raise self.no(f"{name} is no number in a later step", self._store_of(name), "R10", "accumulate numbers")
         if not isinstance(new, Scalar):
@@ -541,12 +543,12 @@ class Body:
         )  # fmt: skip
 
     def _guard(self) -> ast.expr | None:
-        """The way here as a condition in Python; None where it depends on the state."""
+        """The way here as a condition in Python; None where it depends on the state, or there is none."""
         if any(g is None for g in self.guards):
             return None
         parts = [g for g in self.guards if g is not None]
         if not parts:
-            return ast.Constant(True)
+            return None
         return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
 
     def _if(self, s: ast.If, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]) -> Env | None:

@@ -170,12 +170,9 @@ def _use_key(body: Body, name: str, node: ast.expr, env: Env, place: ast.AST) ->
         raise body.no(f"two elements of {name} are used in one step", place, "R5", "use one key in a step")
     before = body.reading.keys.get(text)
     if before is not None and before.path != path:
-        either = None
-        if before.guard is not None and guard is not None:
-            either = ast.BoolOp(ast.Or(), [before.guard, guard])
-        key = Key(key.expr, key.node, None if key.node is None else either, key.kind, disjunction(before.path, path))
-        if key.node is not None and either is None:
-            key = Key(key.expr, key.node, ast.Constant(True), key.kind, key.path)
+        both = before.guard is not None and guard is not None
+        either = ast.BoolOp(ast.Or(), [before.guard, guard]) if both else None  # type: ignore[list-item]
+        key = Key(key.expr, key.node, either, key.kind, disjunction(before.path, path))
     body.reading.keys[text] = key
 
 

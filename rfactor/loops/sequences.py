@@ -93,6 +93,8 @@ def _of_list(value: Sequence[Any]) -> Typed | None:
         return Typed(np.array(list(map(held_value, value)), np.uint32), "str")
     if isinstance(one, type) and issubclass(one, np.generic):
         dtype = np.dtype(one)
+        if dtype == np.complex128:
+            return Typed(np.array(value, dtype), "np.complex128")
         try:
             return Typed(np.array(value, dtype), kind_of_dtype(dtype)) if dtype.kind in "biuf" else None
         except Untyped:
