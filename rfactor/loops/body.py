@@ -7,22 +7,21 @@ expression language has it and by Python otherwise. Whatever cannot be read is r
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from rfactor.errors import FoldError, TypeMismatch
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, select
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, F64, I64
+from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops import purity
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
-from rfactor.loops.sequences import Typed, typed
+from rfactor.loops.sequences import Typed
 from rfactor.loops.source import Source, names_loaded, names_stored
 from rfactor.loops.symbols import (
     Binding,
@@ -47,7 +46,8 @@ Env = dict[str, Binding]
 POINTED = "element of "
 """What parts are called that are elements of arrays which a number of the state points to."""
 LONGEST = 16
-"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are unrolled."""
+"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are written
+out."""
 
 
 class Again(Exception):
@@ -161,7 +161,7 @@ class Body:
         body: Sequence[ast.stmt],
         bind: Callable[[Body], Env],
         depth: int = 1,
-        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed, int]] | None = None,
+        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed | None, int]] | None = None,
         fixed: frozenset[str] = frozenset(),
         test: Sequence[ast.expr] = (),
         specialized: bool = False,
@@ -176,7 +176,7 @@ class Body:
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
         self.complexed: set[str] = set()
-        self.known_data: dict[str, tuple[Typed, int]] = {}
+        self.known_data: dict[str, tuple[Typed | None, int]] = {}
         self.inlined = 0
 
     # -- refusing ------------------------------------------------------------------------------------------------------
@@ -272,7 +272,9 @@ class Body:
                         name = base.id
                 if name is not None:
                     self.stores.setdefault(name, []).append(node)
-        self.mutated = {n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)}
+        self.mutated = {
+            n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)
+        }
 
     def _var(self, name: str, part: str, kinds: K.Kinds) -> Scalar:
         kinds = self.kinds.setdefault((name, part), kinds)
@@ -349,7 +351,9 @@ class Body:
         for k in range(size):
             element = flat[k]
             if isinstance(element, list | tuple) and len(element) <= 8:
-                inner = [self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)]
+                inner = [
+                    self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)
+                ]
                 items.append(Parts(tuple(inner), type(element).__name__))
             else:
                 items.append(self._var(name, str(k), frozenset({self._kind_of(name, element)})))
@@ -506,9 +510,7 @@ class Body:
             current = self.statement(statement, current, continued)
         return current
 
-    def statement(
-        self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]
-    ) -> Env | None:
+    def statement(self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]) -> Env | None:
         """The names after one statement."""
         if isinstance(s, ast.Pass):
             return env
@@ -833,8 +835,11 @@ class Body:
         """Does a piece of the body leave the state alone, and everything else but its own names?"""
         own = names_stored(node)
         for n in ast.walk(node):
-            if isinstance(n, ast.Name) and n.id in env and env[n.id].node is None and not isinstance(
-                env[n.id].symbol, Fixed
+            if (
+                isinstance(n, ast.Name)
+                and n.id in env
+                and env[n.id].node is None
+                and not isinstance(env[n.id].symbol, Fixed)
             ):
                 return False
             if isinstance(n, ast.Name) and n.id in self.mutated and n.id not in own:
@@ -894,7 +899,9 @@ class Body:
         try:
             return self.around.source.value(name)
         except KeyError:
-            raise self.no(f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop") from None
+            raise self.no(
+                f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop"
+            ) from None
 
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
@@ -962,8 +969,9 @@ class Body:
                 self.known_data[text] = self.evaluate(value.node, guard, tuple(self.reading.prelude))
             found = self.known_data[text][0]
             if found is not None and found.kind.endswith(COMPLEX):
-                parts = [self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag")]
-                return Complex(*(Scalar(p.expr, frozenset({"float"})) for p in parts), found.kind)
+                real, imag = (self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag"))
+                plain = frozenset({"float"})
+                return Complex(Scalar(real.expr, plain), Scalar(imag.expr, plain), found.kind)
         return self.scalar(value, place)
 
     def opaque(self, node: ast.expr, place: ast.AST) -> Scalar:
@@ -1132,7 +1140,3 @@ def _globals(source: Source) -> dict[str, Any]:
         except ValueError:
             continue
     return known
-
-
-__all__ = ["Again", "Body", "Datum", "Reading", "Requirement", "Slot", "Stored", "Surroundings"]
-_UNUSED = (math, select, names, F64, BOOL, FunctionType, typed)

@@ -9,7 +9,7 @@ import math
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -17,21 +17,18 @@ import numpy as np
 
 from rfactor.errors import Error, FoldError
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, apply, const
-from rfactor.ir.simplify import simplify
+from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
-from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
-from rfactor.loops.kinds import Scalar, Untyped
+from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
 from rfactor.loops.state_parts import part_of
-from rfactor.loops.symbols import Binding, Fixed, Opaque, View
 
 Floats = Literal["reassociate", "serial", "anyway"]
 OFTEN, LONG = 3, 1000
@@ -351,7 +348,7 @@ class Beginning:
 
     def _holds(self, plan: Plan) -> bool:
         """Are the values that a plan depends on those of this call?"""
-        for text, (how, node, value) in plan.reading.literal.items():
+        for how, node, value in plan.reading.literal.values():
             try:
                 now = self.evaluate(node)
                 if how == "list":
@@ -365,7 +362,6 @@ class Beginning:
                 return False
             if not same:
                 return False
-            del text
         for node, kind in plan.reading.constants.values():
             if isinstance(node, ast.expr):
                 try:
@@ -416,11 +412,7 @@ class Beginning:
         """Are there names that a step assigns and no state keeps?"""
         kept = {s.name for s in plan.slots}
         stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
-        return bool(stored & self.loop.read_after) or (
-            isinstance(self.loop.node, ast.For)
-            and bool(names_stored(self.loop.node.target) & self.loop.read_after)
-            and False
-        )
+        return bool(stored & self.loop.read_after)
 
     def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
         """Stop a step earlier: the last whole step gives names their values, and is Python's."""
@@ -504,17 +496,19 @@ class Beginning:
         return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude), datum.kind)
 
     def computed(
-        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: Sequence[ast.stmt], kind: str = ""
     ) -> tuple[Typed | None, int]:
         """The value of an expression in each step, as far as it can be computed, and how many there are. `kind` is
         what it is taken for where no step wants it."""
-        values = frame.column(self, node, guard, prelude)
+        values = frame.column(self, node, guard, tuple(prelude))
         if not values:
             return None, 0
         wanted = [v for v in values if v is not _NOT_WANTED]
         if not wanted:
             if not kind:
-                truth = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "bool")
+                truth = isinstance(node, ast.Compare) or (
+                    isinstance(node, ast.Call) and ast.unparse(node.func) == "bool"
+                )
                 kind = "bool" if truth else "int"
             return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
         fill = wanted[0]
@@ -634,7 +628,7 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
 def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:
     """Put what the steps left behind into its list, set or array."""
     values, mask, tags = left.values, left.mask, left.tags
-    if stored.form == "index":
+    if stored.index is not None:
         first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
         places = np.arange(first, first + (second - first) * len(values), second - first)
         if mask is not None:
@@ -709,4 +703,3 @@ def for_frame(at: Beginning) -> Frame | None:
 
 
 __all__ = ["Call", "Fold", "FoldWarning", "Frame", "Options", "fold"]
-_UNUSED: Any = (apply, const, simplify, Count, Enumerated, Items, Zipped, Scalar, Untyped, Binding, Fixed, Opaque, View)

@@ -62,14 +62,18 @@ class Items(Walk):
     """Its text in the header, where it is a name."""
     typed: Typed | None
     backward: bool = False
+    unordered: bool = False
+    """It is a set, which cannot be reversed."""
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
-            return self.values[::-1][start:] if hasattr(self.values, "__getitem__") else list(self.values)[::-1][start:]
+            found: Iterable[Any] = self.values[::-1][start:]
+            return found
         if start == 0:
             return iter(self.values)
         if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
-            return iter(self.values[start:])
+            found = iter(self.values[start:])
+            return found
         return islice(iter(self.values), start, None)
 
     @property
@@ -133,6 +137,8 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             inner = walk_of(args[0], value, is_builtin)
             if isinstance(inner, Count):
                 return Count(inner.length, inner.numbers[::-1])
+            if isinstance(inner, Items) and inner.unordered:
+                builtins.reversed(set())  # type: ignore[call-overload]
             if isinstance(inner, Items) and not inner.backward:
                 return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True)
             raise NoWalk("reversed of what is no sequence", node, builtins.reversed(_values(inner)))
@@ -166,11 +172,13 @@ def _items(values: Any, node: ast.expr) -> Walk:
     except TypeError:
         raise NoWalk(f"{ast.unparse(node)} has no length", node, values, "walk over a sequence") from None
     name = node.id if isinstance(node, ast.Name) else ""
-    if not isinstance(values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset) and not (
-        type(values).__module__ in ("builtins", "array", "collections")
-    ):
+    if not isinstance(
+        values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset
+    ) and type(values).__module__ not in ("builtins", "array", "collections"):
         raise NoWalk(
             f"nothing is known of walking over a {type(values).__name__}", node, values, "make it a list or an array"
         )
-    source = list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
-    return Items(length, source, name, typed(source))
+    source = (
+        list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
+    )
+    return Items(length, source, name, typed(source), unordered=isinstance(values, set | frozenset))

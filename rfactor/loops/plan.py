@@ -118,7 +118,9 @@ class Plan:
     def compares_floats(self) -> bool:
         """Do floats of the state or beside it decide anything? Then NaN is looked out for."""
         return any(
-            isinstance(n, Op) and n.op in ("<", "<=", ">", ">=", "==", "!=", "min", "max") and n.args[0].type.is_float
+            isinstance(n, Op)
+            and n.op in ("<", "<=", ">", ">=", "==", "!=", "min", "max")
+            and n.args[0].type.is_float
             and is_stateful(n)
             for e in self.update
             for n in walk(e)
@@ -143,7 +145,9 @@ class Plan:
         condition: Expr = FALSE
         for part in found:
             size = apply("abs", part)
-            bad = apply("not", apply("<", size, const(part.type, float("inf")))) if computed else apply("!=", part, part)
+            bad = (
+                apply("not", apply("<", size, const(part.type, float("inf")))) if computed else apply("!=", part, part)
+            )
             condition = disjunction(condition, bad)
         return condition
 
@@ -216,8 +220,11 @@ def _part(
         for j, s in zip(range(len(chosen)), (reading.slots[k] for k in chosen), strict=True)
     )
     own = {f"x{k}" for k in chosen}
-    of_group = lambda e: (not group and not names(e) & set(owner)) or bool(names(e) & own)
-    leaves = FALSE
+
+    def of_group(e: Expr) -> bool:
+        return (not group and not names(e) & set(owner)) or bool(names(e) & own)
+
+    leaves: Expr = FALSE
     for term in _terms(reading.leaves):
         if of_group(term):
             leaves = disjunction(leaves, substitute_all([term], values)[0])
@@ -358,7 +365,7 @@ def _start_of(body: Body, slot: Slot) -> Expr | None:
     return const(slot.var.type, value) if holds_value(slot.var.type, value) else None
 
 
-def holds_value(type_: Type, value: float) -> bool:
+def holds_value(type_: Type, value: Any) -> bool:
     """Does a type have a number exactly?"""
     if type_.is_float:
         if isinstance(value, int):
@@ -385,9 +392,7 @@ def operator_of(form: Abstracted, answer: Answer, invariants: tuple[Expr, ...] =
         update = substitute_all(joined, {f"y{k}": e for k, e in zip(range(len(first)), first, strict=True)})
         update = tuple(e if e.type.is_float else simplify(e) for e in update)
     c = form.concrete
-    return Operator(
-        answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes), c(invariants)
-    )
+    return Operator(answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes), c(invariants))
 
 
 def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ...], loop: ast.AST) -> FoldError:
@@ -395,5 +400,3 @@ def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ..
 
     reason, kind, advice = reason_of(form, answer, slots)
     return body.no(reason, loop, kind, advice)
-
-
