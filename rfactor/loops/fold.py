@@ -40,7 +40,7 @@ _PLANS = 16
 
 
 class FoldWarning(UserWarning):
-    """A loop that runs as Python, as `strict=False` allows."""
+    """A loop that is no fold, and runs in order or as Python, as `strict=False` allows."""
 
 
 @dataclass(frozen=True)
@@ -211,10 +211,14 @@ class Call:
                 parent = parent.parent
             if self.fold.options.strict:
                 raise first from None
-            if number not in self.fold._warned:
-                self.fold._warned.add(number)
-                warnings.warn(str(error), FoldWarning, stacklevel=3)
+            self.warn(number, error, 4)
             return Started(at.plain(0))
+
+    def warn(self, number: int, error: FoldError, level: int) -> None:
+        """Say once why a loop is not run in parallel."""
+        if number not in self.fold._warned:
+            self.fold._warned.add(number)
+            warnings.warn(str(error), FoldWarning, stacklevel=level)
 
 
 def _internal(at: Beginning, error: Exception) -> FoldError:
@@ -344,7 +348,24 @@ class Beginning:
                 plans.insert(0, plan)
                 del plans[_PLANS:]
                 return plan
+            if not self.fold.options.strict and errors[0].kind in ("R7", "R8", "R9"):
+                return self._unproved(frame, key, errors[0])
             raise errors[0]
+
+    def _unproved(self, frame: Frame, key: Any, error: FoldError) -> Plan:
+        """A plan without an operator, whose steps compiled code takes in order."""
+        around = Surroundings(self.source, self.env, self.loop.read_after)
+        body = Body(
+            around, frame.body, frame.bind, frame.depth, lambda n, g, p: self.computed(frame, n, g, p),
+            frozenset(frame.fixed), frame.test,
+        )  # fmt: skip
+        options = self.fold.options
+        plan = made(body, self.loop.node, timeout=options.timeout, floats=options.floats, prove=False)
+        plan.signature = key
+        self.fold.plans[self.loop.number].insert(0, plan)
+        self.fold.refusals[self.loop.number] = error
+        self.call.warn(self.loop.number, error, 6)
+        return plan
 
     def _holds(self, plan: Plan) -> bool:
         """Are the values that a plan depends on those of this call?"""
@@ -583,8 +604,13 @@ class Frame:
         found: dict[str, Any] = {}
         for name, own in parts.items():
             found[name] = _assembled(at.env[name], own, at.loop, name)
-        for stored, left in zip(plan.reading.stored, outcome.stored, strict=True):
-            _left_behind(at.env[stored.name], stored, left, self, at, plan)
+        for name in dict.fromkeys(s.name for s in plan.reading.stored):
+            pairs = [(s, o) for s, o in zip(plan.reading.stored, outcome.stored, strict=True) if s.name == name]
+            if len(pairs) > 1 and pairs[0][0].form == "append":
+                _appended(at.env[name], pairs)
+            else:
+                for stored, left in pairs:
+                    _left_behind(at.env[name], stored, left, self, at, plan)
         for group in outcome.groups:
             group.put()
         return found
@@ -623,6 +649,14 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
         return flat
     old[:] = flat
     return old
+
+
+def _appended(target: list[Any], pairs: Sequence[tuple[Stored, Left]]) -> None:
+    """Append what several places of a step left behind, in the order of the steps."""
+    lists = [_plain_list(s.value.kinds, o.values, o.tags) for s, o in pairs]
+    masks = [np.ones(len(o.values), bool) if o.mask is None else o.mask for _, o in pairs]
+    steps, places = np.nonzero(np.column_stack(masks))
+    target.extend(lists[p][t] for t, p in zip(steps.tolist(), places.tolist(), strict=True))
 
 
 def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:

@@ -245,9 +245,9 @@ class GroupRunner:
 
     def _worth_threads(self, groups: Groups) -> bool:
         operator, data = self.plan.operator, self.data
-        assert operator is not None
         return (
-            threads() > 1 and data.limit >= THREADED and groups.count * 8 * threads() <= data.limit
+            operator is not None
+            and threads() > 1 and data.limit >= THREADED and groups.count * 8 * threads() <= data.limit
             and not operator.rounds and self.plan.unordered == FALSE
             and operator.answer.verdict == "associative" and operator.answer.update.meaning.value == "wrap"
             and not self.plan.compares_floats and self.plan.key is not None and self.plan.key.path == TRUE

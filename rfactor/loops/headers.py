@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -67,13 +67,11 @@ class Items(Walk):
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
-            found: Iterable[Any] = self.values[::-1][start:]
-            return found
+            return iter(self.values[::-1][start:])
         if start == 0:
             return iter(self.values)
         if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
-            found = iter(self.values[start:])
-            return found
+            return iter(self.values[start:])
         return islice(iter(self.values), start, None)
 
     @property
@@ -124,10 +122,13 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             return Count(len(numbers), numbers)
         if name == "enumerate" and plain and args and set(keywords) <= {"start"}:
             start = value(args[1]) if len(args) > 1 else value(keywords["start"]) if keywords else 0
-            inner = walk_of(args[0], value, is_builtin)
+            try:
+                inner = walk_of(args[0], value, is_builtin)
+            except NoWalk as error:
+                raise NoWalk(error.reason, node, builtins.enumerate(error.values, start), error.advice) from None
             return Enumerated(inner.length, inner, start)
         if name == "zip" and plain and args and set(keywords) <= {"strict"}:
-            parts = tuple(walk_of(a, value, is_builtin) for a in args)
+            parts = tuple(_parts_of(args, node, value, is_builtin))
             lengths = {part.length for part in parts}
             if len(lengths) > 1 and keywords and value(keywords["strict"]):
                 whole = builtins.zip(*(part.rest(0) for part in parts), strict=True)
@@ -145,6 +146,23 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
         if name in ("map", "filter") and plain and not keywords:
             return _items(list(value(node)), node)
     return _items(value(node), node)
+
+
+def _parts_of(
+    args: Sequence[ast.expr], node: ast.expr, value: Value, is_builtin: Callable[[str], bool]
+) -> Iterator[Walk]:
+    """The walks over what `zip` joins; where one is none, all are Python's."""
+    parts: list[Walk | NoWalk] = []
+    for arg in args:
+        try:
+            parts.append(walk_of(arg, value, is_builtin))
+        except NoWalk as error:
+            parts.append(error)
+    bad = next((p for p in parts if isinstance(p, NoWalk)), None)
+    if bad is not None:
+        whole = builtins.zip(*(p.values if isinstance(p, NoWalk) else p.rest(0) for p in parts), strict=False)
+        raise NoWalk(bad.reason, node, whole, bad.advice)
+    return (p for p in parts if isinstance(p, Walk))
 
 
 def _values(walk: Walk) -> Any:

@@ -333,8 +333,6 @@ def effect(body: Body, node: ast.Call, env: Env) -> bool:
         return False
     if (function.attr == "append" and type(base) is list) or (function.attr == "add" and type(base) is set):
         number = body.scalar(body.value(node.args[0], env), node.args[0])
-        if function.attr == "append" and any(s.name == name for s in body.reading.stored):
-            raise body.no(f"{name} is appended to at two places", node, "R5", "choose the value first, append once")
         body.reading.stored.append(Stored(name, function.attr, number, body.path, None, node))
         return True
     return False

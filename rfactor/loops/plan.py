@@ -168,8 +168,11 @@ def _data_of(e: Expr) -> list[Expr]:
     return [part for child in e.children for part in _data_of(child)]
 
 
-def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) -> Plan:
-    """Read the loop, and prove the operators behind it. Raises `FoldError`."""
+def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str, prove: bool = True) -> Plan:
+    """Read the loop, and prove the operators behind it. Raises `FoldError`.
+
+    Without `prove` there are no operators: steps are taken in order.
+    """
     reading = body.read()
     observed = [reading.leaves, *(r.condition for r in reading.required)]
     for s in reading.stored:
@@ -192,7 +195,7 @@ def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) 
         chosen = [k for k in live if _group_of(reading, k) == group]
         if group and not chosen:
             continue
-        parts.append(_part(body, reading, group, chosen, owner, loop, timeout, floats))
+        parts.append(_part(body, reading, group, chosen, owner, loop, timeout, floats, prove))
     parts[0].groups = tuple(parts[1:])
     return parts[0]
 
@@ -210,7 +213,7 @@ def _check_apart(body: Body, e: Expr, owner: Mapping[str, str], loop: ast.AST) -
 
 def _part(
     body: Body, reading: Reading, group: str, chosen: list[int], owner: Mapping[str, str], loop: ast.AST,
-    timeout: float, floats: str,
+    timeout: float, floats: str, prove: bool,
 ) -> Plan:  # fmt: skip
     """The plan of the numbers of one group."""
     values = {f"x{k}": Var(reading.slots[k].var.type, f"x{j}") for j, k in zip(range(len(chosen)), chosen, strict=True)}
@@ -231,7 +234,7 @@ def _part(
     required = tuple(
         (substitute_all([r.condition], values)[0], r.why) for r in reading.required if of_group(r.condition)
     )
-    operator = proved(body, update, slots, loop, timeout=timeout, floats=floats) if chosen else None
+    operator = proved(body, update, slots, loop, timeout=timeout, floats=floats) if chosen and prove else None
     key = reading.keys[group] if group else None
     return Plan(reading, tuple(chosen), slots, update, operator, leaves, required, body.depth, key=key)
 

@@ -56,7 +56,7 @@ def is_pure_function(value: Any) -> bool:
         if module.split(".")[0] == "numpy" and "random" not in module:
             return getattr(np, value.__name__, None) is value and value.__name__ not in _EFFECTS
         return _is_pure_definition(value)
-    if value is not None and type(value).__module__.split(".")[0] == "numpy":  # dispatchers of NumPy
+    if callable(value) and type(value).__module__.startswith("numpy"):  # dispatchers of NumPy
         name = getattr(value, "__name__", "")
         return getattr(np, name, None) is value and name not in _EFFECTS
     return False

@@ -338,7 +338,12 @@ class Runner:
     def _folded(self, steps: int, hand_over: Expr) -> Outcome | None:
         plan = self.plan
         operator = plan.operator
-        assert operator is not None
+        if operator is None:
+            if self._level == 1 and self._any(self._small(), steps):
+                raise _Large
+            if hand_over != FALSE:
+                steps = self._first(hand_over, steps)
+            return self._serial(steps) if steps else None
         unfit = (self.floats == "serial" and plan.floats) or not self._fits(operator, steps)
         failed = disjunction(disjunction(hand_over, plan.unordered), self._small())
         way = SERIAL if unfit or not self._begins_right(operator) else self._way(steps)
