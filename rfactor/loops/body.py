@@ -91,6 +91,8 @@ class Datum:
     guard: ast.expr | None = None
     """Where this does not hold, the value is not wanted."""
     kind: str = ""
+    word: str = ""
+    """The loop's own word for it, for messages."""
 
 
 @dataclass(frozen=True)
@@ -210,9 +212,10 @@ class Body:
         self.pointers: dict[str, tuple[View, str, Scalar]] = {}
         self.path: Expr = TRUE
         self.guards: list[ast.expr | None] = []
+        self.header_env: Env = {}
         env = self.bind(self)
-        self.targets = set(env)
         self.header_env = dict(env)
+        self.targets = set(env)
         self._find_stores()
         before: Env = {}
         for name in sorted((self.stored_names | self.mutated) - self.targets - self.fixed):
@@ -1009,8 +1012,15 @@ class Body:
             raise self.no(str(error), None, "R10") from None
         var = Var(type_, f"s{len(self.reading.data)}")
         del key
-        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind)
+        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind, word=self._word(view))
         return self._as_kind(var, view.kind)
+
+    def _word(self, view: View) -> str:
+        """The name of an element in the loop's text, where it has one."""
+        for name, binding in self.header_env.items():
+            if isinstance(binding.symbol, View) and binding.symbol == view:
+                return name
+        return view.array if view.array.isidentifier() and not view.array.startswith("walk_") else ""
 
     def _as_kind(self, var: Var, kind: str) -> Scalar:
         return Scalar(cast(K.type_of({kind}), var), frozenset({kind}))

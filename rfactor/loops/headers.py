@@ -67,7 +67,8 @@ class Items(Walk):
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
-            return iter(self.values[::-1][start:])
+            backward: Iterable[Any] = self.values[::-1][start:]
+            return backward
         if start == 0:
             return iter(self.values)
         if isinstance(self.values, np.ndarray | bytes | str | range | tuple):

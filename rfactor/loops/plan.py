@@ -292,7 +292,8 @@ def proved(
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
                     )  # fmt: skip
                 return operator_of(form, answer, invariants)
-            if refused is None or (answer.verdict == "not_associative" and refused[1].verdict == "unknown"):
+            better = answer.verdict == "not_associative" and (refused is None or meaning is Meaning.MATH)
+            if refused is None or better or (answer.verdict, refused[1].verdict) == ("not_associative", "unknown"):
                 refused = form, answer
             if not _has_inner_data(form):
                 break
@@ -401,5 +402,5 @@ def operator_of(form: Abstracted, answer: Answer, invariants: tuple[Expr, ...] =
 def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ...], loop: ast.AST) -> FoldError:
     from rfactor.loops.reasons import reason_of
 
-    reason, kind, advice = reason_of(form, answer, slots)
+    reason, kind, advice = reason_of(form, answer, slots, body.reading)
     return body.no(reason, loop, kind, advice)

@@ -56,9 +56,10 @@ def is_pure_function(value: Any) -> bool:
         if module.split(".")[0] == "numpy" and "random" not in module:
             return getattr(np, value.__name__, None) is value and value.__name__ not in _EFFECTS
         return _is_pure_definition(value)
-    if callable(value) and type(value).__module__.startswith("numpy"):  # dispatchers of NumPy
+    if callable(value):
         name = getattr(value, "__name__", "")
-        return getattr(np, name, None) is value and name not in _EFFECTS
+        numpy = type(value).__module__.startswith("numpy")  # dispatchers of NumPy
+        return numpy and getattr(np, name, None) is value and name not in _EFFECTS
     return False
 
 
