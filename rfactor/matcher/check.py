@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.parser import parse_update
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.unknown import Signature, parse_signature
 from rfactor.matcher.answer import Answer
+from rfactor.matcher.question import check_reads_state, mistaken, read_question, with_x, without_x
 from rfactor.matcher.recognize import recognize
 from rfactor.prover.limits import Limits
 
 
 def check(
-    update: str,
+    update: str | Callable[..., Any],
     type: Type | str = "i32",
     types: Mapping[str, Type | str] | None = None,
     const: Collection[str] = (),
     semantics: Meaning | str = "wrap",
     timeout: float = 10.0,
     functions: Mapping[str, Signature | str] | None = None,
+    state: str | Sequence[str] = (),
 ) -> Answer:
-    """Whether the serial update `x := update` hides an associative operator, with a proof of every claim.
+    """Prove that the serial update `x := update` hides an associative operator, or show why not.
 
     `update`: one expression a component over the accumulators `x` = `x0`, `x1`, …; `k`, `k0`, … and the names in
-    `const` stay the same through the loop; every other name is data of the iteration. `type`: the type of names that
-    `types` neither declares nor determines. `semantics`: `wrap` (two's complement) or `math` (unbounded integers).
-    `timeout`: seconds after which the answer is `unknown`. `functions`: types, as `"i32, i32 -> f32"`, of functions
-    that are not known otherwise; the types of those that are not named here are inferred. Raises `ParseError`, and
-    `ValueError` for an unknown type.
+    `const` stay the same through the loop; every other name is data of the iteration. An assignment such as `s += a`
+    names its accumulator itself. A lambda or a function that returns one expression takes its accumulators first, as
+    many as it returns values. `state`: names of the accumulators, in order, a list or a text with commas.
+
+    `type`: the type of names that `types` neither declares nor determines. `semantics`: `wrap` (two's complement) or
+    `math` (unbounded integers). `timeout`: seconds after which the answer is `unknown`. `functions`: types, as `"i32,
+    i32 -> f32"`, of functions that are not known otherwise; the types of those that are not named here are inferred.
+    Raises `ParseError`, also for an update that reads no accumulator, and `ValueError` for an unknown type.
     """
-    parsed = parse_update(
+    question = read_question(
         update,
         as_type(type),
         {n: as_type(t) for n, t in (types or {}).items()},
         const,
         Meaning(semantics),
         {n: s if isinstance(s, Signature) else parse_signature(s) for n, s in (functions or {}).items()},
+        names_in(state),
     )
-    return recognize(parsed, limits=Limits(seconds=timeout))
+    check_reads_state(question)
+    asked, back = without_x(question.update)
+    answer = with_x(recognize(asked, limits=Limits(seconds=timeout)), question.update, back)
+    return replace(answer, text=question.text, state=question.state, note=mistaken(question))
 
 
 def as_type(type: Type | str) -> Type:
     """A type given by itself or by its name."""
     return type if isinstance(type, Type) else parse_type(str(type))
+
+
+def names_in(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names in a list, or in a text with commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else tuple(names)

@@ -100,7 +100,7 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
     else:
         if not meanings:
             return _as_stored(_held_or_found(other, limits, table, known), limits)
-        said = _of_reals(other, lambda real: _held(real, table, known) or _yes(real, limits, table))
+        said = _of_reals(other, lambda real: _first_of(_held(real, table, known), lambda: _yes(real, limits, table)))
         if said is not None and said.verdict in _HINTS:
             return with_decisions(_as_stored(said, limits), update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
@@ -126,8 +126,14 @@ def _held(update: Update, table: Table | None, known: bool) -> Answer | None:
     return known_answer(update, shipped()) if known and table is None else None
 
 
+def _first_of(answer: Answer | None, otherwise: Callable[[], Answer | None]) -> Answer | None:
+    return answer if answer is not None else otherwise()
+
+
 def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
-    answer = _of_reals(update, lambda real: _held(real, table, known) or _answer(real, limits, table, known))
+    answer = _of_reals(
+        update, lambda real: _first_of(_held(real, table, known), lambda: _answer(real, limits, table, known))
+    )
     assert answer is not None
     return answer
 
