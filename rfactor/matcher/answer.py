@@ -130,11 +130,16 @@ class Answer:
         """What the proof over the reals leaves open on floats, one sentence each."""
         from rfactor.matcher.caveats import rounded_sentence, sentences, unreached
 
-        rounded = () if self.rounded is None else (rounded_sentence(*self.rounded),)
+        rounded = (*(() if self.rounded is None else (rounded_sentence(*self.rounded),)), *self._of_cancelled())
         if self.lift is None:
             return rounded + self._of_exponentials()
         overflowing = unreached(self.update, self.lift) if self.overflowing is None else self.overflowing
         return rounded + sentences(self.lift, overflowing)
+
+    def _of_cancelled(self) -> tuple[str, ...]:
+        from rfactor.matcher.cancelled import cancelled, sentence
+
+        return tuple(sentence(*found) for found in cancelled(self.update)) if self.ok else ()
 
     def _of_exponentials(self) -> tuple[str, ...]:
         from rfactor.matcher.exponentials import unsteady, unsteady_sentence
