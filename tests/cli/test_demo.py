@@ -103,6 +103,14 @@ def test_examples_run(path, capsys, monkeypatch):
     assert capsys.readouterr().out
 
 
+def test_the_example_of_complex_numbers_compares_what_is_not_zero(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["complex_product.py"])
+    runpy.run_path(str(ROOT / "examples" / "complex_product.py"), run_name="__main__")
+    said = re.fullmatch(r"the product is (-?\d+) \+ (-?\d+) i, serial and factored\n", capsys.readouterr().out)
+    assert said is not None
+    assert int(said[1]) % 2 == 1
+
+
 @EXAMPLES
 def test_examples_say_what_they_are(path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [path.name, "--help"])
