@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PACKAGES := rfactor tests benchmarks examples
 
-.PHONY: demo test lint bench fuzz clean
+.PHONY: demo test lint bench fuzz fuzz-loops clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rfactor demo
@@ -26,6 +26,11 @@ SEED ?= 0
 JOBS ?= 2
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --jobs $(JOBS)
+
+# Random Python loops through `rfactor.fold`, whole, in parts and as streams: `make fuzz-loops LOOPS=10000 SEED=7`.
+LOOPS ?= 1000
+fuzz-loops: $(VENV)/test.stamp
+	$(BIN)/python -m tests.loops.fuzz --loops $(LOOPS) --seed $(SEED) --jobs $(JOBS)
 
 # One environment, one stamp an extra: `demo`, `test`, `bench`. An editable install compiles nothing by itself, and where
 # Python is told not to write bytecode every start would read the source again, half a second of it.

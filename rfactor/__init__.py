@@ -96,7 +96,8 @@ _HOME = {
     "undef": _LANGUAGE + "undefined",
     "TailStrategy": "rfactor.compiler.schedule.directives",
     "check": "rfactor.matcher.check",
-    "Error": "rfactor.errors",
+    **dict.fromkeys(("fold", "FoldWarning"), "rfactor.loops.fold"),
+    **dict.fromkeys(("Error", "FoldError"), "rfactor.errors"),
     "HalideError": "rfactor.errors",
     **dict.fromkeys(("sum", "product", "maximum", "minimum", "argmax", "argmin"), _LANGUAGE + "reductions"),
 }  # fmt: skip

@@ -72,3 +72,46 @@ class FileError(Error, OSError):
 
 class TableError(Error):
     """A table file is damaged, foreign, or of another version."""
+
+
+class FoldError(Error):
+    """A loop that is no fold, or is not known to be one: says where, why, and what to write instead."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        kind: str = "R8",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        end: int = 0,
+        source: tuple[tuple[int, str], ...] = (),
+        advice: str = "",
+    ) -> None:
+        """`kind`: the heading in docs/refusals.md. `source`: numbered lines, the last of which has the caret."""
+        self.reason, self.kind, self.file, self.line, self.column = reason, kind, file, line, column
+        self.end, self.source, self.advice = end, source, advice
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
+        lines = [f"{place}not a fold: {self.reason}" + (f" [{self.kind}]" if self.kind else "")]
+        width = max((len(str(number)) for number, _ in self.source), default=0) + 4
+        lines += [f"{number:>{width}} | {text}" for number, text in self.source]
+        if self.source:
+            span = "^" * max(1, self.end - self.column)
+            lines.append(f"{'':>{width}} | {' ' * self.column}{span}" + (f" {self.advice}" if self.advice else ""))
+        elif self.advice:
+            lines.append(f"  {self.advice}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        keywords = {
+            name: getattr(self, name) for name in ("kind", "file", "line", "column", "end", "source", "advice")
+        }
+        return (_fold_error, (self.reason, keywords))
+
+
+def _fold_error(reason: str, keywords: dict[str, object]) -> FoldError:
+    return FoldError(reason, **keywords)  # type: ignore[arg-type]

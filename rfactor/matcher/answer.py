@@ -16,6 +16,8 @@ IdentityKind = Literal["two-sided", "left", "right", "none"]
 ClaimName = Literal[
     "step", "associative", "left_identity", "right_identity", "commutative", "not_commutative", "action", "invariant"
 ]
+InvariantClaim = Literal["initial", "inductive", "simplified"]
+"""Invariants hold at the start; a step keeps one; under them the simplified update does the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,35 @@ class Lifting:
     identity: tuple[Expr, ...]
     apply: tuple[Expr, ...]
     """Over x (the old state) and y (the richer state)."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantProof:
+    """One discharged claim about loop invariants."""
+
+    claim: InvariantClaim
+    method: Method
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class FromStart:
+    """What an answer rests on that holds of an update under loop invariants alone."""
+
+    update: Update
+    """The update that was asked about. The answer's is proved to do the same in every state with the invariants."""
+    invariants: tuple[Expr, ...]
+    """Conditions on x0, x1, … and constants that hold before the loop and after each step of the serial run."""
+    proofs: tuple[InvariantProof, ...]
+    start: tuple[Expr | None, ...] | None
+    """Each accumulator's value before the loop; None where it is for the caller to see that the invariants hold."""
+    assumes: tuple[Expr, ...] = ()
+    """Conditions on constants under which they are invariants."""
+
+    @property
+    def promised(self) -> bool:
+        """Tell whether it is for the caller to see that the invariants hold at the start; else that is proved."""
+        return self.start is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +106,19 @@ class Answer:
     """The user's names of the accumulators, where they are not `x`, or `x0`, `x1`, …"""
     note: str | None = field(default=None, compare=False)
     """What the user may have meant otherwise."""
+    from_start: FromStart | None = None
+    """Loop invariants, where `update` is what they leave of the one that was asked about."""
+
+    @property
+    def asked(self) -> Update:
+        """The update that the question was about."""
+        return self.update if self.from_start is None else self.from_start.update
+
+    @property
+    def assumed_of_data(self) -> tuple[Expr, ...]:
+        """The assumptions on data and constants; others are promises about the start."""
+        promised = () if self.from_start is None else self.from_start.invariants
+        return tuple(e for e in self.assumes if e not in promised)
 
     @property
     def associative(self) -> bool:
@@ -146,5 +190,5 @@ class Answer:
 
         if self.operator is None or self.data is None:
             return ()
-        parts = unsteady(self.update, self.operator, self.data, self.assumes)
+        parts = unsteady(self.update, self.operator, self.data, self.assumed_of_data)
         return (unsteady_sentence(self.update, self.operator, parts),) if parts else ()

@@ -10,7 +10,9 @@ from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import Type, parse_type
 from rfactor.ir.unknown import Signature, parse_signature
 from rfactor.matcher.answer import Answer
-from rfactor.matcher.question import check_reads_state, mistaken, read_question, with_x, without_x
+from rfactor.matcher.invariants.recognize_from import recognize_assuming, recognize_from
+from rfactor.matcher.invariants.stated import Stated, read_assumed, read_start
+from rfactor.matcher.question import Asked, check_reads_state, mistaken, read_question, with_x, without_x
 from rfactor.matcher.recognize import recognize
 from rfactor.prover.limits import Limits
 
@@ -24,6 +26,8 @@ def check(
     timeout: float = 10.0,
     functions: Mapping[str, Signature | str] | None = None,
     state: str | Sequence[str] = (),
+    start: Stated | None = None,
+    assume: str | Sequence[str] = (),
 ) -> Answer:
     """Prove that the serial update `x := update` hides an associative operator, or show why not.
 
@@ -35,6 +39,14 @@ def check(
     `type`: the type of names that `types` neither declares nor determines. `semantics`: `wrap` (two's complement) or
     `math` (unbounded integers). `timeout`: seconds after which the answer is `unknown`. `functions`: types, as `"i32,
     i32 -> f32"`, of functions that are not known otherwise; the types of those that are not named here are inferred.
+
+    `assume`: loop invariants, as `"x0 <= x1, x2 >= 0"`: conditions on accumulators, by their names in the update, and
+    constants that hold of the accumulators when the loop starts. They are proved to be kept by every step, and to hold
+    at the `start` if that is given; else the answer has them in `assumes`. `start`: each accumulator's value before the
+    loop, over constants, as `"0, k, _"`, where nothing is known of the last one. Without `assume` invariants are
+    inferred from it, if the update as it is has no operator. Where an answer rests on invariants, `from_start` has
+    them, and `update` is what they leave of the one that was asked about.
+
     Raises `ParseError`, also for an update that reads no accumulator, and `ValueError` for an unknown type.
     """
     question = read_question(
@@ -47,9 +59,19 @@ def check(
         names_in(state),
     )
     check_reads_state(question)
-    asked, back = without_x(question.update)
-    answer = with_x(recognize(asked, limits=Limits(seconds=timeout)), question.update, back)
+    before = None if start is None else read_start(start, question.update, question.state)
+    assumed = read_assumed(assume, question.update, before or (), question.state)
+    asked = without_x(Asked(question.update, before, assumed))
+    answer = with_x(_answer(asked, Limits(seconds=timeout)), question.update)
     return replace(answer, text=question.text, state=question.state, note=mistaken(question))
+
+
+def _answer(asked: Asked, limits: Limits) -> Answer:
+    """Answer with the loop invariants that are assumed, else those of the start if that is known."""
+    update, start = asked.update, asked.start
+    if asked.assumed:
+        return recognize_assuming(update, asked.assumed, start, limits)
+    return recognize(update, limits=limits) if start is None else recognize_from(update, start, limits)[0]
 
 
 def as_type(type: Type | str) -> Type:

@@ -48,6 +48,16 @@ def without_decisions(update: Update) -> tuple[Update, Mapping[str, Expr]]:
     return replace(update, components=components, constants=update.constants | constants), meanings
 
 
+def both_without_decisions(update: Update, other: Update) -> tuple[Update, Update]:
+    """Two updates of one state with the same variables for what floats decide alike. Raises `Rounded`."""
+    decisions = _Decisions({x.name: x.type for x in update.accumulators}, {})
+    exact = read_by_integers(update) | read_by_integers(other)
+    pair = [decisions.visit_all(one.components, exact) for one in (update, other)]
+    constants = {var.name for expr, var in decisions.found.items() if names(expr) <= update.constants}
+    known = update.constants | constants
+    return replace(update, components=pair[0], constants=known), replace(other, components=pair[1], constants=known)
+
+
 def read_by_integers(update: Update) -> frozenset[int]:
     """The components that are no floats, and those that these are made of: all of them decide alike."""
     reached = zip(closures(update), update.types, strict=True)

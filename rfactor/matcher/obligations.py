@@ -21,7 +21,7 @@ def claim_of(answer: Answer) -> Claim | None:
         data=answer.data,
         lift=None if lift is None else Lift(lift.types, lift.data, lift.operator, lift.identity, lift.apply),
         invariant=answer.invariant,
-        assumes=answer.assumes,
+        assumes=answer.assumed_of_data,
     )
 
 

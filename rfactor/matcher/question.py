@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rfactor.errors import ParseError, excerpt
-from rfactor.ir.expr import Var, names, substitute_all, variables
+from rfactor.ir.expr import Expr, Var, names, substitute, substitute_all, variables
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.parser import parse_update
 from rfactor.ir.syntax import assignment_of
@@ -21,6 +21,7 @@ from rfactor.ir.unknown import Functions
 from rfactor.ir.update import Update
 from rfactor.matcher.alike import renamed
 from rfactor.matcher.answer import Answer
+from rfactor.matcher.invariants.runs import Start
 
 _USUAL = frozenset(
     ["acc", "accu", "accum", "accumulator", "agg", "aggregate", "res", "result", "s", "state", "sum", "total"]
@@ -120,27 +121,65 @@ _OWN = "its "
 """Before the name of such a datum; no name of a user's has a space."""
 
 
-def without_x(update: Update) -> tuple[Update, dict[str, Var]]:
-    """The update with another name for a datum or constant called `x`, and the way back."""
-    found = next((var for one in update.components for var in variables(one) if var.name == "x"), None)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the matcher is asked."""
+
+    update: Update
+    start: Start | None = None
+    """Each accumulator's value before the loop, as far as it is known; None where nothing is."""
+    assumed: tuple[Expr, ...] = ()
+    """Loop invariants, and conditions on constants."""
+
+
+def without_x(asked: Asked) -> Asked:
+    """Give a datum or constant called `x` another name."""
+    found = _called(asked.update, "x")
     if found is None:
-        return update, {}
-    other = f"{_OWN}x"
-    components = substitute_all(update.components, {"x": Var(found.type, other)})
-    constants = frozenset(other if name == "x" else name for name in update.constants)
-    return replace(update, components=components, constants=constants), {other: found}
+        return asked
+    other = {"x": Var(found.type, f"{_OWN}x")}
+    return Asked(
+        _renamed(asked.update, other),
+        None if asked.start is None else _renamed_start(asked.start, other),
+        substitute_all(asked.assumed, other),
+    )
 
 
-def with_x(answer: Answer, update: Update, back: Mapping[str, Var]) -> Answer:
-    """The answer with the datum called `x` again. Of several steps its values are `x.1`, `x.2`: `x1` is a state."""
-    if not back:
+def with_x(answer: Answer, update: Update) -> Answer:
+    """Tell an answer of the update itself, whose datum is called `x` again. Of several steps the values of that are
+    `x.1`, `x.2`: `x1` is a state."""
+    found = _called(update, "x")
+    if found is None:
         return answer
-    counterexample, reason = answer.counterexample, answer.reason
+    own = {f"{_OWN}x": found}
+    counterexample, reason, held = answer.counterexample, answer.reason, answer.from_start
     if counterexample is not None:
         counterexample = {_told(name): value for name, value in counterexample.items()}
     if reason is not None:
-        reason = reason.replace(f"({_OWN}", "(").replace(f" {_OWN}", " ")
-    return replace(renamed(answer, update, back), counterexample=counterexample, reason=reason)
+        reason = reason.removeprefix(_OWN).replace(f"({_OWN}", "(").replace(f" {_OWN}", " ")
+    if held is not None:
+        held = replace(
+            held,
+            update=update,
+            invariants=substitute_all(held.invariants, own),
+            start=None if held.start is None else _renamed_start(held.start, own),
+            assumes=substitute_all(held.assumes, own),
+        )
+    told = renamed(answer, _renamed(answer.update, own), own)
+    return replace(told, counterexample=counterexample, reason=reason, from_start=held)
+
+
+def _called(update: Update, name: str) -> Var | None:
+    return next((var for one in update.components for var in variables(one) if var.name == name), None)
+
+
+def _renamed(update: Update, other: Mapping[str, Var]) -> Update:
+    constants = frozenset(other[name].name if name in other else name for name in update.constants)
+    return replace(update, components=substitute_all(update.components, other), constants=constants)
+
+
+def _renamed_start(start: Start, other: Mapping[str, Var]) -> Start:
+    return tuple(None if value is None else substitute(value, other) for value in start)
 
 
 def _told(name: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 from rfactor.ir.expr import Op, Var, names, substitute_all, variables, walk
 from rfactor.ir.fused import as_sums
@@ -59,11 +60,23 @@ def forget() -> None:
     _MEMORY.claims.clear()
 
 
-def recognize(update: Update, *, table: Table | None = None, limits: Limits = DEFAULT, known: bool = True) -> Answer:
+Effort = Literal["look_up", "find", "refute"]
+"""What is tried for an answer: the table of known reductions alone, also the search for an operator, also a no."""
+
+
+def recognize(
+    update: Update,
+    *,
+    table: Table | None = None,
+    limits: Limits = DEFAULT,
+    known: bool = True,
+    effort: Effort = "refute",
+) -> Answer:
     """The answer about `update`, with a proof of every claim in it.
 
     `table` holds the elementary operators, by default the shipped ones; then the table of known reductions is looked
-    up first, unless `known` is false. `limits.seconds` bounds the whole; when it is used up the answer is `unknown`.
+    up first, unless `known` is false. `limits.seconds` bounds the whole; when it is used up the answer is `unknown`,
+    and so it is where less `effort` than a proof of a no is asked for.
     """
     start = time.perf_counter()
     answer = _ANSWERED.get((update, table, known, False))
@@ -73,7 +86,7 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
         answer = None if form is None or like is None else form.said_of(like, update)
         if answer is None:
             limits = limits.starting_now()
-            answer = _first_answer(update, table, limits, known)
+            answer = _first_answer(update, _Search(limits, table, known, effort))
             if answer.rounded is not None and limits.expired:  # more time may leave nothing open
                 return replace(answer, ms=(time.perf_counter() - start) * 1000)
             if form is not None and answer.verdict in ("associative", "lifted"):
@@ -83,15 +96,29 @@ def recognize(update: Update, *, table: Table | None = None, limits: Limits = DE
     return replace(answer, ms=(time.perf_counter() - start) * 1000)
 
 
-def _first_answer(update: Update, table: Table | None, limits: Limits, known: bool) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """How an answer is looked for."""
+
+    limits: Limits
+    table: Table | None
+    known: bool
+    effort: Effort
+
+    def held(self, update: Update) -> Answer | None:
+        """What the table of known reductions says of the update."""
+        return known_answer(update, shipped()) if self.known and self.table is None else None
+
+
+def _first_answer(update: Update, search: _Search) -> Answer:
     """The answer about an update that nothing is kept of."""
     try:
-        return _whatever_floats_do(update, limits, table, known)
+        return _whatever_floats_do(update, search)
     except RecursionError:
         return Answer(update, "unknown", reason="the update is nested too deep")
 
 
-def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+def _whatever_floats_do(update: Update, search: _Search) -> Answer:
     """The answer, of which a yes holds where floats that decide integers are rounded, infinite or no numbers too."""
     try:
         other, meanings = without_decisions(update)
@@ -99,12 +126,12 @@ def _whatever_floats_do(update: Update, limits: Limits, table: Table | None, kno
         unsure = f"{rounded} may be rounded, or NaN"
     else:
         if not meanings:
-            return _as_stored(_held_or_found(other, limits, table, known), limits)
-        said = _of_reals(other, lambda real: _first_of(_held(real, table, known), lambda: _yes(real, limits, table)))
+            return _as_stored(_held_or_found(other, search), search.limits)
+        said = _of_reals(other, lambda real: _first_of(search.held(real), lambda: _yes(real, search)))
         if said is not None and said.verdict in _HINTS:
-            return with_decisions(_as_stored(said, limits), update, meanings)
+            return with_decisions(_as_stored(said, search.limits), update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
-    answer = _held_or_found(update, limits, table, known)
+    answer = _held_or_found(update, search)
     if answer.verdict in _HINTS:
         reason = f"no operator was found whatever floats are, but for real numbers: {unsure}"
         return Answer(update, "unknown", reason=reason)
@@ -121,19 +148,15 @@ def _as_stored(answer: Answer, limits: Limits) -> Answer:
     return replace(answer, assumes=assumes, rounded=rounded_integer(answer, limits))
 
 
-def _held(update: Update, table: Table | None, known: bool) -> Answer | None:
-    """What the table of known reductions says of the update."""
-    return known_answer(update, shipped()) if known and table is None else None
+_A = TypeVar("_A", Answer, Answer | None)
 
 
-def _first_of(answer: Answer | None, otherwise: Callable[[], Answer | None]) -> Answer | None:
+def _first_of(answer: Answer | None, otherwise: Callable[[], _A]) -> Answer | _A:
     return answer if answer is not None else otherwise()
 
 
-def _held_or_found(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
-    answer = _of_reals(
-        update, lambda real: _first_of(_held(real, table, known), lambda: _answer(real, limits, table, known))
-    )
+def _held_or_found(update: Update, search: _Search) -> Answer:
+    answer = _of_reals(update, lambda real: _first_of(search.held(real), lambda: _answer(real, search)))
     assert answer is not None
     return answer
 
@@ -149,21 +172,28 @@ def _of_reals(update: Update, answered: Callable[[Update], Answer | None]) -> An
     return None if answer is None else replace(answer, update=update)
 
 
-def _yes(update: Update, limits: Limits, table: Table | None) -> Answer | None:
+def _yes(update: Update, search: _Search) -> Answer | None:
     """The answer about an update behind which an operator is found."""
+    if search.effort == "look_up":
+        return None
     own, back = _without_operand_names(update)
-    answer = _in_any_spelling(own, _solver(limits, table), table)
+    answer = _in_any_spelling(own, _solver(search.limits, search.table), search.table)
     return None if answer is None else _with_names(answer, update, back)
 
 
-def _answer(update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+def _answer(update: Update, search: _Search) -> Answer:
+    """The answer about an update that is in no table."""
+    if search.effort != "refute":
+        found = _yes(update, search)
+        return Answer(update, "unknown", reason="no associative operator was found so far") if found is None else found
     own, back = _without_operand_names(update)
+    limits, table = search.limits, search.table
     solver = _solver(limits, table)
     answer = _in_any_spelling(own, solver, table)
     if answer is None:
         answer = _without_operator(own, solver)
         if _may_overflow(update) and not limits.expired:
-            answer = _with_overflow_hint(answer, own, limits, table, known)
+            answer = _with_overflow_hint(answer, own, search)
     return _with_names(answer, update, back)
 
 
@@ -255,19 +285,19 @@ _HINTS = {
 }
 
 
-def _with_overflow_hint(answer: Answer, update: Update, limits: Limits, table: Table | None, known: bool) -> Answer:
+def _with_overflow_hint(answer: Answer, update: Update, search: _Search) -> Answer:
     """Say so where unbounded integers would make the difference."""
-    verdict = _without_overflow(replace(update, meaning=Meaning.MATH), limits, table, known)
+    verdict = _without_overflow(replace(update, meaning=Meaning.MATH), search)
     return replace(answer, reason=f"{answer.reason}; {_HINTS[verdict]}") if verdict in _HINTS else answer
 
 
-def _without_overflow(unbounded: Update, limits: Limits, table: Table | None, known: bool) -> str:
+def _without_overflow(unbounded: Update, search: _Search) -> str:
     """The verdict on an update of unbounded integers, as far as it is soon found."""
-    held = _held(unbounded, table, known)
+    held = search.held(unbounded)
     if held is not None:
         return held.verdict
-    limits = limits.with_purse(_HINT)
-    solver = _solver(limits, table)
+    limits = search.limits.with_purse(_HINT)
+    solver = _solver(limits, search.table)
     if decompose(unbounded, solver) is not None:
         return "associative"
     return "unknown" if Lifter(solver).lift(unbounded) is None else "lifted"

@@ -8,22 +8,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rfactor.ir.expr import Expr, Value, Var, substitute, variables
+from rfactor.ir.expr import Expr, Value, Var, substitute_all, variables
 from rfactor.ir.graph import closures
 from rfactor.ir.printer import show, show_tuple
 from rfactor.ir.unknown import signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, Lifting
+from rfactor.prover.verdict import Method
 
 Json = dict[str, Any]
 
 
 def to_json(answer: Answer, text: str | None = None) -> Json:
     """The object of `rfactor check --json`; expressions are text in the syntax that the parser reads."""
-    update = answer.update
+    update = answer.asked
     lift = answer.lift
     functions = {name: str(signature) for name, signature in signatures(update.components).items()}
-    more = {"state": list(answer.state), "functions": functions, "caveats": list(answer.caveats)}
+    more: dict[str, list[str] | dict[str, str] | None] = {
+        "state": list(answer.state),
+        "functions": functions,
+        "caveats": list(answer.caveats),
+    }
+    if answer.from_start is not None:
+        more |= {
+            "loop_invariant": _texts(answer.from_start.invariants),
+            "simplified": _texts(answer.update.components),
+        }
     return {
         "update": next((t for t in (text, answer.text) if t is not None), show_tuple(update.components)),
         "types": {var.name: str(var.type) for var in names_of(update)},
@@ -45,9 +55,16 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
             {"claim": proof.claim, "method": proof.method, "ms": round(proof.ms, 3)}
             | ({"row": proof.row} if proof.row is not None else {})
             for proof in answer.proofs
-        ],
+        ]
+        + _of_invariants(answer),
         "ms": round(answer.ms, 3),
     } | {key: value for key, value in more.items() if value}
+
+
+def _of_invariants(answer: Answer) -> list[Json]:
+    """Give the proofs that loop invariants rest on."""
+    proofs = () if answer.from_start is None else answer.from_start.proofs
+    return [{"claim": proof.claim, "method": proof.method, "ms": round(proof.ms, 3)} for proof in proofs]
 
 
 def names_of(update: Update) -> tuple[Var, ...]:
@@ -103,10 +120,14 @@ def to_html(answer: Answer) -> str:
 
 def entries(answer: Answer, text: str | None = None) -> list[tuple[str, str]]:
     """What there is to say, by titles; an entry that goes on with the last one has none."""
-    update = answer.update
+    update = answer.asked
     names = answer.state or tuple(x.name for x in update.accumulators)
     words = next((t for t in (answer.text, text) if t is not None), show_tuple(update.components))
-    said = [("update", f"{', '.join(names)} := {words}"), ("verdict", VERDICTS[answer.verdict])]
+    said = [("update", f"{', '.join(names)} := {words}")]
+    if answer.from_start is not None:
+        said += _listed("invariant", _conditions(answer, answer.from_start.invariants))
+        said += _listed("leaves", _assigned(answer, answer.update.components))
+    said.append(("verdict", VERDICTS[answer.verdict]))
     if answer.state:
         said.append(("names", ", ".join(f"x{i} is {n}" for i, n in zip(range(len(names)), names, strict=True))))
     if answer.operator is not None:
@@ -123,13 +144,13 @@ def entries(answer: Answer, text: str | None = None) -> list[tuple[str, str]]:
         said += _listed("operator", [show(e) for e in lift.operator])
         said.append(("identity", show_tuple(lift.identity)))
         said += _listed("data", _given("y", "=", lift.data))
-        said += _listed("apply", _applied(answer, lift))
+        said += _listed("apply", _assigned(answer, lift.apply))
     if answer.commutative is not None:
         said.append(("commutes", "yes" if answer.commutative else "no"))
     if answer.invariant:
         said.append(("where", show_tuple(answer.invariant)))
     if answer.assumes:
-        said.append(("assuming", show_tuple(answer.assumes)))
+        said.append(("assuming", ", ".join(_conditions(answer, answer.assumes))))
     said += [("caveat", sentence) for sentence in answer.caveats]
     for name, signature in signatures(update.components).items():
         said.append(("function", f"{name}: {signature}, which may be any function"))
@@ -140,7 +161,9 @@ def entries(answer: Answer, text: str | None = None) -> list[tuple[str, str]]:
     if names_of(update)[len(update.types) :] and not _reads_itself(update):
         said.append(("note", "no accumulator is read: the last step alone decides"))
     if answer.proofs:
-        said.append(("proved", ", ".join(f"{p.claim} ({p.method}, {p.ms:.1f} ms)" for p in answer.proofs)))
+        owed: list[tuple[str, Method, float]] = [(p.claim, p.method, p.ms) for p in answer.proofs]
+        owed += [] if answer.from_start is None else [(p.claim, p.method, p.ms) for p in answer.from_start.proofs]
+        said.append(("proved", ", ".join(f"{claim} ({method}, {ms:.1f} ms)" for claim, method, ms in owed)))
     return said
 
 
@@ -148,14 +171,24 @@ def _given(letter: str, sign: str, exprs: Sequence[Expr]) -> list[str]:
     return [f"{letter}{i} {sign} {show(e)}" for i, e in zip(range(len(exprs)), exprs, strict=True)]
 
 
-def _applied(answer: Answer, lift: Lifting) -> list[str]:
-    """What becomes of the accumulators, by the user's names where those are none of an operand's."""
-    names, read = answer.state, {var.name for expr in lift.apply for var in variables(expr)}
-    if not names or any(_OPERAND.fullmatch(name) or name in read for name in names):
-        return _given("x", ":=", lift.apply)
-    types = answer.update.types
-    own: dict[str, Expr] = {f"x{i}": Var(types[i], name) for i, name in zip(range(len(names)), names, strict=True)}
-    return [f"{name} := {show(substitute(e, own))}" for name, e in zip(names, lift.apply, strict=True)]
+def _conditions(answer: Answer, exprs: Sequence[Expr]) -> list[str]:
+    return [show(e) for e in substitute_all(exprs, _own(answer, exprs))]
+
+
+def _assigned(answer: Answer, exprs: Sequence[Expr]) -> list[str]:
+    """What becomes of the accumulators."""
+    own = _own(answer, exprs)
+    named = zip(answer.update.accumulators, substitute_all(exprs, own), strict=True)
+    return [f"{show(own.get(x.name, x))} := {show(e)}" for x, e in named]
+
+
+def _own(answer: Answer, exprs: Iterable[Expr]) -> dict[str, Expr]:
+    """The user's names of the accumulators, where those are none of an operand's and none that is read beside them."""
+    read = {var.name for expr in exprs for var in variables(expr)}
+    if not answer.state or any(_OPERAND.fullmatch(name) or name in read for name in answer.state):
+        return {}
+    named = zip(answer.update.accumulators, answer.state, strict=True)
+    return {x.name: Var(x.type, name) for x, name in named}
 
 
 _OPERAND = re.compile(r"[xyz]\d*")

@@ -243,23 +243,25 @@ def _subtracted(expr: Expr) -> tuple[Expr, Expr] | None:
 
 
 def _with_functions(claim: Claim, squares: Callable[[Expr, Expr], Expr] | None = None) -> Claim:
-    """The claim with functions of no known name in place of what rounds; `squares` makes those of sums of squares, from
-    the sum and the functions of its operations: by default such that they are not negative."""
+    """The claim with functions of no known name in place of what rounds, as `with_functions` has them."""
+    return _mapped(claim, lambda exprs: with_functions(exprs, claim.update.constants, squares))
+
+
+def with_functions(exprs: Tuple, constants: Set[str], squares: Callable[[Expr, Expr], Expr] | None = None) -> Tuple:
+    """Put functions of no known name in place of what rounds; `squares` makes those of sums of squares, from the sum
+    and the functions of its operations: by default such that they are not negative."""
     squares = _natural if squares is None else squares
 
     def function(expr: Expr) -> Expr:
-        return _function(expr, claim.update.constants) if rounds(expr) else expr
+        return _function(expr, constants) if rounds(expr) else expr
 
-    def functions(exprs: Tuple) -> Tuple:
-        inside: dict[Expr, Expr] = {}
-        calls: dict[Expr, Expr] = {}
-        for node in (node for expr in exprs for node in _rounded(expr)):
-            if node not in calls:
-                called = rewrite(node, inside, function)
-                calls[node] = squares(node, called) if _is_natural(node) else called
-        return tuple(rewrite(expr, calls, lambda node: node) for expr in exprs)
-
-    return _mapped(claim, functions)
+    inside: dict[Expr, Expr] = {}
+    calls: dict[Expr, Expr] = {}
+    for node in (node for expr in exprs for node in _rounded(expr)):
+        if node not in calls:
+            called = rewrite(node, inside, function)
+            calls[node] = squares(node, called) if _is_natural(node) else called
+    return tuple(rewrite(expr, calls, lambda node: node) for expr in exprs)
 
 
 def _function(expr: Expr, constants: Set[str]) -> Expr:

@@ -89,7 +89,11 @@ def _check_names(answer: Answer, read: Mapping[str, Type], named: Mapping[str, A
     missing = [name for name in read if name not in named]
     if missing:
         raise Error(f"a value is needed for {', '.join(missing)}")
-    known = {var.name for component in answer.update.components for var in variables(component)}
+    told = answer.update.components
+    if answer.from_start is not None:  # what is left of the update may read less, and constants of its start
+        start = answer.from_start.start or ()
+        told = (*told, *answer.asked.components, *(value for value in start if value is not None))
+    known = {var.name for expr in told for var in variables(expr)}
     strange = [name for name in named if name not in known]
     if strange:
         own = {x.name for x in answer.update.accumulators}

@@ -1,0 +1,678 @@
+"""`@rfactor.fold`: a plain Python function whose loops are folds, run as the proven parallel ones."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from rfactor.errors import Error, FoldError
+from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.expr import Expr, apply, const
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import I64
+from rfactor.loops import kinds as K
+from rfactor.loops.arrays import Data, Replan, gathered
+from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
+from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
+from rfactor.loops.kinds import Scalar, Untyped
+from rfactor.loops.plan import Plan, holds_value, made
+from rfactor.loops.rewrite import Loop, loops_of, opened
+from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
+from rfactor.loops.sequences import Typed, typed
+from rfactor.loops.source import Source, names_loaded, names_stored, read
+from rfactor.loops.state_parts import part_of
+from rfactor.loops.symbols import Binding, Fixed, Opaque, View
+
+Floats = Literal["reassociate", "serial", "anyway"]
+SHORT = 48
+"""Loops of fewer steps are left to Python: compiled code takes longer to call."""
+_PLANS = 16
+"""How many plans of a loop are kept, for types and forms that differ."""
+
+
+class FoldWarning(UserWarning):
+    """A loop that runs as Python, as `strict=False` allows."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a function is folded."""
+
+    strict: bool = True
+    floats: Floats = "reassociate"
+    timeout: float = 5.0
+    ways: str = "auto"
+
+
+class Fold:
+    """A function whose loops are folds. Call it as the function; `python` is the plain one."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        functools.update_wrapper(self, function)
+        self.python = function
+        self.options = options
+        self.source: Source = read(function)
+        self.loops: list[Loop] = loops_of(self.source)
+        text = self.source.text
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Yield | ast.YieldFrom):
+                raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                raise text.refusal(
+                    f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
+                    advice="return the value instead",
+                )  # fmt: skip
+        if not self.loops:
+            raise text.refusal("there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop")
+        self.plans: dict[int, list[Plan]] = {}
+        self.refusals: dict[int, FoldError] = {}
+        self.outcomes: dict[int, str] = {}
+        self._warned: set[int] = set()
+        self._lock = threading.RLock()
+        self._opened = opened(self.source, lambda: Call(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of the plain function."""
+        return self._opened(*map(as_plain, args), **{k: as_plain(v) for k, v in kwargs.items()})
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return (_found, (self.python.__module__, self.python.__qualname__))
+
+
+def _found(module: str, name: str) -> Any:
+    import importlib
+
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+@overload
+def fold(function: Callable[..., Any], /) -> Fold: ...
+
+
+@overload
+def fold(
+    *, strict: bool = True, floats: Floats = "reassociate", timeout: float = 5.0
+) -> Callable[[Callable[..., Any]], Fold]: ...
+
+
+def fold(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    strict: bool = True,
+    floats: Floats = "reassociate",
+    timeout: float = 5.0,
+) -> Fold | Callable[[Callable[..., Any]], Fold]:
+    """Run the loops of a function as proven parallel folds, with the result of the plain function.
+
+    `strict`: raise `FoldError` at the first call whose loop is no fold; else run it as Python, and warn once. `floats`:
+    `"reassociate"` adds floats in fixed slices, whatever the threads; `"serial"` keeps the order of the loop;
+    `"anyway"` takes integers that rounded floats decide, too. `timeout`: seconds for a proof.
+    """
+    if floats not in ("reassociate", "serial", "anyway"):
+        raise Error(f'floats={floats!r} is none of "reassociate", "serial", "anyway"')
+    options = Options(strict, floats, timeout)
+    if function is None:
+        return lambda f: fold_with(f, options)
+    return fold_with(function, options)
+
+
+def fold_with(function: Callable[..., Any], options: Options) -> Fold:
+    """The fold of a function under some options."""
+    return Fold(function.python if isinstance(function, Fold) else function, options)
+
+
+def as_plain(value: Any) -> Any:
+    """An argument as loops take it: arrays of other libraries as NumPy's, without a copy where that is possible."""
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise Error("a masked array: fill it, or give its mask as an argument of its own")
+        return value
+    module = type(value).__module__.split(".")[0]
+    if module in ("builtins", "numpy", "collections", "__main__"):
+        return value
+    if module == "pyarrow" and hasattr(value, "null_count"):
+        if value.null_count:
+            raise Error("an Arrow array with nulls: fill them, as with .fill_null(0)")
+        return value.to_numpy(zero_copy_only=False) if hasattr(value, "buffers") else value.to_numpy()
+    if module in ("pandas", "polars", "xarray") and hasattr(value, "to_numpy"):
+        return value.to_numpy()
+    if hasattr(value, "__array_interface__") or (module in ("torch", "jax", "cupy") and hasattr(value, "__dlpack__")):
+        return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
+    return value
+
+
+@dataclass
+class Started:
+    """What a loop is told where it begins."""
+
+    rest: Iterable[Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Call:
+    """One call of a folded function: what its loops ask."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.fold = fold
+        self.folded: set[int] = set()
+        self.resume: dict[int, int] = {}
+
+    def __call__(self, number: int, env: dict[str, Any]) -> Started:
+        """From which step on Python runs loop `number`, and the values of its names there."""
+        loop = self.fold.loops[number]
+        env = {n: v for n, v in env.items() if not n.startswith("rfactor_")}
+        at = Beginning(self, loop, env)
+        outer = loop.parent
+        while outer is not None:
+            if outer.number in self.folded:
+                return Started(at.plain(self.resume.pop(number, 0)))
+            outer = outer.parent
+        try:
+            started = at.start()
+        except FoldError as error:
+            self.fold.refusals[number] = error
+            if loop.inner:
+                return Started(at.plain(0))
+            parent = loop.parent
+            first = error
+            while parent is not None:
+                first = self.fold.refusals.get(parent.number, first)
+                parent = parent.parent
+            if self.fold.options.strict:
+                raise first from None
+            if number not in self.fold._warned:
+                self.fold._warned.add(number)
+                warnings.warn(str(error), FoldWarning, stacklevel=3)
+            return Started(at.plain(0))
+        if started.values or started.rest is not None:
+            pass
+        return started
+
+
+class Beginning:
+    """A loop where it begins: the values of its names, what it walks, and the plan that fits."""
+
+    def __init__(self, call: Call, loop: Loop, env: dict[str, Any]) -> None:
+        self.call, self.fold, self.loop, self.env = call, call.fold, loop, env
+        self.source = call.fold.source
+        self.walks: list[Walk] = []
+        self._typed: dict[int, tuple[Any, Typed | None]] = {}
+        self._walk: Walk | None = None
+        self._walked: Any = None
+
+    # -- walking as Python ---------------------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """The value of a piece of the header."""
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), self.source.text.file, "eval")
+        return eval(code, _globals(self.source), self.env)
+
+    def _is_builtin(self, name: str) -> bool:
+        return name not in self.env and name not in self.source.globals and hasattr(builtins, name)
+
+    def walk(self) -> Walk:
+        """What the loop walks over. Raises `FoldError`."""
+        node = self.loop.node
+        assert isinstance(node, ast.For)
+        if self._walk is None:
+            try:
+                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+            except NoWalk as error:
+                raise self.no(error.reason, error.node, "R4", error.advice) from None
+        return self._walk
+
+    def no(self, reason: str, node: ast.AST | None, kind: str, advice: str = "") -> FoldError:
+        return self.source.text.refusal(reason, node, kind=kind, advice=advice)
+
+    def plain(self, start: int) -> Iterable[Any]:
+        """What Python's loop takes from step `start` on."""
+        node = self.loop.node
+        if isinstance(node, ast.While):
+            return ()
+        if self._walk is None:
+            if start == 0:
+                try:
+                    self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+                except NoWalk:
+                    return self.evaluate(node.iter)  # type: ignore[no-any-return]
+            else:
+                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+        return self._walk.rest(start)
+
+    # -- folding -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> Started:
+        """Fold as many steps as can be. Raises `FoldError`."""
+        frame = self.frame()
+        if frame is None:
+            return Started(self.plain(0))
+        for _ in range(3):
+            plan = self.plan(frame)
+            self.call.folded.add(self.loop.number)
+            if frame.total <= SHORT:
+                return Started(self.plain(0))
+            try:
+                outcome = self.run(plan, frame)
+            except Replan:
+                self.fold.plans[self.loop.number].remove(plan)
+                continue
+            if outcome is None:
+                return Started(self.plain(0))
+            return frame.resumed(self, plan, outcome)
+        return Started(self.plain(0))
+
+    def frame(self) -> Frame | None:
+        """The steps of the loop; None where there are none."""
+        if isinstance(self.loop.node, ast.While):
+            from rfactor.loops.whiles import while_frame
+
+            return while_frame(self)
+        return for_frame(self)
+
+    def plan(self, frame: Frame) -> Plan:
+        """The plan that fits the types of the call, made where there is none."""
+        key = frame.signature(self)
+        with self.fold._lock:
+            plans = self.fold.plans.setdefault(self.loop.number, [])
+            for plan in plans:
+                if plan.signature == key and self._holds(plan):
+                    return plan
+            errors: list[FoldError] = []
+            for specialized in (False, True):
+                around = Surroundings(self.source, self.env, self.loop.read_after)
+                body = Body(
+                    around, frame.body, frame.bind, frame.depth, lambda n, g, p: self.computed(frame, n, g, p),
+                    frozenset(frame.fixed), frame.test, specialized,
+                )  # fmt: skip
+                try:
+                    plan = made(
+                        body, self.loop.node, timeout=self.fold.options.timeout, floats=self.fold.options.floats
+                    )
+                except FoldError as error:
+                    errors.append(error)
+                    if error.kind not in ("R7", "R8") or not body.reading.constants:
+                        break
+                    continue
+                plan.signature = key
+                plans.insert(0, plan)
+                del plans[_PLANS:]
+                return plan
+            raise errors[0]
+
+    def _holds(self, plan: Plan) -> bool:
+        """Are the values that a plan depends on those of this call?"""
+        for text, (how, node, value) in plan.reading.literal.items():
+            try:
+                now = self.evaluate(node)
+                if how == "list":
+                    now = list(now)
+                elif how == "members":
+                    now = sorted(map(repr, now))
+                elif how == "sequence":
+                    now = (type(now).__name__, list(now))
+                same = type(now) is type(value) and bool(now == value)
+            except Exception:
+                return False
+            if not same:
+                return False
+            del text
+        for node, kind in plan.reading.constants.values():
+            if isinstance(node, ast.expr):
+                try:
+                    if K.kind_of(self.evaluate(node)) != kind:
+                        return False
+                except Exception:
+                    return False
+        return True
+
+    def constants(self, plan: Plan, frame: Frame) -> dict[str, Any]:
+        """The numbers that stay the same."""
+        found = {}
+        for name, (node, _) in plan.reading.constants.items():
+            value = frame.number(node) if isinstance(node, tuple) else self.evaluate(node)
+            found[name] = K.held_value(value)
+        return found
+
+    def run(self, plan: Plan, frame: Frame) -> Outcome | None:
+        """Run the plan; None where Python is to take all steps."""
+        constants = self.constants(plan, frame)
+        for value in constants.values():
+            if isinstance(value, int) and not I64.min <= value <= 2 * I64.max:
+                return None
+        dims = {f"dim{k}": n for k, n in zip(range(len(frame.dims)), frame.dims, strict=True)}
+        if not all(holds(e, constants | dims) for e, _ in plan.fixed_requirements):
+            return None
+        data = gathered(
+            plan.reading, frame.dims, constants, lambda name, where: self.array(frame, where),
+            lambda datum: self.recomputed(frame, datum, plan), frame.total - 1,
+        )  # fmt: skip
+        if not frame.alone(self, plan, data):
+            return None
+        for stored in plan.reading.stored:
+            if stored.index is not None:
+                first, second = (_at_step(stored.index, plan, frame, self, k) for k in (0, 1))
+                size, by = len(self.env[stored.name]), second - first
+                last = size - 1 if by > 0 else 0
+                data.limit = min(data.limit, (last - first) // by + 1 if 0 <= first < size else 0)
+        outcome = self.taken(plan, frame, data)
+        if outcome is not None:
+            left = outcome.steps < frame.total - 1
+            if left and outcome.steps > 0 and plan.leaves != K.FALSE and self._forgets(plan):
+                return self._one_less(plan, frame, data, outcome)
+            self.fold.outcomes[self.loop.number] = outcome.how
+        return outcome
+
+    def _forgets(self, plan: Plan) -> bool:
+        """Are there names that a step assigns and no state keeps?"""
+        kept = {s.name for s in plan.slots}
+        stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
+        return bool(stored & self.loop.read_after) or (
+            isinstance(self.loop.node, ast.For)
+            and bool(names_stored(self.loop.node.target) & self.loop.read_after)
+            and False
+        )
+
+    def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
+        """Stop a step earlier: the last whole step gives names their values, and is Python's."""
+        if outcome.steps < 2:
+            return None
+        data.limit = outcome.steps - 1
+        return self.taken(plan, frame, data)
+
+    def taken(self, plan: Plan, frame: Frame, data: Data) -> Outcome | None:
+        """As many steps as all numbers of the state allow."""
+        from rfactor.loops.groups import GroupRunner
+
+        options = self.fold.options
+        for _ in range(2 + len(plan.groups)):
+            start = self.starts(plan, data, frame)
+            if not all(holds_value(s.var.type, _plain(v)) for s, v in zip(plan.slots, start, strict=True)):
+                return None
+            runner = Runner(plan, data, start, options.floats, options.ways)
+            runner.start_kinds = self.start_kinds(plan)
+            outcome = runner.run()
+            if outcome is None:
+                return None
+            data.limit = outcome.steps
+            for group in plan.groups:
+                found = GroupRunner(group, data, self, frame).run()
+                if found is None or found.steps < 1:
+                    return None
+                outcome.groups.append(found)
+                if found.steps < data.limit:
+                    data.limit = found.steps
+                    break
+            else:
+                return outcome
+        return None
+
+    def starts(self, plan: Plan, data: Data, frame: Frame) -> list[Any]:
+        """The carried numbers before the first step, as arrays hold them."""
+        found = []
+        for s in plan.slots:
+            if s.part.startswith(POINTED):
+                array = self.evaluate(_node_of(plan.reading.arrays[s.part[len(POINTED) :]]))
+                at = self.env[s.name]
+                found.append(K.held_value(array[at]) if -len(array) <= at < len(array) else math.nan)
+            elif s.part.startswith("last "):
+                index = next(o.index for o in plan.reading.stored if o.name == s.name)
+                assert index is not None
+                first, second = (_at_step(index, plan, frame, self, k) for k in (0, 1))
+                base = self.env[s.name]
+                at = first - (second - first) * int(s.part[5:])
+                found.append(K.held_value(base[at]) if -len(base) <= at < len(base) else 0)
+            else:
+                found.append(part_of(self.env[s.name], s.part))
+        return found
+
+    def start_kinds(self, plan: Plan) -> list[str]:
+        """What they are in the plain run."""
+        found = []
+        for s in plan.slots:
+            value = None if s.part.startswith(("last ", POINTED)) else part_of(self.env[s.name], s.part, held=False)
+            found.append(next(iter(s.kinds)) if value is None else "bool" if s.part == "has" else K.kind_of(value))
+        return found
+
+    # -- data ----------------------------------------------------------------------------------------------------------
+
+    def typed(self, value: Any) -> Typed | None:
+        """A sequence as an array, once a call."""
+        known = self._typed.get(id(value))
+        if known is None or known[0] is not value:
+            known = self._typed[id(value)] = value, typed(value)
+        return known[1]
+
+    def array(self, frame: Frame, where: Any) -> Typed | None:
+        """An array of the loop."""
+        if where[0] == "walk":
+            return frame.array(self, where[1])
+        return self.typed(self.evaluate(where[1]))
+
+    def recomputed(self, frame: Frame, datum: Datum, plan: Plan) -> tuple[Typed | None, int]:
+        """What Python computes for a datum in this call."""
+        assert datum.node is not None
+        return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude), datum.kind)
+
+    def computed(
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
+    ) -> tuple[Typed | None, int]:
+        """The value of an expression in each step, as far as it can be computed, and how many there are. `kind` is
+        what it is taken for where no step wants it."""
+        values = frame.column(self, node, guard, prelude)
+        if not values:
+            return None, 0
+        wanted = [v for v in values if v is not _NOT_WANTED]
+        if not wanted:
+            if not kind:
+                truth = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "bool")
+                kind = "bool" if truth else "int"
+            return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
+        fill = wanted[0]
+        found = typed([fill if v is _NOT_WANTED else v for v in values])
+        return (found if found is None or found.array.ndim == 1 else None), len(values)
+
+
+_NOT_WANTED = object()
+
+
+# -- frames ------------------------------------------------------------------------------------------------------------
+
+
+class Frame:
+    """The steps of a loop, or of a nest of loops: how many, what they begin with, and how Python goes on."""
+
+    dims: tuple[int, ...]
+    body: list[ast.stmt]
+    fixed: frozenset[str] = frozenset()
+    test: tuple[ast.expr, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        return len(self.dims)
+
+    @property
+    def total(self) -> int:
+        return int(np.prod(self.dims, dtype=object))
+
+    def bind(self, body: Body) -> Env:
+        """The names that a step begins with."""
+        raise NotImplementedError
+
+    def number(self, where: tuple[Any, ...]) -> int:
+        """A number of the header."""
+        raise NotImplementedError
+
+    def array(self, at: Beginning, path: Any) -> Typed | None:
+        """A sequence of the header."""
+        raise NotImplementedError
+
+    def column(self, at: Beginning, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...]) -> list[Any]:
+        """The value of an expression in each step, by Python."""
+        raise NotImplementedError
+
+    def signature(self, at: Beginning) -> Any:
+        """All types that a plan depends on."""
+        env = at.env
+        names = sorted(
+            (names_loaded(at.loop.node) | set().union(*(names_stored(s) for s in at.loop.node.body))) & set(env)
+        )
+        return tuple((n, _signature(at, env[n], n)) for n in names)
+
+    def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:
+        """Go on as Python after the steps that were taken."""
+        raise NotImplementedError
+
+    def alone(self, at: Beginning, plan: Plan, data: Data) -> bool:
+        """Does nothing that the loop writes lie where it reads?"""
+        written = [at.env[s.name] for s in plan.reading.stored if isinstance(at.env.get(s.name), np.ndarray)]
+        return not any(
+            np.shares_memory(w, a) if isinstance(a, np.ndarray) else False for w in written for a in data.held
+        )
+
+    def values(self, at: Beginning, plan: Plan, outcome: Outcome) -> dict[str, Any]:
+        """The variables of the function after the steps that were taken; what is changed in place is changed."""
+        parts: dict[str, dict[str, Any]] = {}
+        for slot, value, kind in zip(plan.slots, outcome.state, outcome.kinds, strict=True):
+            if slot.part.startswith(("last ", POINTED)):
+                continue
+            parts.setdefault(slot.name, {})[slot.part] = K.python_value(kind, value)
+        found: dict[str, Any] = {}
+        for name, own in parts.items():
+            found[name] = _assembled(at.env[name], own, at.loop, name)
+        for stored, left in zip(plan.reading.stored, outcome.stored, strict=True):
+            _left_behind(at.env[stored.name], stored, left, self, at, plan)
+        for group in outcome.groups:
+            group.put()
+        return found
+
+
+def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
+    """A variable's value from its numbers."""
+    if "has" in parts:
+        return parts.get("value") if parts["has"] else None
+    if "value" in parts:
+        return parts["value"]
+    if "real" in parts:
+        return complex(parts["real"], parts["imag"])
+    whole = any(name in names_stored(s) for s in loop.node.body)
+    if isinstance(old, np.ndarray):
+        target = old.copy() if whole else old
+        for part, value in parts.items():
+            target.flat[int(part)] = value
+        return target
+    flat: list[Any] = list(old)
+    for part, value in parts.items():
+        if "," in part:
+            outer, inner = map(int, part.split(","))
+            row = flat[outer]
+            if isinstance(row, tuple):
+                flat[outer] = (*row[:inner], value, *row[inner + 1 :])
+            else:
+                if whole and row is old[outer]:
+                    row = flat[outer] = list(row)
+                row[inner] = value
+        else:
+            flat[int(part)] = value
+    if isinstance(old, tuple):
+        return tuple(flat)
+    if whole:
+        return flat
+    old[:] = flat
+    return old
+
+
+def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:
+    """Put what the steps left behind into its list, set or array."""
+    values, mask, tags = left.values, left.mask, left.tags
+    if stored.form == "index":
+        first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
+        places = np.arange(first, first + (second - first) * len(values), second - first)
+        if mask is not None:
+            places, values = places[mask], values[mask]
+            tags = None if tags is None else tags[mask]
+        if isinstance(target, np.ndarray):
+            target[places] = values
+        else:
+            for place, value in zip(places.tolist(), _plain_list(stored.value.kinds, values, tags), strict=True):
+                target[place] = value
+        return
+    if mask is not None:
+        values, tags = values[mask], None if tags is None else tags[mask]
+    found = _plain_list(stored.value.kinds, values, tags)
+    if stored.form == "append":
+        target.extend(found)
+    else:
+        target.update(found)
+
+
+def _at_step(index: Expr, plan: Plan, frame: Frame, at: Beginning, step: int) -> int:
+    from rfactor.ir.evaluate import evaluate_scalar
+    from rfactor.ir.expr import names
+
+    known = at.constants(plan, frame) | {"t": step} | {f"t{k}": 0 for k in range(frame.depth)}
+    if frame.depth > 1:
+        known[f"t{frame.depth - 1}"] = step
+    return int(evaluate_scalar(index, {n: known[n] for n in names(index)}))
+
+
+def _plain_list(kinds: K.Kinds, values: Any, tags: Any = None) -> list[Any]:
+    """Numbers as the plain run has them; `tags`: the code of each one's kind, where they are of several."""
+    if tags is not None:
+        return [K.python_value(K.kind_of_code(int(t)), v) for t, v in zip(tags, values, strict=True)]
+    (kind,) = kinds
+    if kind in K.PYTHON:
+        return values.tolist()  # type: ignore[no-any-return]
+    if kind == "str":
+        return [K.python_value("str", v) for v in values]
+    return list(values.astype(np.dtype(kind[3:]), copy=False))
+
+
+def _node_of(where: Any) -> ast.expr:
+    """The expression that gives an array of the loop's surroundings."""
+    if where[0] != "value":
+        raise Replan("an element of what is walked over")
+    node: ast.expr = where[1]
+    return node
+
+
+def _signature(at: Beginning, value: Any, name: str) -> Any:
+    if value is None or isinstance(value, bool | int | float | complex | np.generic | str):
+        return type(value).__name__
+    if isinstance(value, np.ndarray):
+        small = value.shape if value.size <= 16 else (None, *value.shape[1:])
+        return ("array", str(value.dtype), small)
+    if isinstance(value, list | tuple):
+        if len(value) <= 16:
+            return (type(value).__name__, tuple(_signature(at, v, name) for v in value))
+        found = at.typed(value)
+        return (type(value).__name__, None if found is None else (found.signature, found.array.shape[1:]))
+    if isinstance(value, bytes | bytearray | dict | set | range):
+        return type(value).__name__
+    return id(value)
+
+
+def for_frame(at: Beginning) -> Frame | None:
+    """The steps of a `for` loop and of those that are its whole body."""
+    from rfactor.loops.nests import Nest
+
+    return Nest.of(at)
+
+
+__all__ = ["Call", "Fold", "FoldWarning", "Frame", "Options", "fold"]
+_UNUSED: Any = (apply, const, simplify, Count, Enumerated, Items, Zipped, Scalar, Untyped, Binding, Fixed, Opaque, View)

@@ -1,0 +1,166 @@
+"""Headers of loops: what is walked over, how many steps there are, and how to go on from any of them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from rfactor.loops.sequences import Typed, typed
+
+
+class NoWalk(Exception):
+    """A header that walks over nothing that could be cut into parts."""
+
+    def __init__(self, reason: str, node: ast.AST, advice: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.node, self.advice = reason, node, advice
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A finite sequence of steps."""
+
+    length: int
+
+    def rest(self, start: int) -> Iterable[Any]:
+        """What Python's loop takes from step `start` on."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """All that a compiled loop depends on, numbers aside."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Walk):
+    """`range`."""
+
+    numbers: range
+
+    def rest(self, start: int) -> Iterable[Any]:
+        return self.numbers[start:]
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        return ("range",)
+
+
+@dataclass(frozen=True, eq=False)
+class Items(Walk):
+    """The elements of a sequence."""
+
+    values: Any
+    name: str
+    """Its text in the header, where it is a name."""
+    typed: Typed | None
+    backward: bool = False
+
+    def rest(self, start: int) -> Iterable[Any]:
+        if self.backward:
+            return self.values[::-1][start:] if hasattr(self.values, "__getitem__") else list(self.values)[::-1][start:]
+        if start == 0:
+            return iter(self.values)
+        if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
+            return iter(self.values[start:])
+        return islice(iter(self.values), start, None)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        return ("items", self.backward, None if self.typed is None else self.typed.signature)
+
+
+@dataclass(frozen=True, eq=False)
+class Enumerated(Walk):
+    """`enumerate`."""
+
+    inner: Walk
+    first: int
+
+    def rest(self, start: int) -> Iterable[Any]:
+        return builtins.enumerate(self.inner.rest(start), self.first + start)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        return ("enumerate", self.inner.signature)
+
+
+@dataclass(frozen=True, eq=False)
+class Zipped(Walk):
+    """`zip`."""
+
+    parts: tuple[Walk, ...]
+
+    def rest(self, start: int) -> Iterable[Any]:
+        return zip(*(part.rest(start) for part in self.parts), strict=False)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        return ("zip", *(part.signature for part in self.parts))
+
+
+Value = Callable[[ast.expr], Any]
+"""Evaluates a piece of the header where the loop begins."""
+
+
+def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> Walk:
+    """What a `for` loop over `node` walks. Raises `NoWalk`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_builtin(node.func.id):
+        name, args, keywords = node.func.id, node.args, {k.arg: k.value for k in node.keywords}
+        plain = not any(isinstance(a, ast.Starred) for a in args)
+        if name == "range" and plain and not keywords:
+            numbers = range(*map(value, args))
+            return Count(len(numbers), numbers)
+        if name == "enumerate" and plain and args and set(keywords) <= {"start"}:
+            start = value(args[1]) if len(args) > 1 else value(keywords["start"]) if keywords else 0
+            inner = walk_of(args[0], value, is_builtin)
+            return Enumerated(inner.length, inner, start)
+        if name == "zip" and plain and args and set(keywords) <= {"strict"}:
+            parts = tuple(walk_of(a, value, is_builtin) for a in args)
+            lengths = {part.length for part in parts}
+            if len(lengths) > 1 and keywords and value(keywords["strict"]):
+                raise NoWalk("zip(strict=True) of different lengths", node)
+            return Zipped(min(lengths), parts)
+        if name == "reversed" and len(args) == 1 and plain:
+            inner = walk_of(args[0], value, is_builtin)
+            if isinstance(inner, Count):
+                return Count(inner.length, inner.numbers[::-1])
+            if isinstance(inner, Items) and not inner.backward:
+                return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True)
+            raise NoWalk("reversed of what is no sequence", node)
+        if name in ("map", "filter") and plain and not keywords:
+            return _items(list(value(node)), node)
+    return _items(value(node), node)
+
+
+def _backward(found: Typed | None) -> Typed | None:
+    return None if found is None else Typed(found.array[::-1], found.kind)
+
+
+def _items(values: Any, node: ast.expr) -> Walk:
+    if isinstance(values, range):
+        return Count(len(values), values)
+    if isinstance(values, Iterator):
+        raise NoWalk(
+            f"{ast.unparse(node)} is an iterator, which can be walked once and not in parts", node,
+            "make it a list before the loop, or use .stream()",
+        )  # fmt: skip
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        raise NoWalk("an array without dimensions", node)
+    try:
+        length = len(values)
+    except TypeError:
+        raise NoWalk(f"{ast.unparse(node)} has no length", node, "walk over a sequence") from None
+    name = node.id if isinstance(node, ast.Name) else ""
+    if not isinstance(values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset) and not (
+        type(values).__module__ in ("builtins", "array", "collections")
+    ):
+        raise NoWalk(f"nothing is known of walking over a {type(values).__name__}", node, "make it a list or an array")
+    source = list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
+    return Items(length, source, name, typed(source))

@@ -1,0 +1,133 @@
+"""Calls that may be computed ahead, in any order or not at all: those of functions of their arguments alone."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+BUILTINS = frozenset(
+    """abs all any bin bool bytes chr complex dict divmod enumerate float format frozenset hash hex int isinstance len
+    list map max min oct ord pow range repr reversed round set slice sorted str sum tuple zip filter""".split()  # noqa: SIM905
+)
+"""Built-in functions without effects, on data without effects."""
+
+METHODS = frozenset(
+    """all any argmax argmin astype bit_count bit_length capitalize casefold conjugate copy count cumsum dot encode
+    decode endswith find format get index isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric
+    isprintable isspace istitle isupper item items join keys lower lstrip max mean min ord prod replace rfind rindex
+    rstrip split splitlines startswith std strip sum swapcase title tolist total translate upper values var zfill
+    is_integer union intersection difference issubset issuperset isdisjoint ravel reshape transpose date year""".split()  # noqa: SIM905
+)
+"""Methods of numbers, texts, sequences, mappings and arrays that change nothing."""
+
+MODULES = frozenset({"math", "cmath", "operator", "numpy"})
+_RANDOM = ("random", "rand", "seed", "shuffle", "choice")
+BASES = (
+    str, bytes, bytearray, list, tuple, dict, set, frozenset, int, float, complex, bool, np.ndarray, np.generic, range,
+    Counter, memoryview,
+)  # fmt: skip
+"""Types of which the methods are known."""
+
+
+def is_pure_function(value: Any) -> bool:
+    """Is the callable known to be a function of its arguments?"""
+    if isinstance(value, np.ufunc):
+        return True
+    if isinstance(value, type):
+        return value in (int, float, bool, str, complex, bytes, list, tuple, dict, set, frozenset, range, slice,
+                         enumerate, zip, reversed, map, filter, Counter) or issubclass(value, np.generic)  # fmt: skip
+    if isinstance(value, BuiltinFunctionType):
+        module = getattr(value, "__module__", None) or ""
+        if module == "builtins":
+            return value.__name__ in BUILTINS
+        return module.split(".")[0] in MODULES and value.__name__ not in _RANDOM
+    if isinstance(value, FunctionType):
+        module = value.__module__ or ""
+        if module.split(".")[0] == "numpy" and "random" not in module:
+            return getattr(np, value.__name__, None) is value and value.__name__ not in _EFFECTS
+        return _is_pure_definition(value)
+    if callable(value) and type(value).__module__.split(".")[0] == "numpy":  # dispatchers of NumPy
+        name = getattr(value, "__name__", "")
+        return getattr(np, name, None) is value and name not in _EFFECTS
+    return False
+
+
+_EFFECTS = frozenset({"save", "savez", "savetxt", "copyto", "put", "place", "putmask", "fill_diagonal", "seterr", "load"})
+
+
+@lru_cache(maxsize=1024)
+def _is_pure_definition(function: FunctionType) -> bool:
+    """Does a function that a user wrote compute with its arguments alone?"""
+    tree = definition(function)
+    if tree is None:
+        return False
+    local = {a.arg for a in (*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs)}
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await | ast.Delete):
+            return False
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            base = root(node)
+            if base is None or base not in stored - local:
+                return False
+        if isinstance(node, ast.Call) and not _is_pure_call(node, function, stored - local, local):
+            return False
+    return True
+
+
+def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: set[str]) -> bool:
+    if isinstance(node.func, ast.Name):
+        if node.func.id == function.__name__:
+            return True
+        if node.func.id in own | local:
+            return False
+        value = function.__globals__.get(node.func.id, getattr(builtins, node.func.id, None))
+        if value is None and node.func.id in function.__code__.co_freevars:
+            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+            value = cells[node.func.id].cell_contents
+        return is_pure_function(value)
+    if isinstance(node.func, ast.Attribute):
+        base = root(node.func)
+        if base in own and node.func.attr in ("append", "add", "extend", "pop", "sort", "reverse", "update", "insert"):
+            return True
+        module = function.__globals__.get(base) if base not in own | local else None
+        if isinstance(module, ModuleType):
+            return is_pure_function(getattr(module, node.func.attr, None))
+        return node.func.attr in METHODS
+    return False
+
+
+@lru_cache(maxsize=1024)
+def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The syntax tree of a function that a user wrote; None where its text is not to be had."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    if isinstance(tree, ast.FunctionDef):
+        return tree
+    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
+    if len(lambdas) != 1:
+        return None
+    made = ast.FunctionDef("lambda_", lambdas[0].args, [ast.Return(lambdas[0].body)], [])
+    return ast.fix_missing_locations(ast.copy_location(made, lambdas[0]))
+
+
+def root(node: ast.AST) -> str | None:
+    """The name at the beginning of a chain of attributes and subscripts."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+MATH = {name: getattr(math, name) for name in dir(math) if not name.startswith("_")}

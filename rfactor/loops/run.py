@@ -1,0 +1,501 @@
+"""Run a plan: how many steps compiled code takes, what the state is after them, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfactor.ir.evaluate import dtype_of, evaluate_scalar
+from rfactor.ir.expr import Expr, Op, Var, apply, const, names, walk
+from rfactor.ir.simplify import simplify
+from rfactor.ir.types import BOOL, I64
+from rfactor.loops import kinds as K
+from rfactor.loops.arrays import Data, in_steps
+from rfactor.loops.bounds import Range, enclosure, of_type, over_steps
+from rfactor.loops.kinds import FALSE, TRUE
+from rfactor.loops.plan import Operator, Plan
+from rfactor.loops.symbols import disjunction, negation
+from rfactor.loops.update import is_fixed, is_stateful
+from rfactor.native.fold import Inputs, Kernel, Reduce, Run, Stream, compile_fold
+
+Array = NDArray[Any]
+SLICE = 1 << 16
+"""Steps that are summarized by themselves, whatever the threads and chunks: floats are added in this order."""
+THREADED = 1 << 18
+"""Steps from which on threads are worth waking."""
+MEASURED = 1 << 15
+"""Steps from which on ways to run a loop are timed against each other."""
+
+
+@dataclass
+class Left:
+    """What steps left behind at one place of the body."""
+
+    values: Array
+    mask: Array | None = None
+    """Which steps left something; None: all."""
+    tags: Array | None = None
+    """The codes of the values' kinds, where those are several."""
+
+
+@dataclass
+class Outcome:
+    """What compiled code has done."""
+
+    steps: int
+    """So many steps; Python takes the rest."""
+    state: list[Any]
+    """The carried numbers after them, in the order of the plan's slots."""
+    kinds: list[str]
+    stored: list[Left]
+    """By the order of the reading."""
+    how: str = "serial"
+    groups: list[Any] = field(default_factory=list)
+    """What was found for numbers kept by key: each is put in its place by `put()`."""
+
+
+@cache
+def threads() -> int:
+    """How many threads take slices at the same time."""
+    asked = os.environ.get("RFACTOR_NUM_THREADS") or os.environ.get("HL_NUM_THREADS")
+    if asked and asked.isdigit():
+        return max(1, int(asked))
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@cache
+def _pool(pid: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads(), thread_name_prefix="rfactor-fold")
+
+
+def holds(expr: Expr, constants: dict[str, Any]) -> bool:
+    """Is a condition on numbers that stay the same true?"""
+    if expr in (TRUE, FALSE):
+        return expr == TRUE
+    return bool(evaluate_scalar(expr, {n: _plain(constants[n]) for n in names(expr)}))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else K.held_value(value)
+
+
+class Runner:
+    """One call of a plan."""
+
+    def __init__(self, plan: Plan, data: Data, start: Sequence[Any], floats: str, ways: str = "auto") -> None:
+        """`start`: the carried numbers before the first step, as arrays hold them."""
+        self.plan, self.data, self.start, self.floats, self.ways = plan, data, list(start), floats, ways
+        self.depth = len(data.dims)
+
+    def local(self, expr: Expr) -> Expr:
+        """An expression over the number of the step."""
+        return in_steps(expr, self.depth)
+
+    def kernel(self, fold: Run | Reduce) -> Kernel:
+        """The compiled fold, kept with the plan."""
+        known = self.plan.kernels.get(fold)
+        if known is None:
+            known = self.plan.kernels[fold] = compile_fold(fold)
+        return known
+
+    # -- what is to be looked out for ----------------------------------------------------------------------------------
+
+    def run(self) -> Outcome | None:
+        """Take as many steps as compiled code may; None where Python is to take all."""
+        plan, data = self.plan, self.data
+        if data.limit < 1:
+            return None
+        leaves_data, leaves_state = _parted(plan.leaves)
+        hand_over = leaves_data
+        suspects = [negation(e) for e, _ in plan.data_requirements]
+        open_state = [e for e, _ in plan.state_requirements if not self._settled(e)]
+        suspects_open = [e for e in suspects if not self._settled(negation(e))]
+        for e in suspects_open:
+            hand_over = disjunction(hand_over, e)
+        state_stop = leaves_state
+        for e in open_state:
+            state_stop = disjunction(state_stop, negation(e))
+        if plan.reading.stored or state_stop != FALSE:
+            return self._in_order(disjunction(hand_over, state_stop))
+        steps = data.limit
+        if leaves_data != FALSE:
+            steps = self._first(hand_over, steps)
+            hand_over = FALSE
+        if steps < 1:
+            return None
+        if not plan.slots:
+            return self._first_only(hand_over, steps)
+        return self._folded(steps, hand_over)
+
+    def _first_only(self, hand_over: Expr, steps: int) -> Outcome | None:
+        if hand_over != FALSE:
+            steps = self._first(hand_over, steps)
+        return Outcome(steps, [], [], [], "search") if steps else None
+
+    def _settled(self, condition: Expr) -> bool:
+        """Does a condition hold in every step, by the bounds of what it reads?"""
+        ranges = self.ranges()
+        return enclosure(condition, ranges, self._memo) == (1, 1)
+
+    def ranges(self) -> dict[str, Range]:
+        """Bounds of everything that the loop reads, and of its state in all steps."""
+        if not hasattr(self, "_ranges"):
+            self._memo: dict[Expr, Range] = {}
+            found: dict[str, Range] = {}
+            for name, value in self.data.constants.items():
+                v = _plain(value)
+                found[name] = (v, v) if v == v else (-float("inf"), float("inf"))
+            for k, n in zip(range(self.depth), self.data.dims, strict=True):
+                found["t" if self.depth == 1 else f"t{k}"] = (0, n - 1)
+            wide = {v for r in self.plan.reading.required for v in names(r.condition)} | {
+                v for e in self.plan.update for v in names(e)
+            }
+            for name, (stream, _, _) in self.data.streams.items():
+                type_ = stream.var.type
+                found[name] = of_type(type_)
+                if name in wide and self.plan.reading.required and not type_.is_bool and (type_.is_float or type_.bits > 16):
+                    array = self.data.arrays.get(name)
+                    if array is not None and len(array):
+                        low, high = array.min(), array.max()
+                        if low == low and high == high:
+                            found[name] = (low.item(), high.item())
+            start = [(v, v) if v == v else (-float("inf"), float("inf")) for v in map(_plain, self.start)]
+            bounds = over_steps(self.plan.update, start, self.data.limit, found)
+            for slot, r in zip(self.plan.slots, bounds, strict=True):
+                found[slot.var.name] = r
+            self._ranges = found
+        return self._ranges
+
+    # -- searches ------------------------------------------------------------------------------------------------------
+
+    def _first(self, condition: Expr, steps: int) -> int:
+        """The first step of which a condition on data holds, or `steps`."""
+        condition = self.local(condition)
+        inputs, streams, constants = self.data.inputs([condition])
+        narrow = self.kernel(Run(inputs, (), (), stop=condition))
+        low, block = 0, 1 << 12
+        if steps > block:
+            wide = self.kernel(Reduce(inputs, (), (), (), (), (), 16, True, failed=condition))
+            while low < steps:
+                high = min(steps, low + block)
+                if wide(streams, constants, (), low, high, SLICE)[1]:
+                    break
+                low, block = high, min(block * 4, 1 << 18)
+            else:
+                return steps
+            steps = high
+        return narrow(streams, constants, (), low, steps)[0]
+
+    # -- in order ------------------------------------------------------------------------------------------------------
+
+    def _states(self) -> list[Array]:
+        return [np.array([v], dtype_of(s.var.type)) for v, s in zip(self.start, self.plan.slots, strict=True)]
+
+    def _serial(self, steps: int) -> Outcome:
+        """All steps one after the other: what every other way is held against."""
+        update = tuple(map(self.local, self.plan.update))
+        inputs, streams, constants = self.data.inputs(update)
+        states = self._states()
+        self.kernel(Run(inputs, tuple(s.var for s in self.plan.slots), update))(streams, constants, states, 0, steps)
+        return self._outcome(steps, [s[0] for s in states], [])
+
+    def _in_order(self, stop: Expr) -> Outcome | None:
+        """One step after the other, for what is stored by steps and for conditions on the state."""
+        plan, data = self.plan, self.data
+        stop_ = None if stop == FALSE else self.local(stop)
+        update = tuple(map(self.local, plan.update))
+        values, masks, tags = [], [], []
+        for s in plan.reading.stored:
+            values.append(self.local(self._renamed(s.value.expr)))
+            masks.append(self.local(self._renamed(s.mask)))
+            tags.append(None if s.value.tag is None else self.local(self._renamed(s.value.tag)))
+        state, starts = [s.var for s in plan.slots], self._states()
+        count = len(state)
+        if any(t is not None for t in tags):
+            more, update_, begin = self._kinds_beside()
+            state, update, starts = [*state, *more], (*update, *update_), [*starts, *begin]
+        stored = [*values, *(m for m in masks if m != TRUE), *(t for t in tags if t is not None)]
+        inputs, streams, constants = data.inputs([*update, *stored, *([] if stop_ is None else [stop_])])
+        outputs = [np.empty(data.limit, dtype_of(e.type)) for e in stored]
+        kernel = self.kernel(Run(inputs, tuple(state), update, stop_, tuple(stored)))
+        steps, _ = kernel(streams, constants, starts, 0, data.limit, stored=outputs)
+        if steps < 1:
+            return None
+        rest = iter([o[:steps] for o in outputs[len(values) :]])
+        masked = [None if m == TRUE else next(rest) for m in masks]
+        tagged = [None if t is None else next(rest) for t in tags]
+        left = [Left(v[:steps], m, t) for v, m, t in zip(outputs, masked, tagged, strict=False)]
+        return self._outcome(steps, [s[0] for s in starts[:count]], left)
+
+    def _kinds_beside(self) -> tuple[list[Var], tuple[Expr, ...], list[Array]]:
+        """The kinds of the state's numbers as a state of their own: variables, update, start."""
+        plan = self.plan
+        variables = [Var(I64, f"kind_x{k}") for k in plan.live]
+        update = tuple(self.local(self._renamed(plan.reading.tags[k])) for k in plan.live)
+        return variables, update, [np.array([K.code(k)], np.int64) for k in self.start_kinds]
+
+    def _renamed(self, expr: Expr) -> Expr:
+        """An expression of the reading over the carried numbers."""
+        from rfactor.ir.expr import substitute
+
+        places = zip(range(len(self.plan.live)), self.plan.live, strict=True)
+        return substitute(expr, {f"x{k}": self.plan.slots[j].var for j, k in places})
+
+    # -- by the operator -----------------------------------------------------------------------------------------------
+
+    def _folded(self, steps: int, hand_over: Expr) -> Outcome | None:
+        plan = self.plan
+        operator = plan.operator
+        assert operator is not None
+        failed = disjunction(hand_over, plan.unordered)
+        if self.floats == "serial" and plan.floats or (not self._fits(operator, steps)):
+            if hand_over != FALSE:
+                steps = self._first(hand_over, steps)
+            return self._serial(steps) if steps else None
+        lanes, interleaved = self._way(steps) if self._begins_right(operator) else (0, False)
+        if lanes == 0:
+            if hand_over != FALSE:
+                steps = self._first(hand_over, steps)
+            return self._serial(steps) if steps else None
+        found = self.summary(0, steps, lanes, interleaved, failed)
+        if found is None:
+            if hand_over != FALSE:
+                steps = self._first(hand_over, steps)
+                if steps < 1:
+                    return None
+            return self._serial(steps)
+        state = self.applied(self._states(), found)
+        result = [s[0] for s in state]
+        if self._doubtful(result, found):
+            return self._serial(steps)
+        outcome = self._outcome(steps, result, [])
+        outcome.how = f"{threads() if steps >= THREADED else 1} threads, {lanes} lanes" + (
+            "" if interleaved or lanes == 1 else ", parts side by side"
+        )
+        return outcome
+
+    def _doubtful(self, result: list[Any], found: list[Array]) -> bool:
+        """May floats be others than the serial ones for a reason that is no rounding: NaN, overflow, a zero's sign?"""
+        plan = self.plan
+        assert plan.operator is not None
+        for array in found:
+            if array.dtype.kind == "f" and np.isnan(array).any():
+                return True
+        for value, slot, e in zip(result, plan.slots, plan.update, strict=True):
+            if slot.var.type.is_float:
+                if not np.isfinite(value) and _computes(e):
+                    return True
+                if value == 0 and plan.compares_floats:
+                    return True
+        return False
+
+    def _begins_right(self, operator: Operator) -> bool:
+        """Do the invariants that the proofs rest on hold before the first step?"""
+        if not operator.invariants:
+            return True
+        known = self.data.constants | {s.var.name: v for s, v in zip(self.plan.slots, self.start, strict=True)}
+        return all(holds(e, known) for e in operator.invariants)
+
+    def _fits(self, operator: Operator, steps: int) -> bool:
+        """Under `math`: does no integer of the factored run leave its type?"""
+        if operator.answer.update.meaning.value == "wrap":
+            return True
+        ranges = {n: r for n, r in self.ranges().items() if not (n[0] == "x" and n[1:].isdigit())}
+        first = [enclosure(e, ranges) for e in operator.first]
+        bounds = over_steps(operator.update, first, steps, ranges)
+        merged = ranges | {f"x{k}": r for k, r in zip(range(len(bounds)), bounds, strict=True)}
+        merged |= {f"y{k}": r for k, r in zip(range(len(bounds)), bounds, strict=True)}
+        applied = ranges | {s.var.name: self.ranges()[s.var.name] for s in self.plan.slots}
+        applied |= {f"y{k}": r for k, r in zip(range(len(bounds)), bounds, strict=True)}
+        parts = [*((e, merged) for e in (*operator.update, *operator.joined)), *((e, applied) for e in operator.applied)]
+        return all(_unwrapped(e, r) for e, r in parts)
+
+    def _way(self, steps: int) -> tuple[int, bool]:
+        """Lanes, and whether they take neighbours; no lanes: the serial loop."""
+        plan, operator = self.plan, self.plan.operator
+        assert operator is not None
+        if self.ways == "serial":
+            return 0, False
+        widest = max((t.bits for t in operator.types), default=64)
+        commutes = operator.commutes
+        usual = (2048 // max(widest, 8), True) if commutes else (8, False)
+        if commutes and len(operator.types) > 4:
+            usual = max(8, 1024 // widest), True
+        if operator.rounds and self.floats != "anyway":
+            cost = _cost(operator.update) / max(1, _cost(plan.update))
+            return usual if cost <= 6 else (0, False)
+        if steps < MEASURED:
+            return 0, False
+        size = max(15, min(22, steps.bit_length()))
+        key = ("way", size, threads())
+        if key not in plan.choice:
+            plan.choice[key] = self._fastest(steps, usual)
+        found: tuple[int, bool] = plan.choice[key]
+        return found
+
+    def _fastest(self, steps: int, usual: tuple[int, bool]) -> tuple[int, bool]:
+        """Time the serial loop against the operator in lanes, on the first steps."""
+        sample = min(steps, 1 << 17)
+        update = tuple(map(self.local, self.plan.update))
+        inputs, streams, constants = self.data.inputs(update)
+        serial = self.kernel(Run(inputs, tuple(s.var for s in self.plan.slots), update))
+        best, chosen = _least(lambda: serial(streams, constants, self._states(), 0, sample)), (0, False)
+        share = 1.0 if steps < THREADED else 1.0 / min(threads(), steps // SLICE) * 1.05
+        for lanes, interleaved in dict.fromkeys([usual, (1, False), (8, False)]):
+            spent = _least(lambda w=(lanes, interleaved): self.summary(0, sample, *w, FALSE, alone=True)) * share  # type: ignore[misc]
+            if spent < best * 0.97:
+                best, chosen = spent, (lanes, interleaved)
+            elif (lanes, interleaved) == usual and spent > 4 * best:
+                break
+        return chosen
+
+    def summary(
+        self, low: int, high: int, lanes: int, interleaved: bool, failed: Expr, alone: bool = False
+    ) -> list[Array] | None:
+        """One state a slice of the steps from `low` on; None where `failed` held of any."""
+        operator = self.plan.operator
+        assert operator is not None
+        first, update = (tuple(map(self.local, e)) for e in (operator.first, operator.update))
+        joined = tuple(map(self.local, operator.joined))
+        bad = None if failed == FALSE else self.local(failed)
+        inputs, streams, constants = self.data.inputs([*first, *update, *joined, *([] if bad is None else [bad])])
+        kernel = self.kernel(
+            Reduce(inputs, operator.state, first, update, operator.right, joined, lanes, interleaved, bad)
+        )
+        count = -(-(high - low) // SLICE)
+        states = [np.empty(count, dtype_of(t)) for t in operator.types]
+        if alone or high - low < THREADED or threads() == 1:
+            return None if kernel(streams, constants, states, low, high, SLICE)[1] else states
+        parts = min(threads(), count)
+        per = -(-count // parts)
+
+        def part(k: int) -> bool:
+            begin, end = low + k * per * SLICE, min(high, low + (k + 1) * per * SLICE)
+            own = [s[k * per : (k + 1) * per] for s in states]
+            return begin < end and kernel(streams, constants, own, begin, end, SLICE)[1]
+
+        others = [_pool(os.getpid()).submit(part, k) for k in range(1, parts)]
+        bads = [part(0), *(o.result() for o in others)]
+        return None if any(bads) else states
+
+    def applied(self, states: list[Array], summaries: list[Array]) -> list[Array]:
+        """The state after summaries, one after the other."""
+        operator = self.plan.operator
+        assert operator is not None
+        count = len(summaries[0]) if summaries else 0
+        constants = {n: v for n, v in self.data.constants.items()}
+        used = {n for e in operator.applied for n in names(e)}
+        known = [n for n in constants if n in used]
+        types = {v.name: v for e in operator.applied for v in _vars(e)}
+        inputs = Inputs(tuple(Stream(y) for y in operator.right), tuple(types[n] for n in known))
+        kernel = self.kernel(Run(inputs, tuple(s.var for s in self.plan.slots), operator.applied))
+        streams = [(s.ctypes.data, s.itemsize) for s in summaries]
+        kernel(streams, [constants[n] for n in known], states, 0, count)
+        return states
+
+    # -- kinds ---------------------------------------------------------------------------------------------------------
+
+    def _outcome(self, steps: int, state: list[Any], stored: list[Left]) -> Outcome:
+        return Outcome(steps, state, self._kinds(steps, state), stored)
+
+    def _kinds(self, steps: int, state: list[Any]) -> list[str]:
+        """What each number of the state is in the plain run after some steps."""
+        plan = self.plan
+        found: list[str | None] = []
+        for j, k in zip(range(len(plan.live)), plan.live, strict=True):
+            slot, new = plan.slots[j], plan.reading.kinds[k]
+            if len(slot.kinds) == 1:
+                found.append(next(iter(slot.kinds)))
+            elif len(new) == 1:
+                found.append(next(iter(new)))
+            else:
+                found.append(None)
+        if None in found:
+            tagged = self._tagged(steps)
+            found = [f or t for f, t in zip(found, tagged, strict=True)]
+        return [f for f in found if f is not None]
+
+    def _tagged(self, steps: int) -> list[str]:
+        """The kinds after some steps, by running them with the kinds beside the numbers."""
+        plan = self.plan
+        update = list(map(self.local, plan.update))
+        variables, tags, begin = self._kinds_beside()
+        exprs = [*update, *tags]
+        inputs, streams, constants = self.data.inputs(exprs)
+        states = [*self._states(), *begin]
+        kernel = self.kernel(Run(inputs, (*(s.var for s in plan.slots), *variables), tuple(exprs)))
+        kernel(streams, constants, states, 0, steps)
+        return [K.kind_of_code(int(s[0])) for s in states[len(plan.slots) :]]
+
+    start_kinds: Sequence[str] = ()
+
+
+def _vars(e: Expr) -> tuple[Var, ...]:
+    from rfactor.ir.expr import variables
+
+    return variables(e)
+
+
+def _computes(e: Expr) -> bool:
+    return any(
+        isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n) for n in walk(e)
+    )
+
+
+def _least(f: Any) -> float:
+    f()
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        f()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _cost(exprs: Sequence[Expr]) -> int:
+    return len({n for e in exprs for n in walk(e) if isinstance(n, Op)}) + 1
+
+
+def _parted(condition: Expr) -> tuple[Expr, Expr]:
+    """A condition as one on data, or one on the state."""
+    if condition == FALSE:
+        return FALSE, FALSE
+    if isinstance(condition, Op) and condition.op == "or":
+        a, b = (_parted(e) for e in condition.args)
+        return disjunction(a[0], b[0]), disjunction(a[1], b[1])
+    return (FALSE, condition) if is_stateful(condition) else (condition, FALSE)
+
+
+def _unwrapped(e: Expr, ranges: dict[str, Range]) -> bool:
+    """Does no operation on integers leave its type?"""
+    memo: dict[Expr, Range] = {}
+    wide: dict[Expr, Range] = {}
+    for n in walk(e):
+        if isinstance(n, Op) and n.type.is_int and n.op in ("+", "-", "*", "neg", "<<", "abs"):
+            parts = [enclosure(a, ranges, memo) for a in n.args]
+            from rfactor.loops.bounds import _operation
+
+            found = _operation(n.op, parts, n)
+            low, high = of_type(n.type)
+            if found is None or found[0] < low or found[1] > high:
+                return False
+        elif isinstance(n, Op) and n.op == "cast" and n.type.is_int and n.args[0].type.is_int:
+            a, whole = enclosure(n.args[0], ranges, memo), of_type(n.type)
+            if a[0] < whole[0] or a[1] > whole[1]:
+                return False
+    del wide
+    return True
+
+
+_UNUSED: Any = (BOOL, apply, const, simplify, is_fixed)

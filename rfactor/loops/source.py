@@ -1,0 +1,130 @@
+"""A function's text: its syntax tree at the lines of its file, and refusals that point into it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rfactor.errors import FoldError
+
+
+@dataclass(frozen=True)
+class Text:
+    """The lines of a file from `first` on, with `indent` blanks taken away."""
+
+    file: str
+    lines: tuple[str, ...]
+    first: int = 1
+    indent: int = 0
+
+    def refusal(self, reason: str, node: ast.AST | None = None, *, kind: str, advice: str = "") -> FoldError:
+        """The error that says why a loop is no fold, with a caret under `node`."""
+        line = getattr(node, "lineno", 0)
+        if not line:
+            return FoldError(reason, kind=kind, file=self.file, advice=advice)
+        index = line - self.first
+        shown = tuple(
+            (self.first + k, " " * self.indent + self.lines[k])
+            for k in range(max(0, index - 1), index + 1)
+            if k < len(self.lines)
+        )
+        column = getattr(node, "col_offset", 0) + self.indent
+        one_line = getattr(node, "end_lineno", line) == line
+        end = getattr(node, "end_col_offset", 0) + self.indent if one_line else len(shown[-1][1]) if shown else column
+        return FoldError(
+            reason, kind=kind, file=self.file, line=line, column=column, end=end, source=shown, advice=advice
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python function with its syntax tree."""
+
+    function: Callable[..., Any]
+    tree: ast.FunctionDef
+    text: Text
+    globals: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def closure(self) -> dict[str, Any]:
+        """Cells of the free variables by name."""
+        names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
+        return dict(zip(names, cells, strict=True))
+
+    def value(self, name: str) -> Any:
+        """The value of a name that is no local one. Raises `KeyError`."""
+        if name in self.closure:
+            try:
+                return self.closure[name].cell_contents
+            except ValueError:
+                raise KeyError(name) from None
+        if name in self.globals:
+            return self.globals[name]
+        return vars(builtins)[name]
+
+
+def read(function: Callable[..., Any]) -> Source:
+    """The source of a function. Raises `FoldError` where there is none, or for what is no plain function."""
+    name = getattr(function, "__qualname__", repr(function))
+    if not inspect.isfunction(function):
+        raise FoldError(f"{name} is no Python function", kind="R4", advice="decorate a function that is defined by def")
+    file = _short(function.__code__.co_filename)
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        raise FoldError(
+            f"the source of {name} cannot be read", kind="R4", file=file,
+            advice="define it in a file or a notebook cell: the loop is found in its text",
+        ) from None  # fmt: skip
+    plain = textwrap.dedent("".join(lines))
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        tree = ast.parse(plain)
+    except SyntaxError:
+        raise FoldError(f"{name} stands inside of an expression", kind="R4", file=file, line=first,
+                        advice="write it with def, as a statement of its own") from None  # fmt: skip
+    ast.increment_lineno(tree, first - 1)
+    text = Text(file, tuple(plain.splitlines()), first, indent)
+    definition = tree.body[0]
+    if isinstance(definition, ast.AsyncFunctionDef):
+        raise text.refusal("the function is async", definition, kind="R4", advice="fold a plain function inside of it")
+    if not isinstance(definition, ast.FunctionDef):
+        raise text.refusal(f"{name} is a lambda", definition, kind="R4", advice="write it with def, and a loop")
+    return Source(function, definition, text, function.__globals__)
+
+
+def _short(file: str) -> str:
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file
+
+
+def names_loaded(node: ast.AST) -> set[str]:
+    """The names that are read anywhere in a piece of syntax."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def names_stored(node: ast.AST) -> set[str]:
+    """The names that are assigned anywhere in a piece of syntax, comprehensions aside."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [node]
+    while pending:
+        at = pending.pop()
+        if isinstance(at, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
+            found |= {n.target.id for n in ast.walk(at) if isinstance(n, ast.NamedExpr)}
+            continue
+        if isinstance(at, ast.FunctionDef | ast.ClassDef):
+            found.add(at.name)
+            continue
+        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Store | ast.Del):
+            found.add(at.id)
+        pending.extend(ast.iter_child_nodes(at))
+    return found
