@@ -34,6 +34,7 @@ from rfactor.loops.symbols import (
     Parts,
     Place,
     Symbol,
+    Truth,
     View,
     as_complex,
     conjunction,
@@ -942,6 +943,8 @@ class Body:
                 raise self.no("a row is taken for a number", node, "R10")
         if isinstance(symbol, Missing):
             raise self.no(symbol.why, node, "R10")
+        if isinstance(symbol, Truth):
+            raise self.no("a value of and/or is of several types", node, "R10", "give it one type, as with bool(...)")
         if value.node is not None and not isinstance(symbol, Parts | Complex):
             return self.opaque(value.node, node)
         raise self.no("a value is taken for a number that is none", node, "R10")
@@ -1015,6 +1018,8 @@ class Body:
     def truth(self, value: Binding, node: ast.AST) -> Expr:
         """Python's truth of a value."""
         symbol = value.symbol
+        if isinstance(symbol, Truth):
+            return symbol.expr
         if isinstance(symbol, Optional):
             return symbol.has if symbol.value is None else conjunction(symbol.has, K.truth(symbol.value))
         if isinstance(symbol, Parts):

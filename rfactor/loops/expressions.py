@@ -26,6 +26,7 @@ from rfactor.loops.symbols import (
     Optional,
     Parts,
     Place,
+    Truth,
     View,
     as_complex,
     conjunction,
@@ -201,7 +202,7 @@ def _structure(body: Body, node: ast.expr, env: Env) -> Binding:
     if isinstance(node, ast.BoolOp):
         return _bool_op(body, node, env)
     if isinstance(node, ast.Compare):
-        return Binding(_boolean(_compare(body, node, env), _compare_kinds(body, node, env)))
+        return Binding(_compare(body, node, env))
     if isinstance(node, ast.IfExp):
         return _if_exp(body, node, env)
     if isinstance(node, ast.Attribute):
@@ -324,17 +325,15 @@ def _bool_op(body: Body, node: ast.BoolOp, env: Env) -> Binding:
     scalars = [b.symbol for b in bindings]
     if all(isinstance(s, Scalar) and s.kinds == frozenset({"bool"}) for s in scalars):
         return Binding(_boolean(total))
-    if all(isinstance(s, Scalar) and s.expr.type.is_bool for s in scalars) and len(bindings) == len(node.values):
-        return Binding(_boolean(total, frozenset({"bool"})))
     result = bindings[-1]
     for binding, condition in zip(reversed(bindings[:-1]), reversed(conditions[:-1]), strict=True):
         pair = (result, binding) if is_and else (binding, result)
         try:
             result = merged(condition, None, *(Binding(_plain(body, p, node)) for p in pair), body.require)
-        except Untyped:
-            return Binding(_boolean(total))
+        except (Untyped, FoldError):
+            return Binding(Truth(total))
         if isinstance(result.symbol, Missing):
-            return Binding(_boolean(total))  # only its truth is told: other uses differ in type
+            return Binding(Truth(total))
     return Binding(result.symbol)
 
 
@@ -367,43 +366,33 @@ def _if_exp(body: Body, node: ast.IfExp, env: Env) -> Binding:
     return Binding(result.symbol)
 
 
-def _compare_kinds(body: Body, node: ast.Compare, env: Env) -> frozenset[str]:
-    """The sort of truth value that one comparison gives: Python's or NumPy's."""
-    if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARE:
-        return frozenset({"bool"})
-    a, b = (body.value(n, env) for n in (node.left, node.comparators[0]))
-    try:
-        p, q = body.scalar(a, node.left), body.scalar(b, node.comparators[0])
-        kinds = frozenset(K.result_kind("==", x, y) for x in p.kinds for y in q.kinds)
-    except (FoldError, Untyped):
-        return frozenset({"bool"})
-    return kinds if len(kinds) == 1 else frozenset({"bool"})
-
-
-def _compare(body: Body, node: ast.Compare, env: Env) -> Expr:
-    total = TRUE
+def _compare(body: Body, node: ast.Compare, env: Env) -> Scalar:
+    """A chain of comparisons: the first that fails, or the last."""
+    parts: list[Scalar] = []
     left, left_node = body.value(node.left, env), node.left
-    path, depth = body.path, len(body.guards)
+    path = body.path
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         if isinstance(op, ast.In | ast.NotIn):
             from rfactor.loops.places import contains
 
             found = contains(body, left_node, right_node, env)
-            condition = _member(body, left, left_node, right_node, env) if found is None else found
-            condition = condition if isinstance(op, ast.In) else negation(condition)
+            inside = _member(body, left, left_node, right_node, env) if found is None else found
+            part = _boolean(inside if isinstance(op, ast.In) else negation(inside))
             right = Binding(Missing("a container"))
         else:
             right = body.value(right_node, env)
-            condition = _relation(body, op, left, left_node, right, right_node)
-        total = conjunction(total, condition)
-        body.path = conjunction(body.path, condition)
+            part = _relation(body, op, left, left_node, right, right_node)
+        parts.append(part)
+        body.path = conjunction(body.path, part.expr)
         left, left_node = right, right_node
     body.path = path
-    del body.guards[depth:]
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = K.choose(part.expr, total, part, body.require)
     return total
 
 
-def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Expr:
+def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Scalar:
     if isinstance(op, ast.Is | ast.IsNot) or (
         isinstance(op, ast.Eq | ast.NotEq) and (_is_none(a.symbol) or _is_none(b.symbol))
     ):
@@ -413,7 +402,7 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
                 assert isinstance(p, Scalar)
                 assert isinstance(q, Scalar)
                 same = simplify(apply("==", p.expr, q.expr))
-                return same if isinstance(op, ast.Is) else negation(same)
+                return _boolean(same if isinstance(op, ast.Is) else negation(same))
             raise body.no("identity is asked of numbers", b_node, "R10", "write == or !=")
         other = b.symbol if _is_none(a.symbol) else a.symbol
         if isinstance(other, Optional):
@@ -424,13 +413,21 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
             none = body.opaque(ast.Compare(node, [ast.Is()], [ast.Constant(None)]), b_node).expr
         else:
             none = FALSE
-        return none if isinstance(op, ast.Is | ast.Eq) else negation(none)
+        return _boolean(none if isinstance(op, ast.Is | ast.Eq) else negation(none))
     text = _COMPARE[type(op)]
     if isinstance(a.symbol, Parts) and isinstance(b.symbol, Parts):
-        return _lexicographic(body, text, a.symbol, a_node, b.symbol, b_node)
+        return _boolean(_lexicographic(body, text, a.symbol, a_node, b.symbol, b_node))
+    a, b = (Binding(_plain(body, v, n), v.node) for v, n in ((a, a_node), (b, b_node)))
     if isinstance(a.symbol, Complex) or isinstance(b.symbol, Complex):
-        raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
-    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require).expr
+        if text not in ("==", "!="):
+            raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
+        sides = []
+        for v, n in ((a, a_node), (b, b_node)):
+            symbol = v.symbol
+            sides.append(symbol if isinstance(symbol, Complex) else as_complex(K.to_float(body.scalar(v, n), body.require)))
+        same = conjunction(*(K.binary("==", p, q, body.require).expr for p, q in zip(*((c.real, c.imag) for c in sides), strict=True)))
+        return _boolean(same if text == "==" else negation(same))
+    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require)
 
 
 def _is_none(symbol: Any) -> bool:
@@ -556,8 +553,8 @@ def _chosen_part(body: Body, parts: Parts, node: ast.Subscript, env: Env) -> Bin
     """An element of a small list whose number is known at run time."""
     index = body.scalar(body.value(node.slice, env), node.slice)
     size = len(parts.items)
-    if parts.form == "array" and len(parts.shape) > 1:
-        raise body.no("a row of an accumulator", node, "R10")
+    if not size or (parts.form == "array" and len(parts.shape) > 1):
+        raise body.no("an element of an empty list" if not size else "a row of an accumulator", node, "R10")
     if not index.expr.type.is_int:
         raise body.no("an index that is no integer", node, "R10")
     K.require_between(index.expr, -size if index.expr.type.is_signed else 0, size - 1, body.require, "an index out of range")
@@ -717,7 +714,7 @@ def _extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], Any]:
         if any(isinstance(a.symbol, Parts) for a in args):
             best = args[0]
             for other in args[1:]:
-                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node)
+                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node).expr
                 best = merged(better, None, Binding(other.symbol), Binding(best.symbol), body.require)
             return best.symbol
         best_ = body.scalar(args[0], node)

@@ -61,12 +61,14 @@ class Operator:
 
     @cached_property
     def rounds(self) -> bool:
-        """Does another order of the steps round floats in another way?"""
-        return any(
-            isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n)
-            for e in (*self.update, *self.joined)
-            for n in walk(e)
-        )
+        """May another order of the steps round floats in another way?
+
+        It does not where each float is an element that is chosen, or one operation on such elements, of which the
+        least or greatest is kept: rounding is monotone, so that what holds of reals holds of rounded values.
+        """
+        from rfactor.loops.rounding import rounds
+
+        return rounds(self.update, self.joined, self.applied)
 
 
 @dataclass(eq=False)

@@ -81,13 +81,20 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Truth:
+    """A value of which only the truth is known."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True)
 class Missing:
     """A name that may be unbound, or a value of which nothing is known."""
 
     why: str
 
 
-Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Place | Missing
+Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Place | Truth | Missing
 
 
 @dataclass(frozen=True)
