@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from rfactor.ir.expr import Op, Var, names, substitute_all, variables, walk
 from rfactor.ir.fused import as_sums
@@ -148,10 +148,7 @@ def _as_stored(answer: Answer, limits: Limits) -> Answer:
     return replace(answer, assumes=assumes, rounded=rounded_integer(answer, limits))
 
 
-_A = TypeVar("_A", Answer, Answer | None)
-
-
-def _first_of(answer: Answer | None, otherwise: Callable[[], _A]) -> Answer | _A:
+def _first_of(answer: Answer | None, otherwise: Callable[[], Answer | None]) -> Answer | None:
     return answer if answer is not None else otherwise()
 
 
