@@ -70,6 +70,8 @@ def test_names_of_other_accumulators_are_not_mistaken() -> None:
     assert invariants(rfactor.check(text, state="x1,b", assume="x1 <= b")) == ["x0 <= x1"]
     with pytest.raises(ParseError, match="x0 is no accumulator"):
         rfactor.check(text, state="x1,b", assume="x0 <= b")
+    with pytest.raises(ParseError, match="x is a datum"):
+        rfactor.check("x0, x1 = max(x0, x), x1 + x", assume="x >= 0")
 
 
 @pytest.mark.parametrize(

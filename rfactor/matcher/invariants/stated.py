@@ -62,7 +62,7 @@ def _called(update: Update, state: Sequence[str]) -> dict[str, str]:
     """Give the names in the update of what accumulators are called: by the user, and by answers where that is clear."""
     own = [x.name for x in update.accumulators]
     if not state:
-        return {"x": "x0"} | {name: name for name in own}
+        return {name: name for name in own} | ({} if "x" in _known(update) else {"x": "x0"})
     plain = () if any(re.fullmatch(r"x\d+", name) for name in state) else own
     return {name: name for name in plain} | dict(zip(state, own, strict=True))
 
