@@ -69,11 +69,9 @@ class Items(Walk):
         if self.backward:
             backward: Iterable[Any] = self.values[::-1][start:]
             return backward
-        if start == 0:
-            return iter(self.values)
-        if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
+        if start and isinstance(self.values, np.ndarray | bytes | str | range | tuple):
             return iter(self.values[start:])
-        return islice(iter(self.values), start, None)
+        return islice(self.values, start, None)
 
     @property
     def signature(self) -> tuple[Any, ...]:

@@ -54,7 +54,8 @@ def is_pure_function(value: Any) -> bool:
     if isinstance(value, FunctionType):
         module = value.__module__ or ""
         if module.split(".")[0] == "numpy" and "random" not in module:
-            return getattr(np, value.__name__, None) is value and value.__name__ not in _EFFECTS
+            called = value.__name__
+            return called not in _EFFECTS and getattr(np, called, None) is value
         return _is_pure_definition(value)
     if callable(value):
         name = getattr(value, "__name__", "")
