@@ -22,7 +22,7 @@ from rfactor.loops import kinds as K
 from rfactor.loops import purity
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import Source, names_loaded, names_stored
+from rfactor.loops.source import Source, names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import (
     Binding,
     Complex,
@@ -173,7 +173,7 @@ class Body:
         self.around, self.body, self.bind, self.depth, self.evaluate = around, body, bind, depth, evaluate
         self.test, self.specialized = test, specialized
         self.steps = [Var(I64, "t")] if depth == 1 else [Var(I64, f"t{k}") for k in range(depth)]
-        self.stored_names = set().union(*(names_stored(s) for s in body)) if body else set()
+        self.stored_names = stored_in(body)
         self.fixed = fixed
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
@@ -372,7 +372,7 @@ class Body:
             node = node.value
         return True
 
-    def _unrolled(self, loaded: set[str]) -> bool:
+    def _unrolled(self, loaded: frozenset[str]) -> bool:
         """Are all the names that vary counters of inner loops that are short?"""
         inner: set[str] = set()
         for statement in self.body:
@@ -908,8 +908,7 @@ class Body:
 
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
-        code = compile(ast.fix_missing_locations(ast.Expression(_copied(node))), "<fold>", "eval")
-        return eval(code, _globals(self.around.source), dict(self.around.values))
+        return self.around.source.evaluate(node, self.around.values)
 
     def inlined_node(self, node: ast.expr, env: Env) -> ast.expr | None:
         """How Python computes an expression from the step's own names; None where it depends on the state."""

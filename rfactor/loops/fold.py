@@ -21,13 +21,13 @@ from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
-from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
+from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings
 from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored, read
+from rfactor.loops.source import Source, names_loaded, names_stored, read, stored_in
 from rfactor.loops.state_parts import part_of
 
 Floats = Literal["reassociate", "serial", "anyway"]
@@ -243,8 +243,7 @@ class Beginning:
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of a piece of the header."""
-        code = compile(ast.fix_missing_locations(ast.Expression(node)), self.source.text.file, "eval")
-        return eval(code, _globals(self.source), self.env)
+        return self.source.evaluate(node, self.env)
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.env and name not in self.source.globals and hasattr(builtins, name)
@@ -432,7 +431,7 @@ class Beginning:
     def _forgets(self, plan: Plan) -> bool:
         """Are there names that a step assigns and no state keeps?"""
         kept = {s.name for s in plan.slots}
-        stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
+        stored = stored_in(self.loop.node.body) - kept
         return bool(stored & self.loop.read_after)
 
     def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
@@ -578,9 +577,7 @@ class Frame:
     def signature(self, at: Beginning) -> Any:
         """All types that a plan depends on."""
         env = at.env
-        names = sorted(
-            (names_loaded(at.loop.node) | set().union(*(names_stored(s) for s in at.loop.node.body))) & set(env)
-        )
+        names = sorted((names_loaded(at.loop.node) | stored_in(at.loop.node.body)) & set(env))
         return tuple((n, _signature(at, env[n], n)) for n in names)
 
     def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:

@@ -18,7 +18,7 @@ from rfactor.loops.plan import Plan
 from rfactor.loops.rewrite import Loop
 from rfactor.loops.run import Outcome
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import names_loaded, names_stored
+from rfactor.loops.source import names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import Binding, Opaque, Parts, Symbol, View
 
 
@@ -41,7 +41,7 @@ class Nest(Frame):
             if node.orelse or any(isinstance(n, ast.Break) for s in node.body for n in ast.walk(s)):
                 break
             loaded = names_loaded(node.iter)
-            stored = set().union(*(names_stored(s) for s in node.body))
+            stored = stored_in(node.body)
             if loaded & stored:
                 break
             row = _row_of(loops[-1], walks[-1], node.iter)

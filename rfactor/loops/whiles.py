@@ -16,7 +16,7 @@ from rfactor.loops.kinds import Scalar
 from rfactor.loops.plan import Plan
 from rfactor.loops.run import Outcome
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import names_loaded, names_stored
+from rfactor.loops.source import names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import Binding
 
 _ADVICE = "write it as a for loop over a range or a sequence"
@@ -82,7 +82,7 @@ def while_frame(at: Beginning) -> Frame | None:
     """The steps of a `while` loop. Raises `FoldError` where it walks no index."""
     loop = at.loop.node
     assert isinstance(loop, ast.While)
-    stored = set().union(*(names_stored(s) for s in loop.body))
+    stored = stored_in(loop.body)
     parts = loop.test.values if isinstance(loop.test, ast.BoolOp) and isinstance(loop.test.op, ast.And) else [loop.test]
     for k in range(len(parts)):
         found = _bounded(at, loop, parts[k], stored)
@@ -95,7 +95,9 @@ def while_frame(at: Beginning) -> Frame | None:
     raise at.no(reason, loop.test, "R4", _ADVICE)
 
 
-def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -> tuple[str, int, int, int] | None:
+def _bounded(
+    at: Beginning, loop: ast.While, test: ast.expr, stored: frozenset[str]
+) -> tuple[str, int, int, int] | None:
     """The index of a loop, where it begins, by how much it grows, and how many steps there are."""
     if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
         return None
