@@ -29,7 +29,7 @@ from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored, read, stored_in
+from rfactor.loops.source import Source, names_loaded, read, stored_in
 from rfactor.loops.state_parts import part_of
 
 Floats = Literal["reassociate", "serial", "anyway"]
@@ -638,7 +638,7 @@ class Frame:
             parts.setdefault(slot.name, {})[slot.part] = K.python_value(kind, value)
         found: dict[str, Any] = {}
         for name, own in parts.items():
-            found[name] = _assembled(at.env[name], own, at.loop, name)
+            found[name] = _assembled(at.env[name], own, name in plan.reading.changed)
         for name in dict.fromkeys(s.name for s in plan.reading.stored):
             pairs = [(s, o) for s, o in zip(plan.reading.stored, outcome.stored, strict=True) if s.name == name]
             if len(pairs) > 1 and pairs[0][0].form == "append":
@@ -651,15 +651,15 @@ class Frame:
         return found
 
 
-def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
-    """A variable's value from its numbers."""
+def _assembled(old: Any, parts: dict[str, Any], in_place: bool) -> Any:
+    """A variable's value from its numbers; `in_place`: the old value is changed, as the loop changes it."""
     if "has" in parts:
         return parts.get("value") if parts["has"] else None
     if "value" in parts:
         return parts["value"]
     if "real" in parts:
         return complex(parts["real"], parts["imag"])
-    whole = any(name in names_stored(s) for s in loop.node.body)
+    whole = not in_place
     if isinstance(old, np.ndarray):
         target = old.copy() if whole else old
         for part, value in parts.items():
