@@ -154,7 +154,7 @@ def constant(body: Body, node: ast.expr, value: Any) -> Scalar:
     if kind == "int" and not I64.min <= value <= I64.max:
         raise Untyped(f"{text} does not fit 64 bits")
     for name, (known, of) in body.reading.constants.items():
-        if ast.unparse(known) == text and of == kind:
+        if isinstance(known, ast.expr) and ast.unparse(known) == text and of == kind:
             return Scalar(Var(K.type_of({kind}), name), frozenset({kind}))
     name = f"k{len(body.reading.constants)}"
     body.reading.constants[name] = (node, kind)

@@ -60,17 +60,11 @@ class Fold:
         self.options = options
         self.source: Source = read(function)
         self.loops: list[Loop] = loops_of(self.source)
-        text = self.source.text
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Yield | ast.YieldFrom):
-                raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
-            if isinstance(node, ast.Global | ast.Nonlocal):
-                raise text.refusal(
-                    f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
-                    advice="return the value instead",
-                )  # fmt: skip
+        check_function(self.source)
         if not self.loops:
-            raise text.refusal("there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop")
+            raise self.source.text.refusal(
+                "there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop"
+            )
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
@@ -87,6 +81,19 @@ class Fold:
 
     def __reduce__(self) -> Any:
         return (_found, (self.python.__module__, self.python.__qualname__))
+
+
+def check_function(source: Source) -> None:
+    """Refuse functions of which no loop can be folded. Raise `FoldError`."""
+    text = source.text
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            raise text.refusal(
+                f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
+                advice="return the value instead",
+            )  # fmt: skip
 
 
 def _found(module: str, name: str) -> Any:

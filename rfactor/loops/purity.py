@@ -110,6 +110,9 @@ def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: 
 @lru_cache(maxsize=1024)
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function that a user wrote; None where its text is not to be had."""
+    known = getattr(function, "rfactor_definition", None)  # of a file that is read and not run
+    if known is not None:
+        return known  # type: ignore[no-any-return]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
