@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ class Settings:
 
 
 def lint(path: Path, text: str, settings: Settings) -> list[Judged]:
-    """Judge the functions of a file that hold loops. Raise `SyntaxError`, `ValueError`; `Error` for types that are none."""
+    """Judge the functions of a file that hold loops. Raise `SyntaxError`, `ValueError`; `Error` for no types."""
     file = File(path, text)
     chosen = [f for f in file.functions() if f.decorator is not None or not settings.only_decorated]
     return [judged(file, f, settings) for f in chosen]
@@ -155,7 +156,7 @@ class _Judge:
     def one(self, loop: Loop) -> Verdict:
         """Give the verdict on a loop, under other types where those that were guessed do not go."""
         first = self._under(loop, "")
-        if first.verdict in FOLDS or first.refusal is None or first.refusal.kind not in ("R10", "R6", "R3"):
+        if first.verdict in FOLDS or first.refusal is None or first.refusal.kind not in ("R10", "R6", "R3", "R4"):
             return first
         guessed = self._guessed(loop)
         if not guessed:
@@ -164,7 +165,8 @@ class _Judge:
             other = self._under(loop, name)
             if other.verdict in FOLDS:
                 return other
-        if first.refusal.kind == "R3":
+        of_type = "length" in first.refusal.reason or "walking over" in first.refusal.reason
+        if first.refusal.kind == "R3" or (first.refusal.kind == "R4" and not of_type):
             return first
         return replace(first, verdict="unknown", assuming=first.assuming or tuple(guessed))
 
@@ -310,7 +312,7 @@ class _Still(Beginning):
             raise self.no("how many steps there are is not known", self.loop.node, "R10")
         errors: list[FoldError] = []
         for specialized in (False, True):
-            compute: Any = lambda n, g, p: self.computed(frame, n, g, tuple(p))
+            compute: Any = partial(self.computed, frame)
             body = _StillBody(
                 Surroundings(self.source, self.env, self.loop.read_after), frame.body, frame.bind, frame.depth,
                 compute, frozenset(frame.fixed), frame.test, specialized,

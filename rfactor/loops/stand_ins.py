@@ -108,7 +108,7 @@ def _shape(dimensions: int) -> tuple[int, ...]:
 
 
 def annotated(node: ast.expr) -> Any:
-    """Give the stand-in for an annotation; a `Guess` where it leaves something open, `Unknown` where it says nothing."""
+    """Give the stand-in of an annotation; a `Guess` where it leaves some open, `Unknown` where it tells nothing."""
     if isinstance(node, ast.Constant):
         if node.value is None:
             return None
@@ -315,6 +315,10 @@ class Uses:
         return Guess(1.5, "float") if self._is_float(nodes) else Guess(NUMBER, "int")
 
     def _sequence(self, targets: list[ast.expr], subscripts: list[ast.Subscript], deep: int) -> Guess:
+        fields = self._fields([t for t in targets if isinstance(t, ast.Name)], subscripts)
+        if fields:
+            made = np.zeros(LENGTH, [(f, np.int64) for f in fields])
+            return Guess(made, f"records of int64 {', '.join(fields)}")
         dimensions = 1
         for s in subscripts:
             here = 0
@@ -342,6 +346,17 @@ class Uses:
                     dimensions = max(dimensions, 1 + inner.value.ndim)
         made = numbers(np.int64, _shape(dimensions))
         return Guess(made, described(made))
+
+    def _fields(self, targets: list[ast.Name], subscripts: list[ast.Subscript]) -> list[str]:
+        """List the texts that elements are subscripted with."""
+        elements: list[ast.AST] = [*subscripts, *(n for t in targets for n in self.names.get(t.id, []))]
+        found: dict[str, None] = {}
+        for n in elements:
+            p = self.parents.get(n)
+            if isinstance(p, ast.Subscript) and p.value is n and isinstance(p.slice, ast.Constant):
+                if isinstance(p.slice.value, str):
+                    found[p.slice.value] = None
+        return list(found)
 
     def _is_text(self, nodes: list[ast.expr]) -> bool:
         for n in nodes:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from rfactor.errors import Error
 from rfactor.loops.stand_ins import LENGTH, NUMBER, Guess, Unknown, arguments, given_type, is_plain
@@ -113,7 +118,7 @@ class File:
     def _module(self, name: str, level: int) -> Any:
         """Find a module of Python or NumPy itself, or the file of another as it is read; else `Unknown`."""
         top = name.split(".")[0]
-        if not level and top in _REAL:
+        if not level and top in _REAL and _is_own(top):
             try:
                 return importlib.import_module(name)
             except ImportError:
@@ -139,6 +144,16 @@ class File:
         while (found[-1] / "__init__.py").is_file() and found[-1].parent != found[-1]:
             found.append(found[-1].parent)
         return found
+
+
+@cache
+def _is_own(top: str) -> bool:
+    """Tell if a module is Python's or NumPy's own, and not a file of the same name beside the one that is read."""
+    spec = importlib.util.find_spec(top)
+    if spec is None or spec.origin in ("built-in", "frozen"):
+        return spec is not None
+    home = Path(np.__file__).parent if top == "numpy" else Path(sysconfig.get_path("stdlib"))
+    return spec.origin is not None and Path(spec.origin).resolve().is_relative_to(home.resolve())
 
 
 def _as_module(file: File) -> Any:

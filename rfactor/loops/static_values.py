@@ -43,7 +43,7 @@ _OF_ARRAYS = frozenset(
 """NumPy's functions that are called on stand-ins."""
 _MATH = frozenset(
     """sqrt exp log log2 log10 sin cos tan atan atan2 tanh erf fabs floor ceil inf isnan isfinite isinf hypot gcd trunc
-    copysign radians degrees pow""".split()  # noqa: SIM905
+    copysign radians degrees pow isqrt""".split()  # noqa: SIM905
 )
 _BUILT_IN: tuple[Any, ...] = (
     len, int, float, bool, str, abs, min, max, sum, sorted, list, tuple, set, frozenset, dict, ord, chr, round, divmod,
@@ -256,6 +256,8 @@ class Values:
             return (
                 function(*args) if function is not defaultdict or not args or isinstance(args[0], type) else Unknown()
             )
+        if function in (int, float) and args and isinstance(args[0], str):
+            return function(1)
         if function in _BUILT_IN:
             found = function(*args, **{k: v for k, v in keywords.items() if k in ("start", "default", "reverse")})
             return list(found)[:LENGTH] if isinstance(found, reversed | enumerate | zip) else found
@@ -264,7 +266,7 @@ class Values:
             return function(*args)
         if isinstance(function, type) and issubclass(function, np.generic):
             return function(*args)
-        if (module == "numpy" or isinstance(function, np.ufunc)) and getattr(np, name, None) is function:
+        if (module == "numpy" or isinstance(function, np.ufunc)) and vars(np).get(name, self) is function:
             if name in _MADE:
                 return getattr(np, name)(_small(args[0] if args else keywords.pop("shape")), *args[1:], **keywords)
             if name in ("arange", "linspace", "eye", "identity"):
@@ -282,6 +284,8 @@ class Values:
             return Unknown(name)
         if any(isinstance(a, int) and abs(a) > 4 * LENGTH for a in args):
             args = [min(a, LENGTH) if isinstance(a, int) else a for a in args]
+        if name in ("index", "find", "rfind", "count"):
+            return 0
         found = getattr(base, name)(*args)
         if isinstance(base, str) and name in ("split", "splitlines", "rsplit") and len(found) < 2:
             return ["1"] * 9
