@@ -35,6 +35,18 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
     metavar='"NAME: TYPE, … -> TYPE"',
     help="Type of a function that is not known otherwise.",
 )
+@click.option(
+    "--start",
+    metavar='"VALUE, …"',
+    help="Each accumulator before the loop, over constants; _ for what is not known. Loop invariants are inferred from "
+    "it where the update as it is has no operator.",
+)
+@click.option(
+    "--assume",
+    metavar='"CONDITION, …"',
+    help="Loop invariants over x0, x1, … and constants: proved to be kept by every step, and promised to hold before "
+    "the loop, or proved by --start.",
+)
 @click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
 @click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
 @MEMORY_OPTION
@@ -56,6 +68,8 @@ def check(
     types: str,
     const: str,
     function: tuple[str, ...],
+    start: str | None,
+    assume: str | None,
     semantics: str,
     timeout: float,
     memory: int,
@@ -88,7 +102,7 @@ def check(
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
     settings = {
         "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
-        "functions": _functions(function),
+        "functions": _functions(function), "start": start, "assume": assume,
     }  # fmt: skip
     if memory != MEMORY:
         from rfactor.prover.smt import limit_memory
@@ -103,10 +117,14 @@ def check(
             raise click.UsageError("--claim takes no update or --operator beside it")
         from rfactor.cli.claims import check_claim
 
+        if start is not None or assume is not None:
+            raise click.UsageError("--start and --assume are of an update, not of a --claim")
         return check_claim(_read(claim), timeout, as_json, None if folder is None else Path(folder), settings)
     if update is None:
         raise click.UsageError('an update is needed, as in: rfactor check "x + a"')
     if operator:
+        if start is not None or assume is not None:
+            raise click.UsageError("--start and --assume are of an update, not of an --operator")
         from rfactor.cli.operators import check_operator
 
         return check_operator(update, settings, timeout, as_json)
@@ -118,7 +136,7 @@ def check(
 
 def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answer:
     """The answer about one update; the settings are those of an object of a batch. Raises `rfactor.Error`."""
-    from rfactor.cli.objects import constants_of, functions_of, meaning_of, type_of, types_of
+    from rfactor.cli.objects import assumed_of, constants_of, functions_of, meaning_of, start_of, type_of, types_of
     from rfactor.matcher.check import check as decide
 
     return decide(
@@ -129,11 +147,14 @@ def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answe
         meaning_of(settings),
         timeout,
         functions_of(settings),
+        start_of(settings),
+        assumed_of(settings),
     )
 
 
 def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
     """Write the obligations of a yes to a folder. Raises `rfactor.Error` where there are none."""
+    from rfactor.matcher.invariants.inductive import obligations_from_start
     from rfactor.matcher.obligations import obligations_of
     from rfactor.prover.limits import Limits
     from rfactor.prover.obligation import write_smtlib
@@ -141,6 +162,7 @@ def emit(answer: Answer, update: str, folder: Path, timeout: float) -> None:
     found = obligations_of(answer, Limits(seconds=timeout))
     if found is None:
         raise Error(f"--emit-smt2: the answer is {answer.verdict.replace('_', ' ')}; only a yes rests on obligations")
+    found += obligations_from_start(answer)
     write_smtlib(found, folder, [f"update: {update}", f"types {', '.join(map(str, answer.update.types))}"])
 
 

@@ -80,6 +80,22 @@ def functions_of(record: Mapping[str, Any]) -> dict[str, Signature]:
         raise Error(excerpt(str(error))) from None
 
 
+def start_of(record: Mapping[str, Any]) -> str | list[Any] | None:
+    """The accumulators' values before the loop: a text with commas, or a list."""
+    start = record.get("start")
+    if isinstance(start, list) and all(value is None or isinstance(value, str | bool | int | float) for value in start):
+        return start
+    if start is not None and not isinstance(start, str):
+        raise Error('start is a text such as "0, k, _", or a list of values')
+    return start
+
+
+def assumed_of(record: Mapping[str, Any]) -> str | list[str]:
+    """Loop invariants that are assumed: a text with commas, or a list."""
+    assumed = record.get("assume") or ""
+    return assumed if isinstance(assumed, str) else texts_of(record, "assume")
+
+
 def texts_of(record: Mapping[str, Any], key: str) -> list[str]:
     """A list of expressions as text; empty where there is none."""
     texts = record.get(key) or []

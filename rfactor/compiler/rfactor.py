@@ -101,10 +101,7 @@ def _factor(
     check_pairs(function, definition, pairs)
     seen = seen_component(function, definition)
     kept = tuple(c for c in range(len(function.types)) if c != seen)
-    extracted, answer = recognized(function, definition, kept, Meaning.WRAP, recognize)
-    if semantics is not Meaning.WRAP and answer.verdict not in ("associative", "lifted"):
-        extracted, answer = recognized(function, definition, kept, semantics, recognize)
-    check_answer(answer, extracted)
+    extracted, answer = asked_about(function, definition, kept, semantics, recognize)
     asked = Factoring(function, definition, pairs, name)
     plan = _plan(asked, answer, extracted, kept, seen, ranges)
     made = intermediate(asked, plan)
@@ -113,6 +110,18 @@ def _factor(
     became = dict(pairs)
     read = {(name := became[rv.name]): ReductionVariable(name, rv.min, rv.extent) for rv in asked.factored}
     return Factored(merged, made, answer, {**ranges, **read})
+
+
+def asked_about(
+    function: Function, definition: Definition, kept: tuple[int, ...], semantics: Meaning, recognize: Recognize
+) -> tuple[Extracted, Answer]:
+    """The update of the components `kept`, with an answer of machine arithmetic if there is one, otherwise in the
+    meaning of `semantics`. Raises `FactorError` where there is none."""
+    extracted, answer = recognized(function, definition, kept, Meaning.WRAP, recognize)
+    if semantics is not Meaning.WRAP and answer.verdict not in ("associative", "lifted"):
+        extracted, answer = recognized(function, definition, kept, semantics, recognize)
+    check_answer(answer, extracted)
+    return extracted, answer
 
 
 def check_pairs(function: Function, definition: Definition, pairs: tuple[tuple[str, str], ...]) -> None:

@@ -26,6 +26,7 @@ from rfactor.loops.symbols import (
     Optional,
     Parts,
     Place,
+    Truth,
     View,
     as_complex,
     conjunction,
@@ -56,7 +57,7 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
         if isinstance(binding.symbol, Missing):
             raise body.no(binding.symbol.why, node, "R10")
         if is_number(binding.symbol):
-            binding = env[node.id] = Binding(body.scalar(binding, node), binding.node)
+            binding = env[node.id] = Binding(number_of(body, binding, node), binding.node)
         return binding
     if isinstance(node, ast.Name) and node.id in body.stored_names and node.id not in body.around.values:
         raise body.no(f"{node.id} may have no value yet", node, "R6", f"assign {node.id} before the loop")
@@ -73,7 +74,7 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
             raise error
         return Binding(Opaque(), inlined)
     if is_number(found.symbol):
-        found = Binding(body.scalar(found, node), found.node)
+        found = Binding(number_of(body, found, node), found.node)
     if depends == 2 or found.node is not None:
         return found
     return Binding(found.symbol, body.inlined_node(node, env))
@@ -82,6 +83,22 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
 def is_number(symbol: Any) -> bool:
     """Is it an element of an array, rather than a row or a record?"""
     return isinstance(symbol, View) and len(symbol.indices) == len(symbol.shape) and bool(symbol.kind)
+
+
+def number_of(body: Body, binding: Binding, node: ast.AST) -> Scalar | Complex:
+    """An element of an array as a number."""
+    view = binding.symbol
+    if isinstance(view, View) and view.kind.endswith(COMPLEX):
+        parts = [
+            body.read_view(View(view.array, view.indices, view.shape, view.dtype, "float", (*view.fields, part)))
+            for part in ("real", "imag")
+        ]
+        return Complex(parts[0], parts[1], view.kind)
+    return body.scalar(binding, node)
+
+
+COMPLEX = ("complex", "complex128")
+"""What kinds of complex numbers end with."""
 
 
 def _constant(body: Body, node: ast.Constant) -> Binding:
@@ -185,7 +202,7 @@ def _structure(body: Body, node: ast.expr, env: Env) -> Binding:
     if isinstance(node, ast.BoolOp):
         return _bool_op(body, node, env)
     if isinstance(node, ast.Compare):
-        return Binding(_boolean(_compare(body, node, env), _compare_kinds(body, node, env)))
+        return Binding(_compare(body, node, env))
     if isinstance(node, ast.IfExp):
         return _if_exp(body, node, env)
     if isinstance(node, ast.Attribute):
@@ -222,6 +239,7 @@ def _binary(body: Body, node: ast.BinOp, a: Binding, b: Binding) -> Scalar | Com
         raise body.no("a product of matrices", node, "R10", "write its elements out")
     if isinstance(a.symbol, Parts) or isinstance(b.symbol, Parts):
         return _of_parts(body, node, op, a, b)
+    a, b = (Binding(_plain(body, v, n), v.node) for v, n in ((a, node.left), (b, node.right)))
     if isinstance(a.symbol, Complex) or isinstance(b.symbol, Complex):
         return _of_complex(body, node, op, a, b)
     return K.binary(op, body.scalar(a, node.left), body.scalar(b, node.right), body.require)
@@ -263,7 +281,7 @@ def _of_complex(body: Body, node: ast.BinOp, op: str, a: Binding, b: Binding) ->
         symbol = binding.symbol
         if not isinstance(symbol, Complex):
             number = body.scalar(binding, side)
-            symbol = as_complex(number if number.expr.type.is_float else K.to_float(number, body.require))
+            symbol = as_complex(K.to_float(number, body.require))
         sides.append(symbol)
     p, q = sides
     kind = "np.complex128" if "np.complex128" in (p.kind, q.kind) else "complex"
@@ -307,24 +325,22 @@ def _bool_op(body: Body, node: ast.BoolOp, env: Env) -> Binding:
     scalars = [b.symbol for b in bindings]
     if all(isinstance(s, Scalar) and s.kinds == frozenset({"bool"}) for s in scalars):
         return Binding(_boolean(total))
-    if all(isinstance(s, Scalar) and s.expr.type.is_bool for s in scalars) and len(bindings) == len(node.values):
-        return Binding(_boolean(total, frozenset({"bool"})))
     result = bindings[-1]
     for binding, condition in zip(reversed(bindings[:-1]), reversed(conditions[:-1]), strict=True):
         pair = (result, binding) if is_and else (binding, result)
         try:
             result = merged(condition, None, *(Binding(_plain(body, p, node)) for p in pair), body.require)
-        except Untyped:
-            return Binding(_boolean(total))
+        except (Untyped, FoldError):
+            return Binding(Truth(total))
         if isinstance(result.symbol, Missing):
-            return Binding(_boolean(total))  # only its truth is told: other uses differ in type
+            return Binding(Truth(total))
     return Binding(result.symbol)
 
 
 def _plain(body: Body, binding: Binding, node: ast.AST) -> Any:
     """A symbol that can be merged: views as numbers."""
-    if isinstance(binding.symbol, View | Opaque):
-        return body.scalar(binding, node)
+    if isinstance(binding.symbol, Opaque) or is_number(binding.symbol):
+        return body.number(binding, node)
     return binding.symbol
 
 
@@ -350,43 +366,33 @@ def _if_exp(body: Body, node: ast.IfExp, env: Env) -> Binding:
     return Binding(result.symbol)
 
 
-def _compare_kinds(body: Body, node: ast.Compare, env: Env) -> frozenset[str]:
-    """The sort of truth value that one comparison gives: Python's or NumPy's."""
-    if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARE:
-        return frozenset({"bool"})
-    a, b = (body.value(n, env) for n in (node.left, node.comparators[0]))
-    try:
-        p, q = body.scalar(a, node.left), body.scalar(b, node.comparators[0])
-        kinds = frozenset(K.result_kind("==", x, y) for x in p.kinds for y in q.kinds)
-    except (FoldError, Untyped):
-        return frozenset({"bool"})
-    return kinds if len(kinds) == 1 else frozenset({"bool"})
-
-
-def _compare(body: Body, node: ast.Compare, env: Env) -> Expr:
-    total = TRUE
+def _compare(body: Body, node: ast.Compare, env: Env) -> Scalar:
+    """A chain of comparisons: the first that fails, or the last."""
+    parts: list[Scalar] = []
     left, left_node = body.value(node.left, env), node.left
-    path, depth = body.path, len(body.guards)
+    path = body.path
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         if isinstance(op, ast.In | ast.NotIn):
             from rfactor.loops.places import contains
 
             found = contains(body, left_node, right_node, env)
-            condition = _member(body, left, left_node, right_node, env) if found is None else found
-            condition = condition if isinstance(op, ast.In) else negation(condition)
+            inside = _member(body, left, left_node, right_node, env) if found is None else found
+            part = _boolean(inside if isinstance(op, ast.In) else negation(inside))
             right = Binding(Missing("a container"))
         else:
             right = body.value(right_node, env)
-            condition = _relation(body, op, left, left_node, right, right_node)
-        total = conjunction(total, condition)
-        body.path = conjunction(body.path, condition)
+            part = _relation(body, op, left, left_node, right, right_node)
+        parts.append(part)
+        body.path = conjunction(body.path, part.expr)
         left, left_node = right, right_node
     body.path = path
-    del body.guards[depth:]
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = K.choose(part.expr, total, part, body.require)
     return total
 
 
-def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Expr:
+def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Scalar:
     if isinstance(op, ast.Is | ast.IsNot) or (
         isinstance(op, ast.Eq | ast.NotEq) and (_is_none(a.symbol) or _is_none(b.symbol))
     ):
@@ -396,7 +402,7 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
                 assert isinstance(p, Scalar)
                 assert isinstance(q, Scalar)
                 same = simplify(apply("==", p.expr, q.expr))
-                return same if isinstance(op, ast.Is) else negation(same)
+                return _boolean(same if isinstance(op, ast.Is) else negation(same))
             raise body.no("identity is asked of numbers", b_node, "R10", "write == or !=")
         other = b.symbol if _is_none(a.symbol) else a.symbol
         if isinstance(other, Optional):
@@ -407,13 +413,21 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
             none = body.opaque(ast.Compare(node, [ast.Is()], [ast.Constant(None)]), b_node).expr
         else:
             none = FALSE
-        return none if isinstance(op, ast.Is | ast.Eq) else negation(none)
+        return _boolean(none if isinstance(op, ast.Is | ast.Eq) else negation(none))
     text = _COMPARE[type(op)]
     if isinstance(a.symbol, Parts) and isinstance(b.symbol, Parts):
-        return _lexicographic(body, text, a.symbol, a_node, b.symbol, b_node)
+        return _boolean(_lexicographic(body, text, a.symbol, a_node, b.symbol, b_node))
+    a, b = (Binding(_plain(body, v, n), v.node) for v, n in ((a, a_node), (b, b_node)))
     if isinstance(a.symbol, Complex) or isinstance(b.symbol, Complex):
-        raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
-    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require).expr
+        if text not in ("==", "!="):
+            raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
+        sides = []
+        for v, n in ((a, a_node), (b, b_node)):
+            symbol = v.symbol
+            sides.append(symbol if isinstance(symbol, Complex) else as_complex(K.to_float(body.scalar(v, n), body.require)))
+        same = conjunction(*(K.binary("==", p, q, body.require).expr for p, q in zip(*((c.real, c.imag) for c in sides), strict=True)))
+        return _boolean(same if text == "==" else negation(same))
+    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require)
 
 
 def _is_none(symbol: Any) -> bool:
@@ -502,8 +516,10 @@ def _subscript(body: Body, node: ast.Subscript, env: Env) -> Binding:
     from rfactor.loops.places import place_of
 
     name = purity.root(node)
-    if name in body.mutated and name in env and isinstance(env[name].symbol, Missing | Place):
-        return place_of(body, node, env)
+    if name in body.mutated and name in env:
+        written = env[name].symbol
+        if isinstance(written, Missing | Place) or (isinstance(written, Parts) and written.form == "last"):
+            return place_of(body, node, env)
     if isinstance(node.value, ast.Name) and node.value.id in env:
         base = env[node.value.id]
     else:
@@ -600,6 +616,10 @@ def _element_of_view(body: Body, view: View, node: ast.Subscript, env: Env) -> B
         if not number.expr.type.is_int:
             raise body.no("an index that is no integer", index, "R10")
         if _reads_state(body, number.expr):
+            if index is indices[-1] and len(view.shape) == len(view.indices) + 1 and not view.fields:
+                pointed = body.pointed(view, number.expr)
+                if pointed is not None:
+                    return Binding(pointed)
             raise body.no(f"the place that is read depends on the state: {ast.unparse(node)}", node, "R2",
                           "walk over the data in order")  # fmt: skip
         expr = number.expr if number.expr.type == I64 else K.converted(number, I64, body.require)
@@ -694,7 +714,7 @@ def _extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], Any]:
         if any(isinstance(a.symbol, Parts) for a in args):
             best = args[0]
             for other in args[1:]:
-                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node)
+                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node).expr
                 best = merged(better, None, Binding(other.symbol), Binding(best.symbol), body.require)
             return best.symbol
         best_ = body.scalar(args[0], node)

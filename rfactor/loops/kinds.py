@@ -394,8 +394,11 @@ def unary(op: str, a: Scalar, require: Require) -> Scalar:
 
 def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
     kinds = frozenset(result_kind(op, x, y) for x in a.kinds for y in b.kinds)
-    if len(kinds) > 1:
-        kinds = frozenset({"bool"})  # truth values of both sorts are used alike; a result that is kept is refused below
+    truth_ = _relation(op, a, b, require)
+    return Scalar(truth_, kinds, _tag(op, a, b) if len(kinds) > 1 else None)
+
+
+def _relation(op: str, a: Scalar, b: Scalar, require: Require) -> Expr:
     p, q = a.expr, b.expr
     if "str" in a.kinds | b.kinds:
         if a.kinds != b.kinds:
@@ -403,10 +406,10 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
         if op not in ("==", "!="):
             for side in (p, q):
                 require(simplify(apply("<", side, const(U32, EMPTY))), "the order of texts of several characters")
-        return Scalar(simplify(apply(op, p, q)), kinds)
+        return simplify(apply(op, p, q))
     if p.type.is_bool and q.type.is_bool:
         if op in ("==", "!="):
-            return Scalar(simplify(apply(op, p, q)), kinds)
+            return simplify(apply(op, p, q))
         p, q = cast(I64, p), cast(I64, q)
     if p.type.is_float or q.type.is_float:
         narrow = {p.type, q.type} == {F32} or (
@@ -417,7 +420,7 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
             if value.expr.type.is_int and value.kinds & {"int"}:
                 limit = EXACT if type_ is F64 else 1 << 24
                 require_between(value.expr, -limit, limit, require, "an integer beside floats that may round it")
-        return Scalar(simplify(apply(op, cast(type_, p), cast(type_, q))), kinds)
+        return simplify(apply(op, cast(type_, p), cast(type_, q)))
     if p.type != q.type:
         if U64 in (p.type, q.type):
             other = b if p.type is U64 else a
@@ -426,7 +429,7 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
             p, q = cast(U64, p), cast(U64, q)
         else:
             p, q = cast(I64, p), cast(I64, q)
-    return Scalar(simplify(apply(op, p, q)), kinds)
+    return simplify(apply(op, p, q))
 
 
 def truth(a: Scalar) -> Expr:

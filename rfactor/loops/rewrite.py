@@ -144,9 +144,11 @@ def opened(source: Source, begin: Callable[[], Any]) -> FunctionType:
     first = ast.parse(f"{_CONTEXT} = {_BEGIN}()").body[0]
     tree.body = [ast.copy_location(first, tree.body[0]), *body]
     free = [*source.function.__code__.co_freevars, _BEGIN, _LOCALS]
+    own: list[ast.stmt] = [] if tree.name in free else [ast.Global([tree.name])]
     maker = ast.FunctionDef(
-        "make", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), [tree], [], lineno=1, col_offset=0
-    )
+        "make", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), [*own, tree], [],
+        lineno=1, col_offset=0,
+    )  # fmt: skip
     module = ast.fix_missing_locations(ast.Module([maker], []))
     code = compile(module, source.function.__code__.co_filename, "exec")
     inner = _inner_code(_inner_code(code, "make"), tree.name)

@@ -60,8 +60,15 @@ class FromStart:
     invariants: tuple[Expr, ...]
     """Conditions on x0, x1, … and constants that hold before the loop and after each step of the serial run."""
     proofs: tuple[InvariantProof, ...]
-    promised: bool
-    """Whether it is for the caller to see that they hold at the start; else that is proved."""
+    start: tuple[Expr | None, ...] | None
+    """Each accumulator's value before the loop; None where it is for the caller to see that the invariants hold."""
+    assumes: tuple[Expr, ...] = ()
+    """Conditions on constants under which they are invariants."""
+
+    @property
+    def promised(self) -> bool:
+        """Tell whether it is for the caller to see that the invariants hold at the start; else that is proved."""
+        return self.start is None
 
 
 @dataclass(frozen=True, slots=True)

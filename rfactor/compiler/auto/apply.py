@@ -19,6 +19,7 @@ from rfactor.compiler.schedule.defaults import default_stage
 from rfactor.compiler.schedule.directives import Bound
 from rfactor.errors import ScheduleError
 from rfactor.ir.expr import Const
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.matcher.recognize import recognize
 
@@ -29,8 +30,17 @@ CASE = "case"
 """What a case is called in the text."""
 
 
-def auto_rfactor(func: Func, number: int, machine: Machine | None = None, path: tuple[int, ...] = ()) -> AutoSchedule:
+def auto_rfactor(
+    func: Func,
+    number: int,
+    machine: Machine | None = None,
+    path: tuple[int, ...] = (),
+    semantics: Meaning = Meaning.WRAP,
+) -> AutoSchedule:
     """Schedule update `number` of `func` for `machine`, this one if none is given; or the case of it at `path`.
+
+    With `semantics` of unbounded integers those are a promise of the caller's, as in `rfactor`, where machine
+    arithmetic has no operator.
 
     Raises `FactorError` where no associative operator is found and proved behind the update, `ScheduleError` where the
     update has directives already; nothing is changed then.
@@ -45,7 +55,7 @@ def auto_rfactor(func: Func, number: int, machine: Machine | None = None, path: 
             f"auto_rfactor of {f'a case of {where}' if path else where} chooses all of its loops, and some directives "
             "were given already: leave them out, or paste what it prints for the update without them and edit that"
         )
-    known = facts(function, number, func.references, recognize, machine, _expected(func))
+    known = facts(function, number, func.references, recognize, machine, _expected(func), semantics)
     called = _called(func.name())
     first: ScheduleError | None = None
     for vectors in (True, False):
@@ -86,12 +96,14 @@ def _called(name: str) -> str:
     return name if own and not re.fullmatch(r"r([xyzw]|d?\d+)", name) else "f"
 
 
-def auto_rfactor_all(func: Func, machine: Machine | None = None) -> AutoSchedules:
+def auto_rfactor_all(func: Func, machine: Machine | None = None, semantics: Meaning = Meaning.WRAP) -> AutoSchedules:
     """As `auto_rfactor`, of every update of `func`; nothing is changed where one raises."""
     before = [(state, state.definition, state.schedule) for state in func.stages]
     references = dict(func.references)
     try:
-        return AutoSchedules(auto_rfactor(func, number, machine) for number in range(func.num_update_definitions()))
+        return AutoSchedules(
+            auto_rfactor(func, number, machine, semantics=semantics) for number in range(func.num_update_definitions())
+        )
     except ScheduleError:
         for state, definition, schedule in before:
             state.definition, state.schedule = definition, schedule

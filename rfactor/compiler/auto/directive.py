@@ -6,6 +6,8 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+from rfactor.ir.meaning import Meaning
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -73,12 +75,15 @@ class Directive:
     """What the intermediate is called."""
     where: tuple[Iterations, ...] = ()
     """Only for runs in which all of them hold, each a case of the one before."""
+    semantics: Meaning | None = None
+    """The meaning of integers that is asked for; None where that is not said."""
 
     def __str__(self) -> str:
         """As Python."""
         stage = f"{self.of}" if self.update is None else f"{self.of}.update({self.update})"
         stage += "".join(f".specialize({condition})" for condition in self.where)
-        call = f"{stage}.{self.method}({', '.join(map(_shown, self.arguments))})"
+        meant = [] if self.semantics is None else [f'semantics="{self.semantics}"']
+        call = f"{stage}.{self.method}({', '.join([*map(_shown, self.arguments), *meant])})"
         return call if self.made is None else f"{self.made} = {call}"
 
     def words(self) -> Iterator[Word]:
@@ -95,7 +100,8 @@ class Directive:
             stage = stage.update(self.update)
         for condition in self.where:
             stage = stage.specialize(condition.value(held))
-        result = getattr(stage, self.method)(*(_value(argument, held) for argument in self.arguments))
+        meant = {} if self.semantics is None else {"semantics": str(self.semantics)}
+        result = getattr(stage, self.method)(*(_value(argument, held) for argument in self.arguments), **meant)
         if self.made is not None:
             held[self.made.name] = result
 

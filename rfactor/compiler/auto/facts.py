@@ -9,10 +9,9 @@ from typing import Any
 
 from rfactor.compiler.auto.machine import Machine
 from rfactor.compiler.auto.work import JOINED, Work, decays, step_ns, work
-from rfactor.compiler.extraction import recognized
 from rfactor.compiler.lower.data_range import data_range
 from rfactor.compiler.restore_order import ties
-from rfactor.compiler.rfactor import Recognize, check_answer, seen_component
+from rfactor.compiler.rfactor import Recognize, asked_about, seen_component
 from rfactor.compiler.schedule.purity import pure_variables, race_free
 from rfactor.ir.algorithm import Function
 from rfactor.ir.expr import Const, Expr, Op, Var
@@ -76,6 +75,8 @@ class Facts:
     """Operations by which two slices become one, each component by one of them; none where it takes more than that."""
     decays: bool
     """Whether that state keeps products of floats, which may become denormal."""
+    meaning: Meaning
+    """In which it has an operator."""
     slice_ns: float
     """One iteration of a slice, one after the other,"""
     apart_ns: float
@@ -111,8 +112,10 @@ def facts(
     recognize: Recognize,
     machine: Machine,
     expected: Mapping[str, int],
+    semantics: Meaning = Meaning.WRAP,
 ) -> Facts:
-    """Of update `number` of `function`, of which so many points are `expected` by its variables.
+    """Of update `number` of `function`, of which so many points are `expected` by its variables; of machine arithmetic
+    where that has an operator, otherwise in the meaning of `semantics`.
 
     Raises `FactorError` where no operator is found and proved behind it.
     """
@@ -124,14 +127,14 @@ def facts(
     loops = tuple(Loop(rv.name, every[rv.name]) for rv in variables if rv.name not in own)
     pure = (*(rv.name for rv in variables if rv.name in own), *pure_variables(function, definition))
     done = work(function.name, definition, references, machine)
-    types, any_order, lifted, faint = function.types, True, False, False
+    types, any_order, lifted, faint, meaning = function.types, True, False, False, Meaning.WRAP
     joins = frozenset[str]()
     slice_ns, apart_ns = done.serial_ns, done.apart_ns
     if loops:
         seen = seen_component(function, definition)
         kept = tuple(c for c in range(len(function.types)) if c != seen)
-        extracted, answer = recognized(function, definition, kept, Meaning.WRAP, recognize)
-        check_answer(answer, extracted)
+        _, answer = asked_about(function, definition, kept, semantics, recognize)
+        meaning = answer.update.meaning
         lifted = answer.verdict == "lifted"
         if answer.lift is not None and lifted:
             types = answer.lift.types
@@ -163,6 +166,7 @@ def facts(
         lifted=lifted,
         joins=joins,
         decays=faint,
+        meaning=meaning,
         slice_ns=slice_ns,
         apart_ns=apart_ns,
     )

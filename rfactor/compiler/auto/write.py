@@ -11,6 +11,7 @@ from rfactor.compiler.auto.facts import Facts, Loop
 from rfactor.compiler.auto.machine import LINE_BYTES, Machine
 from rfactor.compiler.auto.own import Own
 from rfactor.compiler.auto.work import state_octets
+from rfactor.ir.meaning import Meaning
 
 INTERMEDIATES = CHUNKS, LANES, COPIED, PARTED = "chunks", "lanes", "copies", "parts"
 """What intermediates are called in the text."""
@@ -111,7 +112,8 @@ class Writer:
         """One directive; of the function that is scheduled, for the case that it is scheduled for."""
         own = of == self.function and update is not None
         where = (*self.case, *where) if own else where
-        self.directives.append(Directive(of, update, method, arguments, reason, made, where))
+        meant = self.facts.meaning if method == "rfactor" and self.facts.meaning is not Meaning.WRAP else None
+        self.directives.append(Directive(of, update, method, arguments, reason, made, where, meant))
 
     def begin(self, *case: Iterations) -> None:
         """Speak of the update as it was, in some runs."""

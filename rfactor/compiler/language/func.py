@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count as naturals
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rfactor.compiler.deep import deep
 from rfactor.compiler.language.buffer import Buffer, ImageParam
@@ -35,6 +35,7 @@ from rfactor.errors import AlgorithmError, ScheduleError, TypeMismatch
 from rfactor.ir import expr as ir
 from rfactor.ir import several
 from rfactor.ir.algorithm import Definition, Function, ReductionDomain, ReductionVariable
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.types import I32
 from rfactor.ir.types import Type as IrType
 from rfactor.matcher.answer import Answer
@@ -340,12 +341,12 @@ class Func(Changing, Named, Queries, Wrapped, Placement, Compiled):
             raise ScheduleError(f"{self.name()} has {self.num_update_definitions()} updates, hence no update({idx})")
         return Stage(self, idx + 1)
 
-    def auto_rfactor(self) -> AutoSchedules:
+    def auto_rfactor(self, *, semantics: Literal["wrap", "math"] = "wrap") -> AutoSchedules:
         """`update(i).auto_rfactor()` of every update; nothing is changed where one is refused."""
         from rfactor.compiler.auto.apply import auto_rfactor_all
 
         self.require()
-        return auto_rfactor_all(self)
+        return auto_rfactor_all(self, semantics=Meaning(semantics))
 
     def results(self) -> tuple[Func, ...]:
         """The function itself: what `realize` computes."""

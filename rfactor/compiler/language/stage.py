@@ -33,6 +33,7 @@ from rfactor.ir.algorithm import Definition
 from rfactor.ir.expr import Const, cast
 from rfactor.ir.expr import Expr as IrExpr
 from rfactor.ir.loopnest import LoopKind
+from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, I32
 
@@ -426,17 +427,19 @@ class Stage(Directives):
         scan = scan_of(self._owner().function, definition, variable_name(variable), count, recognize)
         return self._become(replace(self._schedule(), scan=scan))
 
-    def auto_rfactor(self) -> AutoSchedule:
+    def auto_rfactor(self, *, semantics: Literal["wrap", "math"] = "wrap") -> AutoSchedule:
         """Factor the update as pays on this machine: chunks for threads, lanes or copies, and how they run. A case,
         `f.update(0).specialize(p > 3)`, is factored by itself, by what is known in it.
 
         The directives that it gives are returned; as text they are Python that can be pasted instead, and edited. None
-        are given where factoring does not pay. Raises `FactorError` where no associative operator is found and proved
-        behind the update, `ScheduleError` where the update has directives already.
+        are given where factoring does not pay. `semantics` is that of `rfactor`: with `math` the bits are the serial
+        ones wherever nothing overflows, neither in the serial loop nor in the factored one. Raises `FactorError` where
+        no associative operator is found and proved behind the update, `ScheduleError` where the update has directives
+        already.
         """
         from rfactor.compiler.auto.apply import auto_rfactor
 
-        return auto_rfactor(self._func, self._number - 1, path=self._inside)
+        return auto_rfactor(self._func, self._number - 1, path=self._inside, semantics=Meaning(semantics))
 
     @also_named(r="preserved")
     def rfactor(self, preserved: Any, v: Any = None, *, semantics: Literal["wrap", "math"] = "wrap") -> Func:

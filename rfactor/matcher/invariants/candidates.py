@@ -29,10 +29,11 @@ def candidates(update: Update, start: Start) -> tuple[Expr, ...]:
 
 
 def _plain(update: Update, start: Start) -> Iterator[Expr]:
-    """Give relations, values and bounds, of accumulators of whose start something is known."""
-    xs = [x for x, value in zip(update.accumulators, start, strict=True) if value is not None]
-    for i, x in enumerate(xs):
-        for other in xs[:i]:
+    """Give relations, values and bounds. Those of accumulators of whose start nothing is known may hold by a flag."""
+    flagged = any(type_.is_bool for type_ in update.types)
+    known = [x for x, value in zip(update.accumulators, start, strict=True) if value is not None or flagged]
+    for i, x in enumerate(known):
+        for other in known[:i]:
             if other.type == x.type:
                 yield apply("==", other, x)
                 if not x.type.is_bool:
@@ -40,14 +41,15 @@ def _plain(update: Update, start: Start) -> Iterator[Expr]:
                     yield apply("<=", x, other)
     literals = sampling.literals(update.components)
     for x, value in zip(update.accumulators, start, strict=True):
-        if value is None:
+        if x not in known:
             continue
         if x.type.is_bool:
             yield x
             yield apply("not", x)
             continue
-        yield apply("==", x, value)
-        for bound in (value, *_bounds(x.type, literals)):
+        given = () if value is None else (value,)
+        yield from (apply("==", x, one) for one in given)
+        for bound in (*given, *_bounds(x.type, literals)):
             yield apply("<=", bound, x)
             yield apply("<=", x, bound)
 

@@ -9,13 +9,13 @@ So every state of a serial run satisfies the invariants, and the run of f' is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Expr, names, substitute_all
 from rfactor.ir.update import Update
-from rfactor.matcher.answer import InvariantClaim, InvariantProof
+from rfactor.matcher.answer import Answer, InvariantClaim, InvariantProof
 from rfactor.matcher.decisions import Rounded, both_without_decisions
 from rfactor.matcher.invariants.facts import TRUE, Facts, Tuple
 from rfactor.matcher.invariants.runs import Start
@@ -65,8 +65,11 @@ def prove(claim: Simplification, limits: Limits) -> tuple[InvariantProof, ...] |
 
 
 def obligations(claim: Simplification) -> Iterator[tuple[InvariantClaim, Expr | None, Obligation]]:
-    """Give what has to be proved, and of which invariant it is. Raises `Rounded` where integers depend on how floats
-    are rounded."""
+    """Give what has to be proved, and of which invariant it is.
+
+    Raises `Rounded` where integers depend on how floats are rounded, `ValueError` as `check_constant` does.
+    """
+    check_constant(claim.update, claim.start or (), (*claim.invariants, *claim.assumes))
     update, other = both_without_decisions(claim.update, claim.simplified)
     facts, given = Facts(update, Limits()), claim.invariants + claim.assumes
     for e in claim.invariants if claim.start is not None else ():
@@ -78,6 +81,27 @@ def obligations(claim: Simplification) -> Iterator[tuple[InvariantClaim, Expr | 
     if update != other:
         sides = update.components, other.components
         yield "simplified", None, Obligation("simplified", *sides, given, update.meaning)
+
+
+def obligations_from_start(answer: Answer) -> tuple[Obligation, ...]:
+    """Give what an answer owes to loop invariants; nothing where it needs none."""
+    held = answer.from_start
+    if held is None:
+        return ()
+    claim = Simplification(held.update, answer.update, held.invariants, held.start, held.assumes)
+    return tuple(stated for _, _, stated in obligations(claim))
+
+
+def check_constant(update: Update, start: Iterable[Expr | None], conditions: Iterable[Expr]) -> None:
+    """Raise `ValueError` where data are spoken of, which differ from step to step, or accumulators at the start."""
+    data, own = {var.name for var in update.data}, {x.name for x in update.accumulators}
+    for expr in (*start, *conditions):
+        wrong = frozenset[str]() if expr is None else names(expr) & data
+        if wrong:
+            raise ValueError(f"{', '.join(sorted(wrong))} of {expr} is data of an iteration, and no constant")
+    for expr in start:
+        if expr is not None and names(expr) & own:
+            raise ValueError(f"{expr} is made of accumulators, which have no value before the loop")
 
 
 def verdict_on(obligation: Obligation, facts: Facts) -> Verdict:

@@ -11,7 +11,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.decisions import Rounded, without_decisions
 from rfactor.matcher.invariants.candidates import candidates
 from rfactor.matcher.invariants.facts import TRUE, Facts, Tuple
-from rfactor.matcher.invariants.inductive import before, verdict_on
+from rfactor.matcher.invariants.inductive import before, check_constant, verdict_on
 from rfactor.matcher.invariants.runs import Start
 from rfactor.prover.limits import DEFAULT, Limits
 from rfactor.prover.obligation import Obligation
@@ -27,8 +27,10 @@ def infer(update: Update, start: Start, limits: Limits = DEFAULT) -> Tuple:
     """Find conditions on x0, x1, … that hold at the start and that every step keeps, all of them proved together.
 
     `start` has each accumulator's value before the loop, over constants of the loop; None where nothing is known of
-    it. Empty where nothing is found within a budget that is counted in steps.
+    it. Empty where nothing is found within a budget that is counted in steps. Raises `ValueError` for a start that is
+    made of data.
     """
+    check_constant(update, start, ())
     if all(value is None for value in start):
         return ()
     try:

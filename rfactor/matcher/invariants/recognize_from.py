@@ -116,7 +116,7 @@ def _of_simplified(claim: Simplification, answer: Answer, limits: Limits) -> Ans
     return replace(
         answer,
         assumes=tuple(dict.fromkeys((*answer.assumes, *claim.assumes, *promised))),
-        from_start=FromStart(claim.update, claim.invariants, proofs, promised=claim.start is None),
+        from_start=FromStart(claim.update, claim.invariants, proofs, claim.start, claim.assumes),
     )
 
 

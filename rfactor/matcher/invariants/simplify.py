@@ -9,7 +9,7 @@ Each component that changes is proved equal to the one that it was, wherever the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from rfactor.ir.exactness import simplifies_exactly
@@ -31,6 +31,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.update import Update
 from rfactor.matcher.decisions import Rounded, without_decisions
 from rfactor.matcher.invariants.facts import TRUE, Facts, Tuple
+from rfactor.matcher.invariants.inductive import check_constant
 from rfactor.matcher.invariants.infer import bounded
 from rfactor.prover.limits import DEFAULT, Limits
 
@@ -41,8 +42,9 @@ _MOST = 400
 def simplify_under(update: Update, invariants: Tuple, limits: Limits = DEFAULT) -> Update:
     """Simplify an update for states that satisfy the invariants: it is proved to do the same in them.
 
-    The update itself where nothing is gained.
+    The update itself where nothing is gained. Raises `ValueError` for a condition on data.
     """
+    check_constant(update, (), invariants)
     if not invariants:
         return update
     try:
@@ -54,24 +56,25 @@ def simplify_under(update: Update, invariants: Tuple, limits: Limits = DEFAULT) 
     left = _Left(facts, frozenset(x.name for x in own.accumulators), values)
     shorter = []
     for component in own.components:
-        new = _with_extrema(left.visit(substitute(component, values), invariants))
+        new = left.visit(substitute(component, values), invariants)
         if new != component and simplifies_exactly((new,), own.meaning):
             new = simplify(new)
-        gained = _size(new) < _size(component) and facts.same(component, new, invariants)
+        gained = _size(new, left.own) < _size(component, left.own) and facts.same(component, new, invariants)
         shorter.append(new if gained else component)
     if tuple(shorter) == own.components:
         return update
-    return replace(update, components=substitute_all(shorter, meanings))
+    return replace(update, components=substitute_all([*map(_with_extrema, shorter)], meanings))
 
 
-def _size(expr: Expr) -> tuple[int, int]:
-    """Count accumulators and choices that are read, then all nodes: each as often as there are paths to it."""
+def _size(expr: Expr, own: Set[str]) -> tuple[int, int, int]:
+    """Count choices, then accumulators, then all nodes: nodes as often as there are paths to them."""
     counted: dict[Expr, tuple[int, int]] = {}
     for node in walk(expr):
         parts = [counted[child] for child in node.children]
         counts = isinstance(node, Op) and node.op in ("select", "and", "or")
         counted[node] = counts + sum(p[0] for p in parts), 1 + sum(p[1] for p in parts)
-    return counted[expr]
+    choices, nodes = counted[expr]
+    return choices, len(names(expr) & own), nodes
 
 
 def _values(update: Update, invariants: Tuple) -> Mapping[str, Expr]:
@@ -147,7 +150,7 @@ class _Left:
         if decided is not None:
             return decided
         for side, rest in ((one, other), (other, one)):
-            if self.facts.same(expr, side, given) and _size(side) <= _size(rest):
+            if self.facts.same(expr, side, given) and _size(side, self.own) <= _size(rest, self.own):
                 return self.visit(side, given)
         if self.facts.same(expr, one, given):
             return self.visit(one, given)

@@ -32,19 +32,19 @@ def read_start(stated: Stated, update: Update) -> Start:
     return tuple(_value(part, type_, update) for part, type_ in zip(parts, update.types, strict=True))
 
 
-def read_assumed(stated: str | Sequence[str], update: Update) -> tuple[Expr, ...]:
-    """Read conditions on accumulators and constants. Raises `ParseError`."""
+def read_assumed(stated: str | Sequence[str], update: Update, start: Start = ()) -> tuple[Expr, ...]:
+    """Read conditions on accumulators and constants, of the update or of its start. Raises `ParseError`."""
     text = stated if isinstance(stated, str) else ", ".join(stated)
     if not text.strip():
         return ()
-    names = {"x": update.types[0]} if "x" not in _known(update) else {}
-    known = {x.name: x.type for x in update.accumulators} | _known(update)
-    texts = [re.sub(r"\bx\b", "x0", part) for part in _texts(text)] if names else _texts(text)
+    before = {var.name: var.type for value in start if value is not None for var in variables(value)}
+    known = {x.name: x.type for x in update.accumulators} | before | _known(update)
+    texts = [re.sub(r"\bx\b", "x0", part) for part in _texts(text)]
     for part in texts:
         for name in _names(part):
             if name not in known:
                 raise ParseError(f"{name} is no accumulator and no constant of the update, in: {excerpt(part)}")
-            if name not in update.constants and not re.fullmatch(r"x\d+", name):
+            if name not in update.constants and name not in before and not re.fullmatch(r"x\d+", name):
                 raise ParseError(
                     f"{name} is a datum of one iteration, of which a loop invariant does not speak: {excerpt(part)}"
                 )
