@@ -7,10 +7,11 @@ import builtins
 import functools
 import math
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -30,7 +31,11 @@ from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
 from rfactor.loops.state_parts import part_of
+from rfactor.loops.taken import Taken
 from rfactor.loops.symbols import Binding, Fixed, Opaque, View
+
+if TYPE_CHECKING:
+    from rfactor.loops.explain import Explanation
 
 Floats = Literal["reassociate", "serial", "anyway"]
 SHORT = 48
@@ -70,6 +75,7 @@ class Fold:
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
+        self.taken: dict[int, Taken] = {}
         self._warned: set[int] = set()
         self._lock = threading.RLock()
         self._opened = opened(self.source, lambda: Call(self))
@@ -77,6 +83,16 @@ class Fold:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the plain function."""
         return self._opened(*map(as_plain, args), **{k: as_plain(v) for k, v in kwargs.items()})
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Tell what is known of each loop: of a call with these arguments, which is made, or of calls so far.
+
+        Arguments that the function changes in place are copied first. Nothing is raised where a loop is no fold, or
+        the call raises: the explanation says so.
+        """
+        from rfactor.loops.explain import explained
+
+        return explained(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -272,13 +288,16 @@ class Beginning:
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)
+            taken = self.fold.taken[self.loop.number] = Taken(plan, frame.dims)
             if frame.total <= SHORT:
                 return Started(self.plain(0))
+            begun = time.perf_counter()
             try:
                 outcome = self.run(plan, frame)
             except Replan:
                 self.fold.plans[self.loop.number].remove(plan)
                 continue
+            taken.ended(outcome, time.perf_counter() - begun)
             if outcome is None:
                 return Started(self.plain(0))
             return frame.resumed(self, plan, outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -87,6 +88,10 @@ class Plan:
     kernels: dict[Any, Any] = field(default_factory=dict)
     choice: dict[Any, Any] = field(default_factory=dict)
     """What was found to be fastest, by the size of the call."""
+    measured: dict[int, dict[tuple[int, bool], float]] = field(default_factory=dict)
+    """Seconds a step of each way that was timed (see `choice`), by the binary digits of the number of steps."""
+    settled: dict[Expr, bool] = field(default_factory=dict)
+    """Which requirements the bounds of the data settled at the latest call; others were looked at in every step."""
     key: Key | None = None
     """What the numbers are kept by; None for those of the loop as a whole."""
     groups: tuple[Plan, ...] = ()
@@ -250,6 +255,7 @@ def proved(
     body: Body, update: tuple[Expr, ...], slots: tuple[Slot, ...], loop: ast.AST, *, timeout: float, floats: str
 ) -> Operator:
     """The operator behind an update. Raises `FoldError` where there is none or none is found."""
+    from rfactor.loops.kept_answers import keep, recalled
     from rfactor.matcher.invariants.recognize_from import recognize_from
     from rfactor.prover.limits import Limits
 
@@ -265,6 +271,10 @@ def proved(
     meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
     refused: tuple[Abstracted, Answer] | None = None
     limits = Limits(seconds=timeout).starting_now()
+    kept = recalled(update, start, floats, limits)
+    if kept is not None and (kept[1].rounded is None or floats == "anyway"):
+        return operator_of(*kept)
+    begun = time.perf_counter()
     for meaning in meanings:
         for whole in (True, False):
             form = abstracted(update, meaning, whole)
@@ -279,6 +289,7 @@ def proved(
                         "an integer is decided by floats that rounding may change: another order may give another",
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
                     )  # fmt: skip
+                keep(update, start, floats, form, whole, answer, time.perf_counter() - begun)
                 return operator_of(form, answer, invariants)
             if refused is None or (answer.verdict == "not_associative" and refused[1].verdict == "unknown"):
                 refused = form, answer

@@ -146,7 +146,9 @@ class Runner:
     def _settled(self, condition: Expr) -> bool:
         """Does a condition hold in every step, by the bounds of what it reads?"""
         ranges = self.ranges()
-        return enclosure(condition, ranges, self._memo) == (1, 1)
+        settled = enclosure(condition, ranges, self._memo) == (1, 1)
+        self.plan.settled[condition] = settled
+        return settled
 
     def ranges(self) -> dict[str, Range]:
         """Bounds of everything that the loop reads, and of its state in all steps."""
@@ -351,9 +353,11 @@ class Runner:
         inputs, streams, constants = self.data.inputs(update)
         serial = self.kernel(Run(inputs, tuple(s.var for s in self.plan.slots), update))
         best, chosen = _least(lambda: serial(streams, constants, self._states(), 0, sample)), (0, False)
+        measured = self.plan.measured[max(15, min(22, steps.bit_length()))] = {(0, False): best / sample}
         share = 1.0 if steps < THREADED else 1.0 / min(threads(), steps // SLICE) * 1.05
         for lanes, interleaved in dict.fromkeys([usual, (1, False), (8, False)]):
             spent = _least(lambda w=(lanes, interleaved): self.summary(0, sample, *w, FALSE, alone=True)) * share  # type: ignore[misc]
+            measured[lanes, interleaved] = spent / sample
             if spent < best * 0.97:
                 best, chosen = spent, (lanes, interleaved)
             elif (lanes, interleaved) == usual and spent > 4 * best:

@@ -353,9 +353,9 @@ class Uses:
         found: dict[str, None] = {}
         for n in elements:
             p = self.parents.get(n)
-            if isinstance(p, ast.Subscript) and p.value is n and isinstance(p.slice, ast.Constant):
-                if isinstance(p.slice.value, str):
-                    found[p.slice.value] = None
+            named = isinstance(p, ast.Subscript) and p.value is n and _is_text(p.slice)
+            if named:
+                found[p.slice.value] = None  # type: ignore[union-attr]
         return list(found)
 
     def _is_text(self, nodes: list[ast.expr]) -> bool:

@@ -41,6 +41,8 @@ class Part:
     proofs: list[tuple[str, str, float]]
     meaning: str
     source: str | None
+    driven: str = ""
+    """The few states that the rest is driven by, where a run is summarized from each of them."""
 
 
 @dataclass(frozen=True)
@@ -175,23 +177,39 @@ class Words:
         answer = operator.answer
         state = [_slot(s, bool(plan.key)) for s in plan.slots]
         left = {f"x{k}": n for k, n in _numbered(state)}
-        lifted = answer.lift is not None
+        lifted = answer.lift is not None or operator.driver is not None
         own = [f"s{k}" for k in range(len(operator.types))] if lifted else state
         pair = {f"x{k}": n for k, n in _numbered(own)} | {f"y{k}": f"{n}'" for k, n in _numbered(own)}
         onto = left | {f"y{k}": f"s{k}'" for k in range(len(operator.types))}
         identity = answer.identity if answer.lift is None else answer.lift.identity
+        identity = None if operator.driver is not None else identity
+        commutes = operator.commutes if operator.driver is not None else answer.commutative
         return Part(
-            key=self._key(plan), state=state, update=[self.text(e, left) for e in plan.update],
+            key=self._key(plan),
+            state=state,
+            update=[self.text(e, left) for e in plan.update],
             operator=[self.text(e, pair) for e in operator.joined],
             identity=None if identity is None else [self.text(e, pair) for e in identity],
-            identity_kind=answer.identity_kind if answer.lift is None else "two-sided",
-            lifted=lifted, data=[self.text(e, left) for e in operator.first],
+            identity_kind=_kind_of_identity(operator),
+            lifted=lifted,
+            data=[self.text(e, left) for e in operator.first],
             apply=[self.text(e, onto) for e in operator.applied] if lifted else [],
-            commutes=answer.commutative, invariants=[self.text(e, left) for e in operator.invariants],
-            assumes=[self.text(e, left) for e in operator.assumed], caveats=list(answer.caveats),
-            proofs=[(p.claim, p.method, p.ms) for p in answer.proofs], meaning=answer.update.meaning.value,
+            commutes=commutes,
+            invariants=[self.text(e, left) for e in operator.invariants],
+            assumes=[self.text(e, left) for e in operator.assumed],
+            caveats=list(answer.caveats),
+            proofs=[(p.claim, p.method, p.ms) for p in answer.proofs],
+            meaning=answer.update.meaning.value,
             source=answer.source,
-        )  # fmt: skip
+            driven=self._driven(operator, state),
+        )
+
+    def _driven(self, operator: Operator, state: list[str]) -> str:
+        if operator.driver is None:
+            return ""
+        own = ", ".join(state[k] for k in operator.driver.places)
+        values = [", ".join(map(show, v)) for v in operator.driver.values]
+        return f"{own} in {' | '.join(values)}"
 
     def _key(self, plan: Plan) -> str:
         """Write what the numbers are kept by, as the loop does."""
@@ -205,6 +223,12 @@ class Words:
             if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.value.id in own:
                 return ast.unparse(node.args[0])  # type: ignore[attr-defined]
         return "key"
+
+
+def _kind_of_identity(operator: Operator) -> str | None:
+    if operator.driver is not None:
+        return None
+    return operator.answer.identity_kind if operator.answer.lift is None else "two-sided"
 
 
 def _slot(slot: Slot, keyed: bool = False) -> str:
