@@ -244,13 +244,19 @@ def _guards(loop: Loop, plan: Plan) -> Iterable[tuple[str, str]]:
             settled = own.settled.get(condition)
             if is_fixed(condition):
                 how = "looked at once, before the loop"
-            elif settled:
-                how = "settled by the bounds of the data and the number of steps"
             elif settled is None:
                 how = "looked at with the data" if not is_stateful(condition) else "not looked at yet"
             else:
-                how = "looked at in every step"
+                how = _SETTLED[settled]
             yield "guard", f"against {why}: {_cut(words.text(condition, left))}: {how}"
+
+
+_SETTLED = {
+    -1: "looked at in every step",
+    0: "settled by the bounds of the types and the number of steps",
+    1: "settled where integers are small, which is looked at with the data",
+    2: "settled by the least and the greatest of the data",
+}
 
 
 def _schedule(plan: Plan, taken: Taken) -> Iterable[tuple[str, str]]:
@@ -269,13 +275,17 @@ def _schedule(plan: Plan, taken: Taken) -> Iterable[tuple[str, str]]:
 
 
 def _times(plan: Plan, taken: Taken) -> dict[str, float]:
+    """Give the nanoseconds a step of each way that was timed for so many steps."""
     total = int(np.prod(taken.dims, dtype=object))
-    size = max(15, min(22, total.bit_length()))
-    made: dict[str, float] = {}
-    for (lanes, interleaved), seconds in plan.measured.get(size, {}).items():
-        form = "" if interleaved or lanes < 2 else " in parts side by side"
-        made["serial" if not lanes else f"{lanes} lanes{form}"] = seconds * 1e9
-    return made
+    known = plan.choice.get(("times", total.bit_length())) or plan.choice.get(("times", taken.steps.bit_length())) or {}
+    return {_called_way(way): seconds * 1e9 for way, seconds in known.items()}
+
+
+def _called_way(way: Any) -> str:
+    rare = ", branches for what is rare" if way.rare else ""
+    if not way.lanes:
+        return f"serial{rare}"
+    return f"{way.lanes} lane{'' if way.lanes == 1 else 's'}{'' if way.interleaved or way.lanes < 2 else ' in parts side by side'}{rare}"
 
 
 def _warnings(loop: Loop, plan: Plan) -> Iterable[tuple[str, str]]:

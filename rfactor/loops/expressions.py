@@ -553,8 +553,8 @@ def _chosen_part(body: Body, parts: Parts, node: ast.Subscript, env: Env) -> Bin
     """An element of a small list whose number is known at run time."""
     index = body.scalar(body.value(node.slice, env), node.slice)
     size = len(parts.items)
-    if parts.form == "array" and len(parts.shape) > 1:
-        raise body.no("a row of an accumulator", node, "R10")
+    if not size or (parts.form == "array" and len(parts.shape) > 1):
+        raise body.no("an element of an empty list" if not size else "a row of an accumulator", node, "R10")
     if not index.expr.type.is_int:
         raise body.no("an index that is no integer", node, "R10")
     K.require_between(index.expr, -size if index.expr.type.is_signed else 0, size - 1, body.require, "an index out of range")

@@ -6,6 +6,7 @@ import ast
 import builtins
 import functools
 import math
+import os
 import threading
 import time
 import warnings
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from rfactor.loops.explain import Explanation
 
 Floats = Literal["reassociate", "serial", "anyway"]
+OFTEN, LONG = 3, 1000
+"""Inner loops that are begun so often, and are shorter than that on average, are left to Python."""
 SHORT = 48
 """Loops of fewer steps are left to Python: compiled code takes longer to call."""
 _PLANS = 16
@@ -195,6 +198,17 @@ class Call:
         self.fold = fold
         self.folded: set[int] = set()
         self.resume: dict[int, int] = {}
+        self.short = [False] * len(fold.loops)
+        """Inner loops that are begun often and are short: they are Python's from then on."""
+        self._begun: dict[int, tuple[int, int]] = {}
+
+    def _count(self, loop: Loop, steps: int) -> None:
+        """Note how long an inner loop is."""
+        if loop.parent is None:
+            return
+        times, total = self._begun.get(loop.number, (0, 0))
+        self._begun[loop.number] = times, total = times + 1, total + steps
+        self.short[loop.number] = times >= OFTEN and total < times * LONG
 
     def __call__(self, number: int, env: dict[str, Any]) -> Started:
         """From which step on Python runs loop `number`, and the values of its names there."""
@@ -204,11 +218,15 @@ class Call:
         outer = loop.parent
         while outer is not None:
             if outer.number in self.folded:
+                if number not in self.resume:
+                    self.short[number] = True
                 return Started(at.plain(self.resume.pop(number, 0)))
             outer = outer.parent
+        at.prepare()
         try:
-            started = at.start()
-        except FoldError as error:
+            return at.start()
+        except Exception as raised:
+            error = raised if isinstance(raised, FoldError) else _internal(at, raised)
             self.fold.refusals[number] = error
             if loop.inner:
                 return Started(at.plain(0))
@@ -223,9 +241,13 @@ class Call:
                 self.fold._warned.add(number)
                 warnings.warn(str(error), FoldWarning, stacklevel=3)
             return Started(at.plain(0))
-        if started.values or started.rest is not None:
-            pass
-        return started
+
+
+def _internal(at: Beginning, error: Exception) -> FoldError:
+    """An error of ours as a refusal."""
+    if os.environ.get("RFACTOR_DEBUG"):
+        raise error
+    return at.no(f"an error of rfactor's own: {type(error).__name__}: {error}", at.loop.node, "R8", "please report it")
 
 
 class Beginning:
@@ -237,7 +259,7 @@ class Beginning:
         self.walks: list[Walk] = []
         self._typed: dict[int, tuple[Any, Typed | None]] = {}
         self._walk: Walk | None = None
-        self._walked: Any = None
+        self._no_walk: NoWalk | None = None
 
     # -- walking as Python ---------------------------------------------------------------------------------------------
 
@@ -254,10 +276,12 @@ class Beginning:
         node = self.loop.node
         assert isinstance(node, ast.For)
         if self._walk is None:
-            try:
-                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
-            except NoWalk as error:
+            if self._no_walk is None:
+                self.prepare()
+            if self._no_walk is not None:
+                error = self._no_walk
                 raise self.no(error.reason, error.node, "R4", error.advice) from None
+        assert self._walk is not None
         return self._walk
 
     def no(self, reason: str, node: ast.AST | None, kind: str, advice: str = "") -> FoldError:
@@ -268,23 +292,33 @@ class Beginning:
         node = self.loop.node
         if isinstance(node, ast.While):
             return ()
+        if self._walk is None and self._no_walk is None:
+            self.prepare()
         if self._walk is None:
-            if start == 0:
-                try:
-                    self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
-                except NoWalk:
-                    return self.evaluate(node.iter)  # type: ignore[no-any-return]
-            else:
-                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+            assert self._no_walk is not None
+            return self._no_walk.values  # type: ignore[no-any-return]
         return self._walk.rest(start)
 
     # -- folding -------------------------------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """Evaluate the header: what it raises is raised where the plain loop would."""
+        node = self.loop.node
+        if isinstance(node, ast.For):
+            try:
+                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+            except NoWalk as error:
+                self._no_walk = error
+
     def start(self) -> Started:
         """Fold as many steps as can be. Raises `FoldError`."""
+        if self._walk is not None and self._walk.length <= SHORT and self.fold.plans.get(self.loop.number):
+            self.call._count(self.loop, self._walk.length)
+            return Started(self.plain(0))
         frame = self.frame()
         if frame is None:
             return Started(self.plain(0))
+        self.call._count(self.loop, frame.total)
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)

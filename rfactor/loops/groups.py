@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, Var, apply, const, names, select, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, const, names, select, substitute
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, column, in_steps
@@ -253,12 +253,19 @@ class GroupRunner:
         plan, data, operator = self.plan, self.data, self.plan.operator
         assert operator is not None
         update, first = (tuple(map(self.local, e)) for e in (operator.update, operator.first))
-        inputs, streams, constants = data.inputs([*update, *first, groups.index])
-        kernel = compile_fold(Scatter(inputs, groups.index, operator.state, update, first))
+        answer = operator.answer
+        identity = [e.value for e in answer.identity or () if isinstance(e, Const)]
+        neutral = answer.identity_kind == "two-sided" and len(identity) == len(operator.types)
+        inputs, streams, constants = data.inputs([*update, *(() if neutral else first), groups.index])
+        kernel = compile_fold(Scatter(inputs, groups.index, operator.state, update, None if neutral else first))
         parts = threads()
         per = -(-data.limit // parts)
 
         def part(k: int) -> list[Array]:
+            if neutral:
+                own = [np.full(groups.count, v, dtype_of(t)) for v, t in zip(identity, operator.types, strict=True)]
+                kernel(streams, constants, own, k * per, min(data.limit, (k + 1) * per))
+                return [*own, np.ones(groups.count, np.uint8)]
             own = [np.zeros(groups.count, dtype_of(t)) for t in operator.types]
             seen = np.zeros(groups.count, np.uint8)
             kernel(streams, constants, [*own, seen], k * per, min(data.limit, (k + 1) * per))

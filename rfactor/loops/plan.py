@@ -62,12 +62,14 @@ class Operator:
 
     @cached_property
     def rounds(self) -> bool:
-        """Does another order of the steps round floats in another way?"""
-        return any(
-            isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n)
-            for e in (*self.update, *self.joined)
-            for n in walk(e)
-        )
+        """May another order of the steps round floats in another way?
+
+        It does not where each float is an element that is chosen, or one operation on such elements, of which the
+        least or greatest is kept: rounding is monotone, so that what holds of reals holds of rounded values.
+        """
+        from rfactor.loops.rounding import rounds
+
+        return rounds(self.update, self.joined, self.applied)
 
 
 @dataclass(eq=False)
@@ -88,10 +90,9 @@ class Plan:
     kernels: dict[Any, Any] = field(default_factory=dict)
     choice: dict[Any, Any] = field(default_factory=dict)
     """What was found to be fastest, by the size of the call."""
-    measured: dict[int, dict[tuple[int, bool], float]] = field(default_factory=dict)
-    """Seconds a step of each way that was timed (see `choice`), by the binary digits of the number of steps."""
-    settled: dict[Expr, bool] = field(default_factory=dict)
-    """Which requirements the bounds of the data settled at the latest call; others were looked at in every step."""
+    settled: dict[Expr, int] = field(default_factory=dict)
+    """By which bounds a requirement was settled at the latest call: 0 those of types, 1 those of small integers, 2 those
+    of the data; -1: by none, it was looked at in every step."""
     key: Key | None = None
     """What the numbers are kept by; None for those of the loop as a whole."""
     groups: tuple[Plan, ...] = ()

@@ -67,6 +67,8 @@ class Run:
     """Values that are stored in arrays, one an element and step."""
     failed: Expr | None = None
     """A condition on state and data that is remembered once it held."""
+    changed: Expr | None = None
+    """Steps of which this does not hold leave the state as it is: they are passed over by a branch."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Reduce:
     """Lanes take neighbouring steps: the operator commutes."""
     failed: Expr | None = None
     """A condition on data that is remembered once it held."""
+    changed: Expr | None = None
+    """Steps of which this does not hold leave the state as it is: they are passed over by a branch."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +306,7 @@ class _Loops:
                 self._store(value.type, emitter.emit(value), place)
             if fold.failed is not None:
                 failed = builder.or_(failed, emitter.emit(fold.failed))
-            return [*(emitter.emit(e) for e in fold.update), failed]
+            return [*self._updated(fold, emitter, known, state, 1), failed]
 
         end = self._loop("step", self.low, self.high, [*start, ir.IntType(1)(0)], body)
         exits.append((self.high, end, builder.block))
@@ -451,7 +455,31 @@ class _Loops:
         emitter = Emitter(self.builder, known, lanes=lanes)
         if fold.failed is not None:
             failed = self.builder.or_(failed, emitter.emit(fold.failed))
-        return [*(emitter.emit(e) for e in fold.update), failed]
+        return [*self._updated(fold, emitter, known, state, lanes), failed]
+
+    def _updated(
+        self, fold: Run | Reduce, emitter: Emitter, known: dict[str, LLVMValue], state: list[LLVMValue], lanes: int
+    ) -> list[LLVMValue]:
+        """The state after a step."""
+        if fold.changed is None:
+            return [emitter.emit(e) for e in fold.update]
+        builder, changed = self.builder, emitter.emit(fold.changed)
+        if lanes > 1:
+            bits = builder.bitcast(changed, ir.IntType(lanes))
+            changed = builder.icmp_unsigned("!=", bits, ir.IntType(lanes)(0))
+        before, inside, after = builder.block, self._block("changed"), self._block("unchanged")
+        builder.cbranch(changed, inside, after)
+        builder.position_at_end(inside)
+        inner = Emitter(builder, known, lanes=lanes)
+        new = [inner.emit(e) for e in fold.update]
+        end = builder.block
+        builder.branch(after)
+        builder.position_at_end(after)
+        phis = [builder.phi(v.type) for v in new]
+        for phi, old, value in zip(phis, state, new, strict=True):
+            phi.add_incoming(old, before)
+            phi.add_incoming(value, end)
+        return phis
 
     def _steps(self, fold: Reduce, low: LLVMValue, high: LLVMValue, values: list[LLVMValue]) -> list[LLVMValue]:
         """Steps `low` to `high`, one after the other."""
