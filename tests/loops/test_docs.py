@@ -1,0 +1,33 @@
+"""The pages on folds: their code runs, and prints what they say."""
+
+import re
+
+import pytest
+
+from tests.loops.pages import ROOT, blocks_of, ran
+
+PAGES = ["docs/fold.md", "docs/refusals.md"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_code_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
+    for block in ran(blocks_of((ROOT / name).read_text()), tmp_path):
+        if block.text is not None:
+            assert block.printed == block.text, f"{name}:{block.line}"
+
+
+def test_each_kind_of_refusal_has_its_page_and_its_message():
+    page = (ROOT / "docs/refusals.md").read_text()
+    parts = re.split(r"^## (R\d+)", page, flags=re.M)[1:]
+    kinds = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert list(kinds) == [f"R{k}" for k in range(1, 11)]
+    for kind, part in kinds.items():
+        messages = [b.text for b in blocks_of(part) if b.text]
+        assert any(f"[{kind}]" in text for text in messages), kind
+        assert "Write instead" in part, kind
+
+
+def test_links_of_the_pages_lead_somewhere():
+    for name in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)", (ROOT / name).read_text()):
+            assert (ROOT / "docs" / target).exists() or target == "fold-states.md", target
