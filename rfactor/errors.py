@@ -28,7 +28,8 @@ class TypeMismatch(Error, TypeError):
 
 
 class NoTruthValue(TypeMismatch, ValueError):
-    """An expression is asked whether it holds, which is known only when the pipeline runs."""
+    """An expression is asked whether it holds, which is known only when the pipeline runs; or an answer, of which there
+    are more than two."""
 
 
 class NoElementType(TypeMismatch, ValueError):
@@ -106,9 +107,7 @@ class FoldError(Error):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        keywords = {
-            name: getattr(self, name) for name in ("kind", "file", "line", "column", "end", "source", "advice")
-        }
+        keywords = {name: getattr(self, name) for name in ("kind", "file", "line", "column", "end", "source", "advice")}
         return (_fold_error, (self.reason, keywords))
 
 

@@ -7,23 +7,22 @@ expression language has it and by Python otherwise. Whatever cannot be read is r
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from rfactor.errors import FoldError, TypeMismatch
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, select
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, F64, I64
+from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops import purity
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
-from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored
+from rfactor.loops.sequences import Typed
+from rfactor.loops.source import Source, names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import (
     Binding,
     Complex,
@@ -47,7 +46,8 @@ Env = dict[str, Binding]
 POINTED = "element of "
 """What parts are called that are elements of arrays which a number of the state points to."""
 LONGEST = 16
-"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are unrolled."""
+"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are written
+out."""
 
 
 class Again(Exception):
@@ -91,6 +91,8 @@ class Datum:
     guard: ast.expr | None = None
     """Where this does not hold, the value is not wanted."""
     kind: str = ""
+    word: str = ""
+    """The loop's own word for it, for messages."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class Body:
         body: Sequence[ast.stmt],
         bind: Callable[[Body], Env],
         depth: int = 1,
-        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed, int]] | None = None,
+        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed | None, int]] | None = None,
         fixed: frozenset[str] = frozenset(),
         test: Sequence[ast.expr] = (),
         specialized: bool = False,
@@ -171,12 +173,12 @@ class Body:
         self.around, self.body, self.bind, self.depth, self.evaluate = around, body, bind, depth, evaluate
         self.test, self.specialized = test, specialized
         self.steps = [Var(I64, "t")] if depth == 1 else [Var(I64, f"t{k}") for k in range(depth)]
-        self.stored_names = set().union(*(names_stored(s) for s in body)) if body else set()
+        self.stored_names = stored_in(body)
         self.fixed = fixed
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
         self.complexed: set[str] = set()
-        self.known_data: dict[str, tuple[Typed, int]] = {}
+        self.known_data: dict[str, tuple[Typed | None, int]] = {}
         self.inlined = 0
 
     # -- refusing ------------------------------------------------------------------------------------------------------
@@ -210,9 +212,10 @@ class Body:
         self.pointers: dict[str, tuple[View, str, Scalar]] = {}
         self.path: Expr = TRUE
         self.guards: list[ast.expr | None] = []
+        self.header_env: Env = {}
         env = self.bind(self)
-        self.targets = set(env)
         self.header_env = dict(env)
+        self.targets = set(env)
         self._find_stores()
         before: Env = {}
         for name in sorted((self.stored_names | self.mutated) - self.targets - self.fixed):
@@ -272,7 +275,9 @@ class Body:
                         name = base.id
                 if name is not None:
                     self.stores.setdefault(name, []).append(node)
-        self.mutated = {n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)}
+        self.mutated = {
+            n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)
+        }
 
     def _var(self, name: str, part: str, kinds: K.Kinds) -> Scalar:
         kinds = self.kinds.setdefault((name, part), kinds)
@@ -349,7 +354,9 @@ class Body:
         for k in range(size):
             element = flat[k]
             if isinstance(element, list | tuple) and len(element) <= 8:
-                inner = [self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)]
+                inner = [
+                    self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)
+                ]
                 items.append(Parts(tuple(inner), type(element).__name__))
             else:
                 items.append(self._var(name, str(k), frozenset({self._kind_of(name, element)})))
@@ -365,7 +372,7 @@ class Body:
             node = node.value
         return True
 
-    def _unrolled(self, loaded: set[str]) -> bool:
+    def _unrolled(self, loaded: frozenset[str]) -> bool:
         """Are all the names that vary counters of inner loops that are short?"""
         inner: set[str] = set()
         for statement in self.body:
@@ -506,9 +513,7 @@ class Body:
             current = self.statement(statement, current, continued)
         return current
 
-    def statement(
-        self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]
-    ) -> Env | None:
+    def statement(self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]) -> Env | None:
         """The names after one statement."""
         if isinstance(s, ast.Pass):
             return env
@@ -833,8 +838,11 @@ class Body:
         """Does a piece of the body leave the state alone, and everything else but its own names?"""
         own = names_stored(node)
         for n in ast.walk(node):
-            if isinstance(n, ast.Name) and n.id in env and env[n.id].node is None and not isinstance(
-                env[n.id].symbol, Fixed
+            if (
+                isinstance(n, ast.Name)
+                and n.id in env
+                and env[n.id].node is None
+                and not isinstance(env[n.id].symbol, Fixed)
             ):
                 return False
             if isinstance(n, ast.Name) and n.id in self.mutated and n.id not in own:
@@ -894,12 +902,13 @@ class Body:
         try:
             return self.around.source.value(name)
         except KeyError:
-            raise self.no(f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop") from None
+            raise self.no(
+                f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop"
+            ) from None
 
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
-        code = compile(ast.fix_missing_locations(ast.Expression(_copied(node))), "<fold>", "eval")
-        return eval(code, _globals(self.around.source), dict(self.around.values))
+        return self.around.source.evaluate(node, self.around.values)
 
     def inlined_node(self, node: ast.expr, env: Env) -> ast.expr | None:
         """How Python computes an expression from the step's own names; None where it depends on the state."""
@@ -962,8 +971,9 @@ class Body:
                 self.known_data[text] = self.evaluate(value.node, guard, tuple(self.reading.prelude))
             found = self.known_data[text][0]
             if found is not None and found.kind.endswith(COMPLEX):
-                parts = [self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag")]
-                return Complex(*(Scalar(p.expr, frozenset({"float"})) for p in parts), found.kind)
+                real, imag = (self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag"))
+                plain = frozenset({"float"})
+                return Complex(Scalar(real.expr, plain), Scalar(imag.expr, plain), found.kind)
         return self.scalar(value, place)
 
     def opaque(self, node: ast.expr, place: ast.AST) -> Scalar:
@@ -1001,8 +1011,15 @@ class Body:
             raise self.no(str(error), None, "R10") from None
         var = Var(type_, f"s{len(self.reading.data)}")
         del key
-        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind)
+        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind, word=self._word(view))
         return self._as_kind(var, view.kind)
+
+    def _word(self, view: View) -> str:
+        """The name of an element in the loop's text, where it has one."""
+        for name, binding in self.header_env.items():
+            if isinstance(binding.symbol, View) and binding.symbol == view:
+                return name
+        return view.array if view.array.isidentifier() and not view.array.startswith("walk_") else ""
 
     def _as_kind(self, var: Var, kind: str) -> Scalar:
         return Scalar(cast(K.type_of({kind}), var), frozenset({kind}))
@@ -1132,7 +1149,3 @@ def _globals(source: Source) -> dict[str, Any]:
         except ValueError:
             continue
     return known
-
-
-__all__ = ["Again", "Body", "Datum", "Reading", "Requirement", "Slot", "Stored", "Surroundings"]
-_UNUSED = (math, select, names, F64, BOOL, FunctionType, typed)

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -18,22 +18,19 @@ import numpy as np
 
 from rfactor.errors import Error, FoldError
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, apply, const
-from rfactor.ir.simplify import simplify
+from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
-from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
-from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
-from rfactor.loops.kinds import Scalar, Untyped
+from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings
+from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored, read
+from rfactor.loops.source import Source, names_loaded, names_stored, read, stored_in
 from rfactor.loops.state_parts import part_of
 from rfactor.loops.taken import Taken
-from rfactor.loops.symbols import Binding, Fixed, Opaque, View
 
 if TYPE_CHECKING:
     from rfactor.loops.explain import Explanation
@@ -48,7 +45,7 @@ _PLANS = 16
 
 
 class FoldWarning(UserWarning):
-    """A loop that runs as Python, as `strict=False` allows."""
+    """A loop that is no fold, and runs in order or as Python, as `strict=False` allows."""
 
 
 @dataclass(frozen=True)
@@ -237,10 +234,14 @@ class Call:
                 parent = parent.parent
             if self.fold.options.strict:
                 raise first from None
-            if number not in self.fold._warned:
-                self.fold._warned.add(number)
-                warnings.warn(str(error), FoldWarning, stacklevel=3)
+            self.warn(number, error, 4)
             return Started(at.plain(0))
+
+    def warn(self, number: int, error: FoldError, level: int) -> None:
+        """Say once why a loop is not run in parallel."""
+        if number not in self.fold._warned:
+            self.fold._warned.add(number)
+            warnings.warn(str(error), FoldWarning, stacklevel=level)
 
 
 def _internal(at: Beginning, error: Exception) -> FoldError:
@@ -265,8 +266,7 @@ class Beginning:
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of a piece of the header."""
-        code = compile(ast.fix_missing_locations(ast.Expression(node)), self.source.text.file, "eval")
-        return eval(code, _globals(self.source), self.env)
+        return self.source.evaluate(node, self.env)
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.env and name not in self.source.globals and hasattr(builtins, name)
@@ -373,11 +373,28 @@ class Beginning:
                 plans.insert(0, plan)
                 del plans[_PLANS:]
                 return plan
+            if not self.fold.options.strict and errors[0].kind in ("R7", "R8", "R9"):
+                return self._unproved(frame, key, errors[0])
             raise errors[0]
+
+    def _unproved(self, frame: Frame, key: Any, error: FoldError) -> Plan:
+        """A plan without an operator, whose steps compiled code takes in order."""
+        around = Surroundings(self.source, self.env, self.loop.read_after)
+        body = Body(
+            around, frame.body, frame.bind, frame.depth, lambda n, g, p: self.computed(frame, n, g, p),
+            frozenset(frame.fixed), frame.test,
+        )  # fmt: skip
+        options = self.fold.options
+        plan = made(body, self.loop.node, timeout=options.timeout, floats=options.floats, prove=False)
+        plan.signature = key
+        self.fold.plans[self.loop.number].insert(0, plan)
+        self.fold.refusals[self.loop.number] = error
+        self.call.warn(self.loop.number, error, 6)
+        return plan
 
     def _holds(self, plan: Plan) -> bool:
         """Are the values that a plan depends on those of this call?"""
-        for text, (how, node, value) in plan.reading.literal.items():
+        for how, node, value in plan.reading.literal.values():
             try:
                 now = self.evaluate(node)
                 if how == "list":
@@ -391,7 +408,6 @@ class Beginning:
                 return False
             if not same:
                 return False
-            del text
         for node, kind in plan.reading.constants.values():
             if isinstance(node, ast.expr):
                 try:
@@ -441,12 +457,8 @@ class Beginning:
     def _forgets(self, plan: Plan) -> bool:
         """Are there names that a step assigns and no state keeps?"""
         kept = {s.name for s in plan.slots}
-        stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
-        return bool(stored & self.loop.read_after) or (
-            isinstance(self.loop.node, ast.For)
-            and bool(names_stored(self.loop.node.target) & self.loop.read_after)
-            and False
-        )
+        stored = stored_in(self.loop.node.body) - kept
+        return bool(stored & self.loop.read_after)
 
     def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
         """Stop a step earlier: the last whole step gives names their values, and is Python's."""
@@ -530,17 +542,19 @@ class Beginning:
         return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude), datum.kind)
 
     def computed(
-        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: Sequence[ast.stmt], kind: str = ""
     ) -> tuple[Typed | None, int]:
         """The value of an expression in each step, as far as it can be computed, and how many there are. `kind` is
         what it is taken for where no step wants it."""
-        values = frame.column(self, node, guard, prelude)
+        values = frame.column(self, node, guard, tuple(prelude))
         if not values:
             return None, 0
         wanted = [v for v in values if v is not _NOT_WANTED]
         if not wanted:
             if not kind:
-                truth = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "bool")
+                truth = isinstance(node, ast.Compare) or (
+                    isinstance(node, ast.Call) and ast.unparse(node.func) == "bool"
+                )
                 kind = "bool" if truth else "int"
             return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
         fill = wanted[0]
@@ -589,9 +603,7 @@ class Frame:
     def signature(self, at: Beginning) -> Any:
         """All types that a plan depends on."""
         env = at.env
-        names = sorted(
-            (names_loaded(at.loop.node) | set().union(*(names_stored(s) for s in at.loop.node.body))) & set(env)
-        )
+        names = sorted((names_loaded(at.loop.node) | stored_in(at.loop.node.body)) & set(env))
         return tuple((n, _signature(at, env[n], n)) for n in names)
 
     def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:
@@ -615,8 +627,13 @@ class Frame:
         found: dict[str, Any] = {}
         for name, own in parts.items():
             found[name] = _assembled(at.env[name], own, at.loop, name)
-        for stored, left in zip(plan.reading.stored, outcome.stored, strict=True):
-            _left_behind(at.env[stored.name], stored, left, self, at, plan)
+        for name in dict.fromkeys(s.name for s in plan.reading.stored):
+            pairs = [(s, o) for s, o in zip(plan.reading.stored, outcome.stored, strict=True) if s.name == name]
+            if len(pairs) > 1 and pairs[0][0].form == "append":
+                _appended(at.env[name], pairs)
+            else:
+                for stored, left in pairs:
+                    _left_behind(at.env[name], stored, left, self, at, plan)
         for group in outcome.groups:
             group.put()
         return found
@@ -657,10 +674,18 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
     return old
 
 
+def _appended(target: list[Any], pairs: Sequence[tuple[Stored, Left]]) -> None:
+    """Append what several places of a step left behind, in the order of the steps."""
+    lists = [_plain_list(s.value.kinds, o.values, o.tags) for s, o in pairs]
+    masks = [np.ones(len(o.values), bool) if o.mask is None else o.mask for _, o in pairs]
+    steps, places = np.nonzero(np.column_stack(masks))
+    target.extend(lists[p][t] for t, p in zip(steps.tolist(), places.tolist(), strict=True))
+
+
 def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:
     """Put what the steps left behind into its list, set or array."""
     values, mask, tags = left.values, left.mask, left.tags
-    if stored.form == "index":
+    if stored.index is not None:
         first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
         places = np.arange(first, first + (second - first) * len(values), second - first)
         if mask is not None:
@@ -735,4 +760,3 @@ def for_frame(at: Beginning) -> Frame | None:
 
 
 __all__ = ["Call", "Fold", "FoldWarning", "Frame", "Options", "fold"]
-_UNUSED: Any = (apply, const, simplify, Count, Enumerated, Items, Zipped, Scalar, Untyped, Binding, Fixed, Opaque, View)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -62,15 +62,16 @@ class Items(Walk):
     """Its text in the header, where it is a name."""
     typed: Typed | None
     backward: bool = False
+    unordered: bool = False
+    """It is a set, which cannot be reversed."""
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
-            return self.values[::-1][start:] if hasattr(self.values, "__getitem__") else list(self.values)[::-1][start:]
-        if start == 0:
-            return iter(self.values)
-        if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
+            backward: Iterable[Any] = self.values[::-1][start:]
+            return backward
+        if start and isinstance(self.values, np.ndarray | bytes | str | range | tuple):
             return iter(self.values[start:])
-        return islice(iter(self.values), start, None)
+        return islice(self.values, start, None)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -120,10 +121,13 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             return Count(len(numbers), numbers)
         if name == "enumerate" and plain and args and set(keywords) <= {"start"}:
             start = value(args[1]) if len(args) > 1 else value(keywords["start"]) if keywords else 0
-            inner = walk_of(args[0], value, is_builtin)
+            try:
+                inner = walk_of(args[0], value, is_builtin)
+            except NoWalk as error:
+                raise NoWalk(error.reason, node, builtins.enumerate(error.values, start), error.advice) from None
             return Enumerated(inner.length, inner, start)
         if name == "zip" and plain and args and set(keywords) <= {"strict"}:
-            parts = tuple(walk_of(a, value, is_builtin) for a in args)
+            parts = tuple(_parts_of(args, node, value, is_builtin))
             lengths = {part.length for part in parts}
             if len(lengths) > 1 and keywords and value(keywords["strict"]):
                 whole = builtins.zip(*(part.rest(0) for part in parts), strict=True)
@@ -133,12 +137,31 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             inner = walk_of(args[0], value, is_builtin)
             if isinstance(inner, Count):
                 return Count(inner.length, inner.numbers[::-1])
+            if isinstance(inner, Items) and inner.unordered:
+                builtins.reversed(set())  # type: ignore[call-overload]
             if isinstance(inner, Items) and not inner.backward:
                 return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True)
             raise NoWalk("reversed of what is no sequence", node, builtins.reversed(_values(inner)))
         if name in ("map", "filter") and plain and not keywords:
             return _items(list(value(node)), node)
     return _items(value(node), node)
+
+
+def _parts_of(
+    args: Sequence[ast.expr], node: ast.expr, value: Value, is_builtin: Callable[[str], bool]
+) -> Iterator[Walk]:
+    """The walks over what `zip` joins; where one is none, all are Python's."""
+    parts: list[Walk | NoWalk] = []
+    for arg in args:
+        try:
+            parts.append(walk_of(arg, value, is_builtin))
+        except NoWalk as error:
+            parts.append(error)
+    bad = next((p for p in parts if isinstance(p, NoWalk)), None)
+    if bad is not None:
+        whole = builtins.zip(*(p.values if isinstance(p, NoWalk) else p.rest(0) for p in parts), strict=False)
+        raise NoWalk(bad.reason, node, whole, bad.advice)
+    return (p for p in parts if isinstance(p, Walk))
 
 
 def _values(walk: Walk) -> Any:
@@ -166,11 +189,13 @@ def _items(values: Any, node: ast.expr) -> Walk:
     except TypeError:
         raise NoWalk(f"{ast.unparse(node)} has no length", node, values, "walk over a sequence") from None
     name = node.id if isinstance(node, ast.Name) else ""
-    if not isinstance(values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset) and not (
-        type(values).__module__ in ("builtins", "array", "collections")
-    ):
+    if not isinstance(
+        values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset
+    ) and type(values).__module__ not in ("builtins", "array", "collections"):
         raise NoWalk(
             f"nothing is known of walking over a {type(values).__name__}", node, values, "make it a list or an array"
         )
-    source = list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
-    return Items(length, source, name, typed(source))
+    source = (
+        list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
+    )
+    return Items(length, source, name, typed(source), unordered=isinstance(values, set | frozenset))

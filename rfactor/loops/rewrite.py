@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from rfactor.loops.source import Source, names_loaded, names_stored
+from rfactor.loops.source import Source, names_loaded, stored_in
 
 
 @dataclass(eq=False)
@@ -102,7 +102,7 @@ class _Opener(ast.NodeTransformer):
     def _open(self, node: ast.For | ast.While) -> list[ast.stmt]:
         number, self.count = self.count, self.count + 1
         name = f"rfactor_loop_{number}_"
-        stored = set().union(*(names_stored(s) for s in node.body))
+        stored = stored_in(node.body)
         if isinstance(node, ast.For):
             stored -= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
         text = f"{name} = None if {_CONTEXT}.short[{number}] else {_CONTEXT}({number}, {_LOCALS}())\n"

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import dtype_of, evaluate_scalar
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, walk
-from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, I64
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, names, walk
+from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, in_steps
 from rfactor.loops.bounds import Range, enclosure, of_type, over_steps
 from rfactor.loops.kinds import FALSE, TRUE
 from rfactor.loops.plan import Operator, Plan
 from rfactor.loops.symbols import conjunction, disjunction, negation
-from rfactor.loops.update import is_fixed, is_stateful
+from rfactor.loops.update import is_stateful
 from rfactor.native.fold import Inputs, Kernel, Reduce, Run, Stream, compile_fold
 
 Array = NDArray[Any]
@@ -341,8 +340,13 @@ class Runner:
     def _folded(self, steps: int, hand_over: Expr) -> Outcome | None:
         plan = self.plan
         operator = plan.operator
-        assert operator is not None
-        unfit = self.floats == "serial" and plan.floats or not self._fits(operator, steps)
+        if operator is None:
+            if self._level == 1 and self._any(self._small(), steps):
+                raise _Large
+            if hand_over != FALSE:
+                steps = self._first(hand_over, steps)
+            return self._serial(steps) if steps else None
+        unfit = (self.floats == "serial" and plan.floats) or not self._fits(operator, steps)
         failed = disjunction(disjunction(hand_over, plan.unordered), self._small())
         way = SERIAL if unfit or not self._begins_right(operator) else self._way(steps)
         if way.lanes == 0:
@@ -411,7 +415,10 @@ class Runner:
         merged |= {f"y{k}": r for k, r in zip(range(len(bounds)), bounds, strict=True)}
         applied = ranges | {s.var.name: known[s.var.name] for s in self.plan.slots}
         applied |= {f"y{k}": r for k, r in zip(range(len(bounds)), bounds, strict=True)}
-        parts = [*((e, merged) for e in (*operator.update, *operator.joined)), *((e, applied) for e in operator.applied)]
+        parts = [
+            *((e, merged) for e in (*operator.update, *operator.joined)),
+            *((e, applied) for e in operator.applied),
+        ]
         return all(_unwrapped(e, r) for e, r in parts) and all(_unwrapped(e, known) for e in self.plan.update)
 
     def _way(self, steps: int) -> Way:
@@ -477,7 +484,7 @@ class Runner:
         joined = tuple(map(self.local, operator.joined))
         bad = None if failed == FALSE else self.local(failed)
         inputs, streams, constants = self.data.inputs([*first, *update, *joined, *([] if bad is None else [bad])])
-        changed = changes(update, [s for s in operator.state]) if way.rare else None
+        changed = changes(update, operator.state) if way.rare else None
         kernel = self.kernel(
             Reduce(
                 inputs, operator.state, first, update, operator.right, joined, way.lanes, way.interleaved, bad, changed
@@ -505,7 +512,7 @@ class Runner:
         operator = self.plan.operator
         assert operator is not None
         count = len(summaries[0]) if summaries else 0
-        constants = {n: v for n, v in self.data.constants.items()}
+        constants = self.data.constants
         used = {n for e in operator.applied for n in names(e)}
         known = [n for n in constants if n in used]
         types = {v.name: v for e in operator.applied for v in _vars(e)}
@@ -553,7 +560,9 @@ class Runner:
         if isinstance(e, Const) and not _same(e.value, value):
             return True
         if isinstance(e, Op) and e.op == "select":
-            tags = tag.args[1:] if isinstance(tag, Op) and tag.op == "select" and tag.args[0] == e.args[0] else (tag, tag)
+            tags = (
+                tag.args[1:] if isinstance(tag, Op) and tag.op == "select" and tag.args[0] == e.args[0] else (tag, tag)
+            )
             return all(self._collect_of(a, t, value, possible, seen) for a, t in zip(e.args[1:], tags, strict=True))
         if isinstance(tag, Const):
             possible.add(K.kind_of_code(int(tag.value)))
@@ -648,7 +657,6 @@ def _parted(condition: Expr) -> tuple[Expr, Expr]:
 def _unwrapped(e: Expr, ranges: dict[str, Range]) -> bool:
     """Does no operation on integers leave its type?"""
     memo: dict[Expr, Range] = {}
-    wide: dict[Expr, Range] = {}
     for n in walk(e):
         if isinstance(n, Op) and n.type.is_int and n.op in ("+", "-", "*", "neg", "<<", "abs"):
             parts = [enclosure(a, ranges, memo) for a in n.args]
@@ -662,8 +670,4 @@ def _unwrapped(e: Expr, ranges: dict[str, Range]) -> bool:
             a, whole = enclosure(n.args[0], ranges, memo), of_type(n.type)
             if a[0] < whole[0] or a[1] > whole[1]:
                 return False
-    del wide
     return True
-
-
-_UNUSED: Any = (BOOL, apply, const, simplify, is_fixed)

@@ -27,7 +27,11 @@ class Typed:
     @property
     def signature(self) -> tuple[Any, ...]:
         """All that a compiled loop depends on: types, not values."""
-        return (self.array.dtype.str if not self.array.dtype.names else str(self.array.dtype), self.array.ndim, self.kind)
+        return (
+            self.array.dtype.str if not self.array.dtype.names else str(self.array.dtype),
+            self.array.ndim,
+            self.kind,
+        )
 
 
 _PLAIN = {int: np.int64, float: np.float64, bool: np.bool_}

@@ -26,7 +26,7 @@ from rfactor.native.emit import Emitter
 from rfactor.native.engine import Code, host
 from rfactor.native.kept_code import compile_kept
 from rfactor.native.instructions import I32, splat
-from rfactor.native.literal import Builder, LLVMValue, llvm_type, memory_type, vector
+from rfactor.native.literal import Builder, LLVMValue, memory_type, vector
 
 Array = NDArray[Any]
 STEP = Var(I64, "t")
@@ -133,7 +133,8 @@ class Kernel:
         `streams`: the address of the element of step 0 and the bytes from step to step, of each array. `states`: one
         array a variable of the state; of a `Run` they hold one element, the start before and the state after, of a
         `Reduce` one a slice of `slice` steps, of a `Scatter` one a group, with an array of bytes after them that tell
-        which groups saw a step, where it has a first state. `stored`: the arrays of stored values, element `t - low` is step t's.
+        which groups saw a step, where it has a first state. `stored`: the arrays of stored values, one a step from
+        `low` on.
         """
         count = max(1, len(streams))
         bases = (ctypes.c_void_p * count)(*[base for base, _ in streams])
@@ -417,7 +418,7 @@ class _Loops:
         any_failed = builder.or_(failed, builder.icmp_unsigned("!=", bits, ir.IntType(lanes)(0)))
         for var, value, place in zip(fold.state, states, room, strict=True):
             self._store(var.type, value, place, lanes)
-        left = [self._load(v.type, self._element(v.type, place, _I64(0))) for v, place in zip(fold.state, room, strict=True)]
+        left = [self._load(v.type, place) for v, place in zip(fold.state, room, strict=True)]
 
         def join(k: LLVMValue, values: list[LLVMValue]) -> list[LLVMValue]:
             known = self.constants | {v.name: value for v, value in zip(fold.state, values, strict=True)}
@@ -447,9 +448,7 @@ class _Loops:
             failed = self.builder.or_(failed, emitter.emit(fold.failed))
         return [emitter.emit(e) for e in fold.first], failed
 
-    def _step(
-        self, fold: Reduce, known: dict[str, LLVMValue], values: list[LLVMValue], lanes: int
-    ) -> list[LLVMValue]:
+    def _step(self, fold: Reduce, known: dict[str, LLVMValue], values: list[LLVMValue], lanes: int) -> list[LLVMValue]:
         *state, failed = values
         known |= {v.name: value for v, value in zip(fold.state, state, strict=True)}
         emitter = Emitter(self.builder, known, lanes=lanes)
