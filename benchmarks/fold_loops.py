@@ -1,5 +1,8 @@
 """Twenty loops as people write them, with data: what benchmarks/folds.py times and docs/gallery.md shows."""
 
+# ruff: noqa: B905, SIM110
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
 from __future__ import annotations
 
 from collections.abc import Callable

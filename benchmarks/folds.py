@@ -1,7 +1,7 @@
-"""Time folds beside Numba's serial loops and plain Python: `python -m benchmarks.folds [--size N] [--json FILE]`.
+"""Time folds beside Numba's serial loops and plain Python: `python -m benchmarks.folds`.
 
 Each loop is called in turn as a fold and as Numba's, in one run, and the least time of several calls is told. Plain
-Python runs 100,000 elements, and its time is scaled. What is written to is made anew for each call, outside of the time.
+Python runs 100,000 elements, and its time is scaled. What is written to is made anew for each call, untimed.
 """
 
 from __future__ import annotations

@@ -59,11 +59,13 @@ def page(times: list[Timed], size: int) -> str:
         "",
         f"{len(LOOPS)} loops as people write them, what `rfactor.fold` says of each, and times beside plain Python and",
         f"`numba.njit`, for {size:,} elements. `make gallery` writes this page; a test holds that its code runs and is",
-        "right. In operators, `s` is the left operand and `s'` the right one; `s0`, `s1`, … are the numbers of a summary",
-        "where that is another than the state.",
+        "right. In operators, `s` is the left operand and `s'` the right one; `s0`, `s1`, … are the numbers of a",
+        "summary where that is another than the state.",
         "",
-        f"Measured on {machine()}; plain Python on 100,000 elements, scaled. Beside Numba's serial code:",
-        f"{geomean(ratios):.2f} times as fast in the geometric mean, from {min(ratios):.2f} to {max(ratios):.2f}.",
+        f"Measured on {machine()};",
+        "plain Python on 100,000 elements, scaled; other work ran on the machine, and only ratios within a row tell much.",
+        f"Beside Numba's serial code: {geomean(ratios):.2f} times as fast in the geometric mean, from "
+        f"{min(ratios):.2f} to {max(ratios):.2f}.",
         "",
         "| loop | Python, ms | Numba, ms | fold, ms | beside Numba | first call, ms |",
         "|---|---|---|---|---|---|",
@@ -71,9 +73,7 @@ def page(times: list[Timed], size: int) -> str:
     for loop, t in zip(LOOPS, times, strict=True):
         numba, ratio = ("–", "–") if t.ratio is None else (f"{t.numba:.1f}", f"{t.ratio:.2f}x")
         link = loop.title.lower().replace(",", "").replace("?", "").replace(" ", "-")
-        lines.append(
-            f"| [{loop.title}](#{link}) | {t.python:.0f} | {numba} | {t.fold:.1f} | {ratio} | {t.first:.0f} |"
-        )
+        lines.append(f"| [{loop.title}](#{link}) | {t.python:.0f} | {numba} | {t.fold:.1f} | {ratio} | {t.first:.0f} |")
     for loop in LOOPS:
         lines += ["", f"## {loop.title}", "", "```python", inspect.getsource(loop.function).rstrip(), "```", ""]
         lines += [f"* {text}" for text in said(loop)]

@@ -5,6 +5,7 @@ import random
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
 import rfactor as rf
 
@@ -12,7 +13,7 @@ argparse.ArgumentParser(description=__doc__).parse_args()
 
 
 @rf.fold
-def sampled(a, share):
+def sampled(a: NDArray[np.int64], share: float) -> int:
     """Add about a share of the elements."""
     s = 0
     for v in a:
@@ -22,10 +23,10 @@ def sampled(a, share):
 
 
 @rf.fold
-def sampled_with(a, drawn, share):
+def sampled_with(a: NDArray[np.int64], drawn: NDArray[np.float64], share: float) -> int:
     """Add those elements whose drawn number is below a share."""
     s = 0
-    for v, u in zip(a, drawn):
+    for v, u in zip(a, drawn, strict=True):
         if u < share:
             s += v
     return s

@@ -9,7 +9,7 @@ argparse.ArgumentParser(description=__doc__).parse_args()
 
 
 @rf.fold
-def summary(text):
+def summary(text: str) -> tuple[int, int, Counter[str]]:
     """Count words and letters, and measure the longest line."""
     count = 0
     inside = False
@@ -26,7 +26,7 @@ def summary(text):
         else:
             current += 1
             longest = max(longest, current)
-    letters = Counter()
+    letters: Counter[str] = Counter()
     for c in text:
         if c not in " \n":
             letters[c] += 1

@@ -151,6 +151,10 @@ def _of_loop(fold: Fold, loop: Loop) -> LoopExplanation:
     if taken is not None:
         said = found(loop, taken.plan)
         rows = tuple(_rows(fold, loop, taken, said))
+        refusal = fold.refusals.get(loop.number)
+        if refusal is not None and taken.plan.operator is None and taken.plan.slots:
+            verdict = "refused, and run in order as strict=False allows"
+            return LoopExplanation(first, lines, verdict, said, refusal, rows)
         return LoopExplanation(first, lines, said.verdict, said, None, rows, _times(taken.plan, taken))
     around = loop.parent
     while around is not None:
@@ -285,7 +289,8 @@ def _called_way(way: Any) -> str:
     rare = ", branches for what is rare" if way.rare else ""
     if not way.lanes:
         return f"serial{rare}"
-    return f"{way.lanes} lane{'' if way.lanes == 1 else 's'}{'' if way.interleaved or way.lanes < 2 else ' in parts side by side'}{rare}"
+    many = "" if way.lanes == 1 else "s" if way.interleaved else "s in parts side by side"
+    return f"{way.lanes} lane{many}{rare}"
 
 
 def _warnings(loop: Loop, plan: Plan) -> Iterable[tuple[str, str]]:

@@ -327,7 +327,7 @@ class _Still(Beginning):
         raise errors[0]
 
     def computed(
-        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: Sequence[ast.stmt], kind: str = ""
     ) -> tuple[Typed | None, int]:
         """Find the type of what Python would compute in a step."""
         names = dict(self.env)

@@ -70,10 +70,10 @@ def found(loop: Loop, plan: Plan) -> Found:
         verdict = "group-by"
     elif stored:
         verdict = "scan" if plan.slots else "map"
-    elif plan.operator is None:
+    elif plan.operator is None and not plan.slots:
         verdict = "search" if plan.leaves != FALSE else "map"
     else:
-        verdict = "search" if all(p.operator is None for p in (plan, *plan.groups)) else "fold"
+        verdict = "fold"
     leaves = "" if plan.leaves == FALSE else words.text(plan.leaves)
     required = [(words.text(r.condition), r.why) for r in plan.reading.required]
     return Found(verdict, parts, stored, leaves, required)

@@ -1,9 +1,13 @@
 """The pages on folds: their code runs, and prints what they say."""
 
+import json
 import re
+import subprocess
+import sys
 
 import pytest
 
+from tests.loops.notebook import PATH, executed
 from tests.loops.pages import ROOT, blocks_of, ran
 
 PAGES = ["docs/fold.md", "docs/refusals.md"]
@@ -31,3 +35,23 @@ def test_links_of_the_pages_lead_somewhere():
     for name in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)", (ROOT / name).read_text()):
             assert (ROOT / "docs" / target).exists() or target == "fold-states.md", target
+
+
+@pytest.mark.parametrize("name", ["fold_drawdown", "fold_text", "fold_refused"])
+def test_examples_run(name):
+    done = subprocess.run([sys.executable, ROOT / f"examples/{name}.py"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_notebook_runs_and_shows_what_it_says(tmp_path):
+    notebook = json.loads(PATH.read_text())
+    shown = [c["outputs"] for c in notebook["cells"] if c["cell_type"] == "code"]
+    again = [c["outputs"] for c in executed(notebook, tmp_path)["cells"] if c["cell_type"] == "code"]
+
+    def kinds(outputs):
+        return [[o["output_type"], sorted(o.get("data", ()))] for o in outputs]
+
+    assert [kinds(a) for a in shown] == [kinds(b) for b in again]
+    assert shown[0] == again[0]
+    assert shown[3] == again[3]

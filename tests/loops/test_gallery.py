@@ -18,7 +18,9 @@ def test_the_page_has_all_loops():
         assert f"## {loop.title}\n" in PAGE
 
 
-@pytest.mark.parametrize(("loop", "code"), zip(LOOPS, CODE, strict=True), ids=[loop.function.__name__ for loop in LOOPS])
+@pytest.mark.parametrize(
+    ("loop", "code"), zip(LOOPS, CODE, strict=True), ids=[loop.function.__name__ for loop in LOOPS]
+)
 def test_the_code_of_the_page_folds_and_is_right(loop, code, tmp_path):
     path = tmp_path / "loops.py"
     path.write_text(code)
