@@ -62,10 +62,10 @@ def page(times: list[Timed], size: int) -> str:
         "right. In operators, `s` is the left operand and `s'` the right one; `s0`, `s1`, … are the numbers of a",
         "summary where that is another than the state.",
         "",
-        f"Measured on {machine()};",
-        "plain Python on 100,000 elements, scaled; other work ran on the machine, and only ratios within a row tell much.",
-        f"Beside Numba's serial code: {geomean(ratios):.2f} times as fast in the geometric mean, from "
-        f"{min(ratios):.2f} to {max(ratios):.2f}.",
+        f"Measured on {machine()}; plain Python on",
+        "100,000 elements, scaled. Other work ran on the machine: ratios within a row tell more than times. Beside Numba's",
+        f"serial code: {geomean(ratios):.2f} times as fast in the geometric mean, from {min(ratios):.2f} to "
+        + f"{max(ratios):.2f}.",
         "",
         "| loop | Python, ms | Numba, ms | fold, ms | beside Numba | first call, ms |",
         "|---|---|---|---|---|---|",
