@@ -54,6 +54,7 @@ def _of_part(part: Part) -> list[str]:
 def page(times: list[Timed], size: int) -> str:
     """Write the page."""
     ratios = [t.ratio for t in times if t.ratio is not None]
+    mean, least, most = geomean(ratios), min(ratios), max(ratios)
     lines = [
         "# A gallery of loops",
         "",
@@ -63,9 +64,8 @@ def page(times: list[Timed], size: int) -> str:
         "summary where that is another than the state.",
         "",
         f"Measured on {machine()}; plain Python on",
-        "100,000 elements, scaled. Other work ran on the machine: ratios within a row tell more than times. Beside Numba's",
-        f"serial code: {geomean(ratios):.2f} times as fast in the geometric mean, from {min(ratios):.2f} to "
-        + f"{max(ratios):.2f}.",
+        "100,000 elements, scaled. Other work ran on the machine: ratios within a row tell more than times. Beside",
+        f"Numba's serial code: {mean:.2f} times as fast in the geometric mean, {least:.2f} to {most:.2f}.",
         "",
         "| loop | Python, ms | Numba, ms | fold, ms | beside Numba | first call, ms |",
         "|---|---|---|---|---|---|",
