@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -21,6 +22,7 @@ from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
+from rfactor.loops.aliasing import apart
 from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings
 from rfactor.loops.headers import NoWalk, Walk, walk_of
@@ -67,7 +69,7 @@ class Fold:
         self.options = options
         self.source: Source = read(function)
         self.loops: list[Loop] = loops_of(self.source)
-        check_function(self.source)
+        check_function(self.source, self.loops)
         if not self.loops:
             raise self.source.text.refusal(
                 "there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop"
@@ -101,7 +103,7 @@ class Fold:
         return (_found, (self.python.__module__, self.python.__qualname__))
 
 
-def check_function(source: Source) -> None:
+def check_function(source: Source, loops: Sequence[Loop]) -> None:
     """Refuse functions of which no loop can be folded. Raise `FoldError`."""
     text = source.text
     for node in ast.walk(source.tree):
@@ -112,6 +114,14 @@ def check_function(source: Source) -> None:
                 f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
                 advice="return the value instead",
             )  # fmt: skip
+    for loop in loops:
+        header = loop.node.iter if isinstance(loop.node, ast.For) else None
+        for node in ast.walk(header) if header is not None else ():
+            if isinstance(node, ast.NamedExpr | ast.Await):
+                raise text.refusal(
+                    "a name is assigned in the header of the loop", node, kind="R4",
+                    advice="assign it in a statement before the loop",
+                )  # fmt: skip
 
 
 def _found(module: str, name: str) -> Any:
@@ -438,7 +448,7 @@ class Beginning:
             plan.reading, frame.dims, constants, lambda name, where: self.array(frame, where),
             lambda datum: self.recomputed(frame, datum, plan), frame.total - 1,
         )  # fmt: skip
-        if not frame.alone(self, plan, data):
+        if not frame.alone(self, plan):
             return None
         for stored in plan.reading.stored:
             if stored.index is not None:
@@ -610,12 +620,20 @@ class Frame:
         """Go on as Python after the steps that were taken."""
         raise NotImplementedError
 
-    def alone(self, at: Beginning, plan: Plan, data: Data) -> bool:
-        """Does nothing that the loop writes lie where it reads?"""
-        written = [at.env[s.name] for s in plan.reading.stored if isinstance(at.env.get(s.name), np.ndarray)]
-        return not any(
-            np.shares_memory(w, a) if isinstance(a, np.ndarray) else False for w in written for a in data.held
-        )
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        """The objects that are walked over."""
+        return ()
+
+    def alone(self, at: Beginning, plan: Plan) -> bool:
+        """Does nothing that the loop changes lie where it reads?"""
+        if not plan.reading.changed:
+            return True
+        read: dict[str, Any] = {}
+        for name in names_loaded(at.loop.node):
+            with suppress(KeyError):
+                read[name] = at.env[name] if name in at.env else at.source.value(name)
+        return apart({n: at.env[n] for n in plan.reading.changed}, self.origins, read)
 
     def values(self, at: Beginning, plan: Plan, outcome: Outcome) -> dict[str, Any]:
         """The variables of the function after the steps that were taken; what is changed in place is changed."""

@@ -94,7 +94,7 @@ def judged(file: File, function: Function, settings: Settings) -> Judged:
     source = Source(stub, tree, shown, function.around)
     loops = loops_of(source)
     try:
-        check_function(source)
+        check_function(source, loops)
     except FoldError as error:
         refused = tuple(_verdict(loop.node, "refused", refusal=error) for loop in loops)
         return Judged(function.name, tree.lineno, decorated, options.strict, refused)
