@@ -16,6 +16,7 @@ from rfactor.loops.body import Body, Surroundings, _globals
 from rfactor.loops.fold import Beginning, Frame, Options, check_function
 from rfactor.loops.headers import Count, Walk
 from rfactor.loops.plan import Plan, made
+from rfactor.loops.purity import root
 from rfactor.loops.rewrite import Loop, loops_of
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, Text, names_loaded, names_stored
@@ -306,6 +307,7 @@ class _Still(Beginning):
 
     def found(self) -> Plan:
         """Make the plan of the loop. Raise `FoldError`."""
+        self._check_attributes()
         frame = self.frame()
         if frame is None:
             self.doubts.append("the number of steps")
@@ -325,6 +327,15 @@ class _Still(Beginning):
                 if error.kind not in ("R7", "R8") or not body.reading.constants:
                     break
         raise errors[0]
+
+    def _check_attributes(self) -> None:
+        """Refuse a loop that assigns attributes of an object, whatever it is. Raise `FoldError`."""
+        for node in ast.walk(self.loop.node):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)):
+                continue
+            if isinstance(self.env.get(root(node) or ""), Unknown) and not self.loop.inner:
+                advice = "use a local variable in the loop, and assign the attribute after it"
+                raise self.no(f"{ast.unparse(node)} is assigned", node, "R1", advice)
 
     def computed(
         self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: Sequence[ast.stmt], kind: str = ""

@@ -46,6 +46,10 @@ class Thing(Unknown):
         return self.uses.guess(f"{self.what}.{name}").value
 
 
+# Refusals name the type of what is no number.
+Unknown.__name__, Thing.__name__ = "unknown value", "object of unknown type"
+
+
 @dataclass(frozen=True)
 class Guess:
     """Hold a stand-in whose type was not written down, and in words what was assumed."""
@@ -284,6 +288,8 @@ class Uses:
                     self._walked(part, own)
             elif over.func.id in ("reversed", "sorted", "list", "iter", "tuple"):
                 self._walked(over.args[0], target)
+            elif over.func.id in ("map", "filter") and len(over.args) == 2:
+                self._walked(over.args[1], target if over.func.id == "filter" else ast.Name("", ast.Store()))
             return
         if isinstance(over, ast.Subscript):
             over = over.value

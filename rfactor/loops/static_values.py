@@ -233,12 +233,23 @@ class Values:
         function: Any = self.of(node.func, scope)
         if isinstance(function, FunctionType) and "rfactor_definition" in vars(function):
             return Unknown(ast.unparse(node)) if self.inside is None else self.inside(function, args, keywords)
+        if function in (map, filter) and len(args) > 1:
+            return self._mapped(function, args)
         if function is defaultdict and len(args) == 1 and isinstance(args[0], FunctionType) and self.inside is not None:
             start = self.inside(args[0], [], {})
             return defaultdict(lambda: start) if is_plain(start) else Unknown("defaultdict")
         if any(isinstance(a, FunctionType | Unknown) for a in (*args, *keywords.values())):
             return self._typed_anyway(function)
         return self._known(function, args, keywords)
+
+    def _mapped(self, function: Any, args: list[Any]) -> Any:
+        """Give a list of what `map` or `filter` would give first."""
+        first = [first_of(a) for a in args[1:]]
+        if function is filter or any(isinstance(v, Unknown) for v in first):
+            return [first[0]] * LENGTH if is_plain(first[0]) else Unknown("map")
+        own = isinstance(args[0], FunctionType) and "rfactor_definition" in vars(args[0]) and self.inside is not None
+        found = self.inside(args[0], first, {}) if own else self._known(args[0], first, {})  # type: ignore[misc]
+        return [found] * LENGTH if is_plain(found) else Unknown("map")
 
     def _typed_anyway(self, function: Any) -> Any:
         """Give what the function alone tells."""

@@ -277,3 +277,31 @@ def test_a_hundred_functions_take_seconds():
     start = time.perf_counter()
     assert len(verdicts(text)) == 100
     assert time.perf_counter() - start < 20
+
+
+def test_attributes_that_a_step_assigns_are_effects_whatever_the_object_is():
+    found = lint(
+        Path("x.py"),
+        "class A:\n    def f(self, a):\n        for v in a:\n            self.total += v * self.rate\n"
+        "    def g(self, a):\n        s = 0\n        for v in a:\n            s += v * self.rate\n        return s\n",
+        Settings(),
+    )
+    assert [(j.name, j.loops[0].verdict) for j in found] == [("A.f", "refused"), ("A.g", "fold")]
+    assert found[0].loops[0].refusal.kind == "R1"
+
+
+def test_what_map_and_filter_give_is_walked():
+    assert verdicts("""
+        def half(v):
+            return v // 2
+
+        def f(words: list[str], a):
+            s = 0
+            for n in map(len, words):
+                s += n
+            for v in map(half, a):
+                s += v
+            for v in filter(None, a):
+                s += v
+            return s
+    """) == {"f": ["fold", "fold", "fold"]}
