@@ -131,9 +131,8 @@ def _changed_names(tree: ast.FunctionDef) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
             found_.add(purity.root(node) or "")
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr not in purity.METHODS:
-                found_.add(purity.root(node.func) or "")
+        elif isinstance(node, ast.Call) and not _is_harmless(node.func):
+            found_ |= {purity.root(node.func) or "", *(n.id for n in ast.walk(node) if isinstance(n, ast.Name))}
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found_.add(node.target.id)
     for _ in range(3):
@@ -141,6 +140,16 @@ def _changed_names(tree: ast.FunctionDef) -> set[str]:
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in found_ for t in node.targets):
                 found_ |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
     return found_
+
+
+def _is_harmless(function: ast.expr) -> bool:
+    """Tell if a call changes none of its arguments, going by what is called."""
+    if isinstance(function, ast.Name):
+        return function.id in purity.BUILTINS
+    if not isinstance(function, ast.Attribute):
+        return False
+    of_module = isinstance(function.value, ast.Name) and function.value.id in ("np", "numpy", "math")
+    return function.attr in purity.METHODS or (of_module and function.attr not in purity._EFFECTS)
 
 
 def _of_loop(fold: Fold, loop: Loop) -> LoopExplanation:

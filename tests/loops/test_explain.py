@@ -121,3 +121,21 @@ def test_html_is_escaped():
     said = below.explain(np.arange(100))._repr_html_()
     assert "&lt;b&gt;" in said
     assert "<b>" not in said
+
+
+def test_arguments_that_a_call_may_change_are_left_as_they_are():
+    def fill(h):
+        h[:] = 7
+
+    @rf.fold
+    def counted(a, h, g):
+        fill(h)
+        np.add.at(g, 0, 1)
+        n = 0
+        for v in a:
+            n += v
+        return n
+
+    h, g = np.zeros(3), np.zeros(3)
+    assert counted.explain(np.arange(1000), h, g).loops[0].verdict == "fold"
+    assert h.sum() == g.sum() == 0
