@@ -17,7 +17,12 @@ PAGES = ["docs/fold.md", "docs/refusals.md"]
 def test_the_code_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
     for block in ran(blocks_of((ROOT / name).read_text()), tmp_path):
         if block.text is not None:
-            assert block.printed == block.text, f"{name}:{block.line}"
+            assert _stable(block.printed) == _stable(block.text), f"{name}:{block.line}"
+
+
+def _stable(text):
+    """Leave out why nothing was found: faster machines come to the end of other searches."""
+    return re.sub(r"\([^()]*\) \[R8\]", "[R8]", text)
 
 
 def test_each_kind_of_refusal_has_its_page_and_its_message():
