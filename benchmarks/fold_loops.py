@@ -1,4 +1,4 @@
-"""Twenty loops as people write them, with data: what benchmarks/folds.py times and docs/gallery.md shows."""
+"""Hold twenty loops as people write them, with data: benchmarks/folds.py times them, docs/gallery.md shows them."""
 
 # ruff: noqa: B905, SIM110
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"

@@ -1,4 +1,4 @@
-"""The greatest fall of a price from its peak, with the days: a plain loop, and what stands behind it."""
+"""Find the greatest fall of a price from its peak, with the days: a plain loop, and what stands behind it."""
 
 import argparse
 

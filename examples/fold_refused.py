@@ -1,4 +1,4 @@
-"""A loop that is no fold: the error, the same loop allowed, and the one to write instead."""
+"""Meet a loop that is no fold: the error, the same loop allowed, and the one to write instead."""
 
 import argparse
 import random

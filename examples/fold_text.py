@@ -1,4 +1,4 @@
-"""Text in one pass: words, the longest line and the letters, each a loop of its own."""
+"""Read a text loop by loop: words, the longest line and the letters."""
 
 import argparse
 from collections import Counter

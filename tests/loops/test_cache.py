@@ -1,4 +1,4 @@
-"""What is kept on disk: object code and claims, which damaged or foreign files never change."""
+"""Test the cache on disk: object code and claims, which damaged or foreign files never change."""
 
 import json
 

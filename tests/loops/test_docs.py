@@ -1,4 +1,4 @@
-"""The pages on folds: their code runs, and prints what they say."""
+"""Test the pages on folds: their code runs, and prints what they say."""
 
 import json
 import re

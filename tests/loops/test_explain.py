@@ -1,4 +1,4 @@
-"""`explain`: what is said of each loop of a folded function."""
+"""Test `explain`: what is said of each loop of a folded function."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The loops of docs/gallery.md: the page has their code, and folds of it give what plain Python gives."""
+"""Test the loops of docs/gallery.md: the page has their code, and folds of it give what plain Python gives."""
 
 import warnings
 

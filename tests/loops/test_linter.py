@@ -1,4 +1,4 @@
-"""`rfactor fold`: verdicts on the loops of files that are read and not run."""
+"""Test `rfactor fold`: verdicts on the loops of files that are read and not run."""
 
 import json
 import textwrap
