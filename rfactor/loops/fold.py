@@ -21,6 +21,7 @@ from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import Body, Datum, Env, Surroundings, _globals
+from rfactor.loops.engines import Engines
 from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
 from rfactor.loops.kinds import Scalar, Untyped
 from rfactor.loops.plan import Plan, holds_value, made
@@ -52,7 +53,7 @@ class Options:
     ways: str = "auto"
 
 
-class Fold:
+class Fold(Engines):
     """A function whose loops are folds. Call it as the function; `python` is the plain one."""
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
@@ -167,6 +168,11 @@ class Started:
 class Call:
     """One call of a folded function: what its loops ask."""
 
+    short = SHORT
+    """Loops of up to so many steps are Python's."""
+    last = 1
+    """So many steps at the end are Python's."""
+
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
         self.folded: set[int] = set()
@@ -264,7 +270,7 @@ class Beginning:
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)
-            if frame.total <= SHORT:
+            if frame.total <= self.call.short:
                 return Started(self.plain(0))
             try:
                 outcome = self.run(plan, frame)
@@ -359,7 +365,7 @@ class Beginning:
             return None
         data = gathered(
             plan.reading, frame.dims, constants, lambda name, where: self.array(frame, where),
-            lambda datum: self.recomputed(frame, datum, plan), frame.total - 1,
+            lambda datum: self.recomputed(frame, datum, plan), frame.total - self.call.last,
         )  # fmt: skip
         if not frame.alone(self, plan, data):
             return None

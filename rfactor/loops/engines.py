@@ -1,0 +1,48 @@
+"""What a folded function does beside being called: chunks, states that merge, and the engines that have data in parts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rfactor.loops.stream import Streamed
+
+Progress = bool | Callable[[int], None] | None
+
+
+class Engines:
+    """The ways to run a fold on data that are not there as a whole."""
+
+    _streamed: Streamed | None = None
+    _cutting = threading.Lock()
+
+    @property
+    def streamed(self) -> Streamed:
+        """The function that takes its arguments in parts. Raises `FoldError` where it cannot."""
+        if self._streamed is None:
+            from rfactor.loops.stream import Streamed
+
+            self._streamed = Streamed(self)  # type: ignore[arg-type]
+        return self._streamed
+
+    def stream(
+        self, chunks: Iterable[Any], *, columns: Mapping[str, str] | None = None, progress: Progress = None,
+        **others: Any,
+    ) -> Any:
+        """The result of the plain function on the chunks joined, with one chunk in memory at a time.
+
+            f.stream(chunks)                    a chunk is the part of the one argument that f walks
+            f.stream(zip(xs, ys), k=3)          or a tuple of parts; other arguments are given by name
+            f.stream(table.to_batches(), columns={"a": "price"})      or a table, whose columns have names
+
+        Chunks are arrays, lists, bytes, text, Arrow batches and tables, data frames of pandas and Polars. `progress`
+        is told the number of elements read, or True for a bar. Raises `FoldError` where the function uses an argument
+        as a whole.
+        """
+        from rfactor.loops.backends.progress import shown
+        from rfactor.loops.stream import stream
+
+        with shown(progress) as told:
+            return stream(self.streamed, chunks, others, columns, told)
