@@ -124,7 +124,7 @@ def _place(
     if found.kind != view.kind and not view.fields or array.ndim != len(view.shape):
         raise Replan(view.array)
     for field_ in view.fields:
-        array = array[field_]
+        array = getattr(array, field_) if array.dtype.kind == "c" else array[field_]
     if kind_of_dtype(array.dtype) and array.dtype != dtype_of(var.type):
         raise Replan(view.array)
     steps = {f"t{k}" for k in range(len(data.dims))} if len(data.dims) > 1 else {STEP.name}

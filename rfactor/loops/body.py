@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rfactor.errors import FoldError, TypeMismatch
-from rfactor.ir.expr import Const, Expr, Var, apply, cast, const, names, select
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, select
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import BOOL, F64, I64
 from rfactor.loops import kinds as K
@@ -43,6 +43,8 @@ from rfactor.loops.symbols import (
 )
 
 Env = dict[str, Binding]
+POINTED = "element of "
+"""What parts are called that are elements of arrays which a number of the state points to."""
 LONGEST = 16
 """Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are unrolled."""
 
@@ -203,6 +205,7 @@ class Body:
     def _attempt(self) -> Reading:
         self.reading = Reading()
         self.outputs: dict[str, Any] = {}
+        self.pointers: dict[str, tuple[View, str, Scalar]] = {}
         self.path: Expr = TRUE
         self.guards: list[ast.expr | None] = []
         env = self.bind(self)
@@ -214,6 +217,7 @@ class Body:
             if name in self.around.values:
                 before[name] = Binding(self._slot(name, self.around.values[name]))
         env |= before
+        self.carried = {n for n, b in before.items() if not isinstance(b.symbol, Missing)}
         for condition in self.test:
             self._leave(negation(self.condition(condition, env)))
         continued: list[tuple[Expr, ast.expr | None, Env]] = []
@@ -371,31 +375,68 @@ class Body:
     def _finish(self, before: Env, final: Env) -> None:
         """Compare the state at the end of the body with that at its beginning."""
         reading = self.reading
+        found: dict[str, Scalar] = {}
         again = False
         for name in before:
             symbol = before[name].symbol
             if isinstance(symbol, Missing):
                 continue
             new = final.get(name, before[name]).symbol if final else symbol
-            for (slot, own), value in zip(
-                [(s, o) for s, o in self._numbers(name, symbol)], self._values(name, symbol, new), strict=False
-            ):
-                if value.kinds - slot.kinds:
-                    self.kinds[name, slot.part] = slot.kinds | value.kinds
-                    again = True
-                elif not again:
-                    try:
-                        expr = K.converted(value, slot.var.type, self.require)
-                    except Untyped as error:
-                        raise self.no(f"{name}: {error}", self._store_of(name), "R10", _TYPES_ADVICE) from None
-                    reading.update.append(expr)
-                    reading.kinds.append(value.kinds)
-                    reading.tags.append(value.kind)
+            if isinstance(new, Opaque | View) and name in final:
+                new = self.number(final[name], self._store_of(name) or self.body[0])
+            slots = [s for s in reading.slots if s.name == name and not s.part.startswith(POINTED)]
+            for slot, value in zip(slots, self._values(name, symbol, new), strict=False):
+                again |= self._widens(slot, value)
+                found[slot.var.name] = value
+        for name, (view, pointer, _) in self.pointers.items():
+            slot = next(s for s in reading.slots if s.var.name == name)
+            value = self._pointed_after(view, pointer, found[pointer].expr)
+            again |= self._widens(slot, value)
+            found[name] = value
         if again:
             raise Again
+        for slot in reading.slots:
+            value = found.get(slot.var.name, Scalar(slot.var, slot.kinds))
+            try:
+                expr = K.converted(value, slot.var.type, self.require)
+            except Untyped as error:
+                raise self.no(f"{slot.name}: {error}", self._store_of(slot.name), "R10", _TYPES_ADVICE) from None
+            reading.update.append(expr)
+            reading.kinds.append(value.kinds)
+            reading.tags.append(value.kind)
 
-    def _numbers(self, name: str, symbol: Symbol) -> list[tuple[Slot, Scalar]]:
-        return [(s, Scalar(s.var, s.kinds)) for s in self.reading.slots if s.name == name]
+    def _widens(self, slot: Slot, value: Scalar) -> bool:
+        """Is a new value of a kind that the number of the state has not been yet?"""
+        if value.kinds - slot.kinds:
+            self.kinds[slot.name, slot.part] = slot.kinds | value.kinds
+            return True
+        return False
+
+    def pointed(self, view: View, index: Expr) -> Scalar | None:
+        """The element of an array that a number of the state points to, as a number of the state of its own."""
+        if not isinstance(index, Var):
+            return None
+        owner = next((s for s in self.reading.slots if s.var == index and s.part == "value"), None)
+        if owner is None or not isinstance(self.around.values.get(owner.name), int | np.integer):
+            return None
+        for known, pointer, value in self.pointers.values():
+            if known == view and pointer == index.name:
+                return value
+        value = self._var(owner.name, f"{POINTED}{view.array}", frozenset({view.kind}))
+        self.pointers[value.expr.name] = view, index.name, value  # type: ignore[attr-defined]
+        return value
+
+    def _pointed_after(self, view: View, pointer: str, after: Expr) -> Scalar:
+        """The element pointed to after the step: that of each place that the pointer may be moved to."""
+        if isinstance(after, Var) and after.name == pointer:
+            return next(v for k, p, v in self.pointers.values() if k == view and p == pointer)
+        if isinstance(after, Op) and after.op == "select":
+            true, false = (self._pointed_after(view, pointer, e) for e in after.args[1:])
+            return K.choose(after.args[0], true, false, self.require)
+        if any(n[0] == "x" for n in names(after)):
+            raise self.no(f"an element of {view.array} is read where the state says", self.body[0], "R2",
+                          "walk over the data in order")  # fmt: skip
+        return self.read_view(self.element(view, after))
 
     def _values(self, name: str, old: Symbol, new: Symbol) -> list[Scalar]:
         """The new numbers of an accumulator, in the order of its slots."""
@@ -554,6 +595,8 @@ class Body:
     def assign(self, target: ast.expr, value: Binding, env: Env, s: ast.stmt) -> None:
         """Give a name, or a place, a value."""
         if isinstance(target, ast.Name):
+            if target.id in self.carried and isinstance(value.symbol, Opaque):
+                value = Binding(self.number(value, s), value.node)
             if isinstance(value.symbol, Optional) and value.symbol.has == TRUE and value.symbol.value is not None:
                 value = Binding(value.symbol.value, value.node)
             env[target.id] = value
@@ -592,7 +635,7 @@ class Body:
     def _assign_place(self, target: ast.Subscript, value: Binding, env: Env, s: ast.stmt) -> None:
         name = purity.root(target)
         binding = env.get(name) if name else None
-        if binding is not None and isinstance(binding.symbol, Parts):
+        if binding is not None and isinstance(binding.symbol, Parts) and binding.symbol.form != "last":
             env[name] = Binding(self._with_element(binding.symbol, target, value, env))  # type: ignore[index]
             return
         self._store(target, value, env, s)
@@ -901,6 +944,23 @@ class Body:
             return self.opaque(value.node, node)
         raise self.no("a value is taken for a number that is none", node, "R10")
 
+    def number(self, value: Binding, place: ast.AST) -> Scalar | Complex:
+        """A value as a number, complex ones among them."""
+        from rfactor.loops.expressions import COMPLEX, number_of
+
+        if isinstance(value.symbol, View):
+            return number_of(self, value, place)
+        if isinstance(value.symbol, Opaque) and value.node is not None and self.evaluate is not None:
+            guard = self._guard()
+            text = ast.unparse(value.node) + ("" if guard is None else f" if {ast.unparse(guard)}")
+            if text not in self.known_data:
+                self.known_data[text] = self.evaluate(value.node, guard, tuple(self.reading.prelude))
+            found = self.known_data[text][0]
+            if found is not None and found.kind.endswith(COMPLEX):
+                parts = [self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag")]
+                return Complex(*(Scalar(p.expr, frozenset({"float"})) for p in parts), found.kind)
+        return self.scalar(value, place)
+
     def opaque(self, node: ast.expr, place: ast.AST) -> Scalar:
         """A datum that Python computes."""
         guard = self._guard()
@@ -929,7 +989,7 @@ class Body:
                 return self._as_kind(datum.var, view.kind)
         dtype = np.dtype(view.dtype)
         for name in view.fields:
-            dtype = dtype[name]
+            dtype = np.dtype(np.float64) if dtype.kind == "c" else dtype[name]
         try:
             type_ = K.type_of({K.kind_of_dtype(dtype)})
         except Untyped as error:

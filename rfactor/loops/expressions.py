@@ -56,7 +56,7 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
         if isinstance(binding.symbol, Missing):
             raise body.no(binding.symbol.why, node, "R10")
         if is_number(binding.symbol):
-            binding = env[node.id] = Binding(body.scalar(binding, node), binding.node)
+            binding = env[node.id] = Binding(number_of(body, binding, node), binding.node)
         return binding
     if isinstance(node, ast.Name) and node.id in body.stored_names and node.id not in body.around.values:
         raise body.no(f"{node.id} may have no value yet", node, "R6", f"assign {node.id} before the loop")
@@ -73,7 +73,7 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
             raise error
         return Binding(Opaque(), inlined)
     if is_number(found.symbol):
-        found = Binding(body.scalar(found, node), found.node)
+        found = Binding(number_of(body, found, node), found.node)
     if depends == 2 or found.node is not None:
         return found
     return Binding(found.symbol, body.inlined_node(node, env))
@@ -82,6 +82,22 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
 def is_number(symbol: Any) -> bool:
     """Is it an element of an array, rather than a row or a record?"""
     return isinstance(symbol, View) and len(symbol.indices) == len(symbol.shape) and bool(symbol.kind)
+
+
+def number_of(body: Body, binding: Binding, node: ast.AST) -> Scalar | Complex:
+    """An element of an array as a number."""
+    view = binding.symbol
+    if isinstance(view, View) and view.kind.endswith(COMPLEX):
+        parts = [
+            body.read_view(View(view.array, view.indices, view.shape, view.dtype, "float", (*view.fields, part)))
+            for part in ("real", "imag")
+        ]
+        return Complex(parts[0], parts[1], view.kind)
+    return body.scalar(binding, node)
+
+
+COMPLEX = ("complex", "complex128")
+"""What kinds of complex numbers end with."""
 
 
 def _constant(body: Body, node: ast.Constant) -> Binding:
@@ -222,6 +238,7 @@ def _binary(body: Body, node: ast.BinOp, a: Binding, b: Binding) -> Scalar | Com
         raise body.no("a product of matrices", node, "R10", "write its elements out")
     if isinstance(a.symbol, Parts) or isinstance(b.symbol, Parts):
         return _of_parts(body, node, op, a, b)
+    a, b = (Binding(_plain(body, v, n), v.node) for v, n in ((a, node.left), (b, node.right)))
     if isinstance(a.symbol, Complex) or isinstance(b.symbol, Complex):
         return _of_complex(body, node, op, a, b)
     return K.binary(op, body.scalar(a, node.left), body.scalar(b, node.right), body.require)
@@ -263,7 +280,7 @@ def _of_complex(body: Body, node: ast.BinOp, op: str, a: Binding, b: Binding) ->
         symbol = binding.symbol
         if not isinstance(symbol, Complex):
             number = body.scalar(binding, side)
-            symbol = as_complex(number if number.expr.type.is_float else K.to_float(number, body.require))
+            symbol = as_complex(K.to_float(number, body.require))
         sides.append(symbol)
     p, q = sides
     kind = "np.complex128" if "np.complex128" in (p.kind, q.kind) else "complex"
@@ -323,8 +340,8 @@ def _bool_op(body: Body, node: ast.BoolOp, env: Env) -> Binding:
 
 def _plain(body: Body, binding: Binding, node: ast.AST) -> Any:
     """A symbol that can be merged: views as numbers."""
-    if isinstance(binding.symbol, View | Opaque):
-        return body.scalar(binding, node)
+    if isinstance(binding.symbol, Opaque) or is_number(binding.symbol):
+        return body.number(binding, node)
     return binding.symbol
 
 
@@ -502,8 +519,10 @@ def _subscript(body: Body, node: ast.Subscript, env: Env) -> Binding:
     from rfactor.loops.places import place_of
 
     name = purity.root(node)
-    if name in body.mutated and name in env and isinstance(env[name].symbol, Missing | Place):
-        return place_of(body, node, env)
+    if name in body.mutated and name in env:
+        written = env[name].symbol
+        if isinstance(written, Missing | Place) or (isinstance(written, Parts) and written.form == "last"):
+            return place_of(body, node, env)
     if isinstance(node.value, ast.Name) and node.value.id in env:
         base = env[node.value.id]
     else:
@@ -600,6 +619,10 @@ def _element_of_view(body: Body, view: View, node: ast.Subscript, env: Env) -> B
         if not number.expr.type.is_int:
             raise body.no("an index that is no integer", index, "R10")
         if _reads_state(body, number.expr):
+            if index is indices[-1] and len(view.shape) == len(view.indices) + 1 and not view.fields:
+                pointed = body.pointed(view, number.expr)
+                if pointed is not None:
+                    return Binding(pointed)
             raise body.no(f"the place that is read depends on the state: {ast.unparse(node)}", node, "R2",
                           "walk over the data in order")  # fmt: skip
         expr = number.expr if number.expr.type == I64 else K.converted(number, I64, body.require)

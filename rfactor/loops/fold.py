@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -20,13 +21,13 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
-from rfactor.loops.body import Body, Datum, Env, Surroundings, _globals
+from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
 from rfactor.loops.engines import Engines
 from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
 from rfactor.loops.kinds import Scalar, Untyped
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
-from rfactor.loops.run import Outcome, Runner, _plain, holds
+from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
 from rfactor.loops.state_parts import part_of
@@ -49,7 +50,7 @@ class Options:
 
     strict: bool = True
     floats: Floats = "reassociate"
-    timeout: float = 10.0
+    timeout: float = 5.0
     ways: str = "auto"
 
 
@@ -106,7 +107,7 @@ def fold(function: Callable[..., Any], /) -> Fold: ...
 
 @overload
 def fold(
-    *, strict: bool = True, floats: Floats = "reassociate", timeout: float = 10.0
+    *, strict: bool = True, floats: Floats = "reassociate", timeout: float = 5.0
 ) -> Callable[[Callable[..., Any]], Fold]: ...
 
 
@@ -116,7 +117,7 @@ def fold(
     *,
     strict: bool = True,
     floats: Floats = "reassociate",
-    timeout: float = 10.0,
+    timeout: float = 5.0,
 ) -> Fold | Callable[[Callable[..., Any]], Fold]:
     """Run the loops of a function as proven parallel folds, with the result of the plain function.
 
@@ -431,12 +432,16 @@ class Beginning:
         """The carried numbers before the first step, as arrays hold them."""
         found = []
         for s in plan.slots:
-            if s.part == "last":
+            if s.part.startswith(POINTED):
+                array = self.evaluate(_node_of(plan.reading.arrays[s.part[len(POINTED) :]]))
+                at = self.env[s.name]
+                found.append(K.held_value(array[at]) if -len(array) <= at < len(array) else math.nan)
+            elif s.part.startswith("last "):
                 index = next(o.index for o in plan.reading.stored if o.name == s.name)
                 assert index is not None
                 first, second = (_at_step(index, plan, frame, self, k) for k in (0, 1))
                 base = self.env[s.name]
-                at = first - (second - first)
+                at = first - (second - first) * int(s.part[5:])
                 found.append(K.held_value(base[at]) if -len(base) <= at < len(base) else 0)
             else:
                 found.append(part_of(self.env[s.name], s.part))
@@ -446,7 +451,7 @@ class Beginning:
         """What they are in the plain run."""
         found = []
         for s in plan.slots:
-            value = None if s.part == "last" else part_of(self.env[s.name], s.part, held=False)
+            value = None if s.part.startswith(("last ", POINTED)) else part_of(self.env[s.name], s.part, held=False)
             found.append(next(iter(s.kinds)) if value is None else "bool" if s.part == "has" else K.kind_of(value))
         return found
 
@@ -550,14 +555,14 @@ class Frame:
         """The variables of the function after the steps that were taken; what is changed in place is changed."""
         parts: dict[str, dict[str, Any]] = {}
         for slot, value, kind in zip(plan.slots, outcome.state, outcome.kinds, strict=True):
-            if slot.part == "last":
+            if slot.part.startswith(("last ", POINTED)):
                 continue
             parts.setdefault(slot.name, {})[slot.part] = K.python_value(kind, value)
         found: dict[str, Any] = {}
         for name, own in parts.items():
             found[name] = _assembled(at.env[name], own, at.loop, name)
-        for stored, (values, mask) in zip(plan.reading.stored, outcome.stored, strict=True):
-            _left_behind(at.env[stored.name], stored, values, mask, self, at, plan)
+        for stored, left in zip(plan.reading.stored, outcome.stored, strict=True):
+            _left_behind(at.env[stored.name], stored, left, self, at, plan)
         for group in outcome.groups:
             group.put()
         return found
@@ -570,8 +575,7 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
     if "value" in parts:
         return parts["value"]
     if "real" in parts:
-        made = complex(parts["real"], parts["imag"])
-        return np.complex128(made) if isinstance(old, np.generic) else made
+        return complex(parts["real"], parts["imag"])
     whole = any(name in names_stored(s) for s in loop.node.body)
     if isinstance(old, np.ndarray):
         target = old.copy() if whole else old
@@ -599,27 +603,28 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
     return old
 
 
-def _left_behind(
-    target: Any, stored: Any, values: Any, mask: Any, frame: Frame, at: Beginning, plan: Plan
-) -> None:
+def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:
     """Put what the steps left behind into its list, set or array."""
-    kind = next(iter(stored.value.kinds))
+    values, mask, tags = left.values, left.mask, left.tags
     if stored.form == "index":
         first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
         places = np.arange(first, first + (second - first) * len(values), second - first)
         if mask is not None:
             places, values = places[mask], values[mask]
+            tags = None if tags is None else tags[mask]
         if isinstance(target, np.ndarray):
             target[places] = values
         else:
-            for place, value in zip(places.tolist(), _plain_list(kind, values), strict=True):
+            for place, value in zip(places.tolist(), _plain_list(stored.value.kinds, values, tags), strict=True):
                 target[place] = value
         return
-    kept = values if mask is None else values[mask]
+    if mask is not None:
+        values, tags = values[mask], None if tags is None else tags[mask]
+    found = _plain_list(stored.value.kinds, values, tags)
     if stored.form == "append":
-        target.extend(_plain_list(kind, kept))
+        target.extend(found)
     else:
-        target.update(_plain_list(kind, kept))
+        target.update(found)
 
 
 def _at_step(index: Expr, plan: Plan, frame: Frame, at: Beginning, step: int) -> int:
@@ -632,12 +637,24 @@ def _at_step(index: Expr, plan: Plan, frame: Frame, at: Beginning, step: int) ->
     return int(evaluate_scalar(index, {n: known[n] for n in names(index)}))
 
 
-def _plain_list(kind: str, values: Any) -> list[Any]:
+def _plain_list(kinds: K.Kinds, values: Any, tags: Any = None) -> list[Any]:
+    """Numbers as the plain run has them; `tags`: the code of each one's kind, where they are of several."""
+    if tags is not None:
+        return [K.python_value(K.kind_of_code(int(t)), v) for t, v in zip(tags, values, strict=True)]
+    (kind,) = kinds
     if kind in K.PYTHON:
         return values.tolist()  # type: ignore[no-any-return]
     if kind == "str":
         return [K.python_value("str", v) for v in values]
     return list(values.astype(np.dtype(kind[3:]), copy=False))
+
+
+def _node_of(where: Any) -> ast.expr:
+    """The expression that gives an array of the loop's surroundings."""
+    if where[0] != "value":
+        raise Replan("an element of what is walked over")
+    node: ast.expr = where[1]
+    return node
 
 
 def _signature(at: Beginning, value: Any, name: str) -> Any:

@@ -49,7 +49,9 @@ def keyed_slot(body: Body, name: str, value: dict[Any, Any] | set[Any]) -> Symbo
         except Untyped as error:
             raise body.no(f"a value of {name}: {error}", body._store_of(name), "R10", "keep numbers by key") from None
     kinds = body.kinds.get((name, "at value"))
-    return Place(has, None if kinds is None else body._var(name, "at value", kinds))
+    if kinds is None:
+        return Place(FALSE, None)  # as it is in the first step, which tells what is stored
+    return Place(has, body._var(name, "at value", kinds))
 
 
 def _is_read(body: Body, name: str) -> bool:
@@ -68,9 +70,10 @@ def sequence_slot(body: Body, name: str, value: Any, subscripts: list[ast.Subscr
     steps = {_own_index(body, s) for s in subscripts if isinstance(s.ctx, ast.Store)}
     if len(steps) == 1 and (index := steps.pop()) is not None:
         body.outputs[name] = index
-        if any(_is_previous(body, n, name, index) for s in body.body for n in ast.walk(s)):
-            last = body._var(name, "last", frozenset({found.kind}))
-            return Place(TRUE, last)
+        back = max((_steps_back(body, n, name, index) for s in body.body for n in ast.walk(s)), default=0)
+        if back:
+            lasts = tuple(body._var(name, f"last {d}", frozenset({found.kind})) for d in range(1, back + 1))
+            return Parts(lasts, "last")
         return Missing(f"{name} is written in every step")
     return Place(TRUE, body._var(name, "at value", frozenset({found.kind})))
 
@@ -88,15 +91,22 @@ def _own_index(body: Body, node: ast.Subscript) -> Expr | None:
     return number.expr
 
 
-def _is_previous(body: Body, node: ast.AST, name: str, index: Expr) -> bool:
-    """Is a piece of the body the element that the step before has written?"""
+def _steps_back(body: Body, node: ast.AST, name: str, index: Expr) -> int:
+    """How many steps ago the element was written that a piece of the body reads; 0 where it reads no such."""
     if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)):
-        return False
+        return 0
     if not (isinstance(node.value, ast.Name) and node.value.id == name):
-        return False
+        return 0
     own = _own_index(body, node)
     by = coefficient(index, body.steps)
-    return own is not None and by is not None and _distance(body, index, own) == by
+    gap = None if own is None else _distance(body, index, own)
+    if gap is None or by is None or not 1 <= gap // by <= FURTHEST:
+        return 0
+    return gap // by
+
+
+FURTHEST = 4
+"""Steps back that an output may be read."""
 
 
 def _distance(body: Body, a: Expr, b: Expr) -> int | None:
@@ -215,8 +225,12 @@ def store(body: Body, target: ast.Subscript, value: Binding, env: Env, s: ast.st
         if any(o.name == name for o in body.reading.stored):
             raise body.no(f"{name} is written twice in one step", target, "R5", "choose the value first")
         body.reading.stored.append(stored)
-        if _place(body, name, env) is not None:
-            env[name] = Binding(Place(TRUE, number))
+        lasts = env[name].symbol
+        if isinstance(lasts, Parts):
+            if body.path != TRUE:
+                raise body.no(f"{name} is written in some steps, and read in later ones", target, "R5",
+                              "write it in every step")  # fmt: skip
+            env[name] = Binding(Parts((number, *lasts.items[:-1]), "last"))
         return
     place = _place(body, name, env)
     if place is None:
@@ -248,7 +262,7 @@ def place_of(body: Body, node: ast.Subscript, env: Env) -> Binding:
     elif not isinstance(node.value, ast.Name):
         raise body.no(f"{ast.unparse(node)} is read", node, "R5")
     if name in body.outputs:
-        return _own_output(body, name, index_node, node, env, place)
+        return _own_output(body, name, index_node, node, env)
     if place is None:
         raise body.no(f"{ast.unparse(node)} is read, and written by other steps", node, "R5",
                       "keep the last value in a variable")  # fmt: skip
@@ -269,9 +283,9 @@ def place_of(body: Body, node: ast.Subscript, env: Env) -> Binding:
 
 
 def _own_output(
-    body: Body, name: str, index_node: ast.expr, node: ast.Subscript, env: Env, place: Place | None
+    body: Body, name: str, index_node: ast.expr, node: ast.Subscript, env: Env
 ) -> Binding:
-    """An element of an output: the one before, or this step's own."""
+    """An element of an output: one of a step before, or this step's own."""
     index = body.scalar(body.value(index_node, env), index_node)
     own = body.outputs[name]
     if index.expr == own:
@@ -280,10 +294,14 @@ def _own_output(
                 return Binding(s.value)
         raise body.no(f"{ast.unparse(node)} is read before it is written", node, "R5", "read from a copy of the array")
     by = coefficient(own, body.steps)
-    if place is not None and place.value is not None and _distance(body, own, index.expr) == by:
-        if any(s.name == name for s in body.reading.stored):
+    lasts = env[name].symbol
+    gap = _distance(body, own, index.expr)
+    if isinstance(lasts, Parts) and gap is not None and by is not None and 1 <= gap // by <= len(lasts.items):
+        written = any(s.name == name for s in body.reading.stored)
+        back = gap // by + written
+        if back > len(lasts.items):
             raise body.no(f"{ast.unparse(node)} is read after {name} is written", node, "R5", "read it first")
-        return Binding(place.value)
+        return Binding(lasts.items[back - 1])
     raise body.no(f"{ast.unparse(node)} is read, and written by other steps", node, "R5",
                   "keep the last value in a variable")  # fmt: skip
 
@@ -322,8 +340,6 @@ def effect(body: Body, node: ast.Call, env: Env) -> bool:
         return False
     if (function.attr == "append" and type(base) is list) or (function.attr == "add" and type(base) is set):
         number = body.scalar(body.value(node.args[0], env), node.args[0])
-        if len(number.kinds) != 1:
-            raise body.no("what is collected is of several types", node, "R10", "give it one type")
         if function.attr == "append" and any(s.name == name for s in body.reading.stored):
             raise body.no(f"{name} is appended to at two places", node, "R5", "choose the value first, append once")
         body.reading.stored.append(Stored(name, function.attr, number, body.path, None, node))

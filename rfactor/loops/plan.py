@@ -14,7 +14,7 @@ from rfactor.ir.expr import Expr, Op, Var, apply, const, names, substitute_all, 
 from rfactor.ir.meaning import Meaning
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import Type
-from rfactor.loops.body import Body, Key, Reading, Slot
+from rfactor.loops.body import POINTED, Body, Key, Reading, Slot
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.symbols import disjunction
 from rfactor.loops.update import Abstracted, abstracted, is_fixed, is_stateful, renumbered
@@ -41,6 +41,8 @@ class Operator:
     """Conditions on data and constants under which the proofs hold."""
     invariants: tuple[Expr, ...] = ()
     """Conditions on the state before the loop under which they hold; each step keeps them."""
+    driver: Any = None
+    """The states that the loop is driven by, where a summary is a table over them."""
 
     @property
     def state(self) -> tuple[Var, ...]:
@@ -51,6 +53,11 @@ class Operator:
     def right(self) -> tuple[Var, ...]:
         """The same on the right."""
         return tuple(Var(t, f"y{k}") for k, t in zip(range(len(self.types)), self.types, strict=True))
+
+    @property
+    def commutes(self) -> bool:
+        """May runs be joined in any order?"""
+        return self.driver is None and bool(self.answer.commutative)
 
     @cached_property
     def rounds(self) -> bool:
@@ -257,10 +264,15 @@ def proved(
     integers = any(n.type.is_int for e in update for n in walk(e))
     meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
     refused: tuple[Abstracted, Answer] | None = None
+    limits = Limits(seconds=timeout).starting_now()
     for meaning in meanings:
         for whole in (True, False):
             form = abstracted(update, meaning, whole)
-            answer, invariants, _ = recognize_from(form.update, start, Limits(seconds=timeout))
+            if whole:
+                driven = _driven(abstracted(update, meaning, choices=True), start, limits, floats)
+                if driven is not None:
+                    return driven
+            answer, invariants, _ = recognize_from(form.update, start, limits)
             if answer.verdict in YES:
                 if answer.rounded is not None and floats != "anyway":
                     raise body.no(
@@ -288,6 +300,47 @@ def _written_size(e: Expr) -> float:
     return sizes[e]
 
 
+def _driven(form: Abstracted, start: tuple[Expr | None, ...], limits: Any, floats: str) -> Operator | None:
+    """The operator of a loop that few states drive; None where there is no such driver, or what it drives has none."""
+    from rfactor.loops.automaton import driven_update, driver_of, table
+    from rfactor.matcher.recognize import recognize
+
+    driver = driver_of(form.update, start)
+    if driver is None or len(driver.values) < 2:
+        return None
+    rest_update, rest = driven_update(form.update, driver)
+    if not rest:
+        answer = Answer(form.update, "lifted", source="synthesis")
+        made_ = table(form.update, driver, rest, (), (), (), (), ())
+    else:
+        answer = recognize(rest_update, limits=limits.at_most(rlimit=limits.rlimit // 4), effort="find")
+        if answer.verdict not in YES or (answer.rounded is not None and floats != "anyway"):
+            return None
+        inner = operator_of(Abstracted(rest_update, {}), answer)
+        made_ = table(
+            form.update, driver, rest, inner.first, inner.update, inner.joined, inner.applied, inner.types
+        )  # fmt: skip
+    c = form.concrete
+    invariant = _one_of(driver, form.update)
+    return Operator(
+        answer, made_.types, c(made_.first), c(made_.update), c(made_.joined), c(made_.applied),
+        c(answer.assumes), c((invariant,)), driver,
+    )  # fmt: skip
+
+
+def _one_of(driver: Any, update: Any) -> Expr:
+    """The state is one of the driver's."""
+    result: Expr = FALSE
+    for values in driver.values:
+        same: Expr | None = None
+        for k, v in zip(driver.places, values, strict=True):
+            here = apply("==", Var(update.types[k], f"x{k}"), v)
+            same = here if same is None else apply("and", same, here)
+        assert same is not None
+        result = disjunction(result, same)
+    return result
+
+
 def _has_inner_data(form: Abstracted) -> bool:
     return any(isinstance(e, Op) for n, e in form.meanings.items() if n[0] == "d")
 
@@ -296,7 +349,7 @@ def _start_of(body: Body, slot: Slot) -> Expr | None:
     """The value of a number of the state before the loop; None where it is not known, or of one element by key."""
     from rfactor.loops.state_parts import part_of
 
-    if slot.part == "last" or slot.part.startswith("at "):
+    if slot.part.startswith(("last ", "at ", POINTED)):
         return None
     value = part_of(body.around.values[slot.name], slot.part)
     value = value.item() if hasattr(value, "item") else value

@@ -36,6 +36,17 @@ MEASURED = 1 << 15
 
 
 @dataclass
+class Left:
+    """What steps left behind at one place of the body."""
+
+    values: Array
+    mask: Array | None = None
+    """Which steps left something; None: all."""
+    tags: Array | None = None
+    """The codes of the values' kinds, where those are several."""
+
+
+@dataclass
 class Outcome:
     """What compiled code has done."""
 
@@ -44,8 +55,8 @@ class Outcome:
     state: list[Any]
     """The carried numbers after them, in the order of the plan's slots."""
     kinds: list[str]
-    stored: list[tuple[Array, Array | None]]
-    """What the steps left behind, by the order of the reading: values, and which steps left one (None: all)."""
+    stored: list[Left]
+    """By the order of the reading."""
     how: str = "serial"
     groups: list[Any] = field(default_factory=list)
     """What was found for numbers kept by key: each is put in its place by `put()`."""
@@ -204,24 +215,35 @@ class Runner:
         plan, data = self.plan, self.data
         stop_ = None if stop == FALSE else self.local(stop)
         update = tuple(map(self.local, plan.update))
-        values, masks = [], []
+        values, masks, tags = [], [], []
         for s in plan.reading.stored:
             values.append(self.local(self._renamed(s.value.expr)))
             masks.append(self.local(self._renamed(s.mask)))
-        stored = [*values, *(m for m in masks if m != TRUE)]
+            tags.append(None if s.value.tag is None else self.local(self._renamed(s.value.tag)))
+        state, starts = [s.var for s in plan.slots], self._states()
+        count = len(state)
+        if any(t is not None for t in tags):
+            more, update_, begin = self._kinds_beside()
+            state, update, starts = [*state, *more], (*update, *update_), [*starts, *begin]
+        stored = [*values, *(m for m in masks if m != TRUE), *(t for t in tags if t is not None)]
         inputs, streams, constants = data.inputs([*update, *stored, *([] if stop_ is None else [stop_])])
         outputs = [np.empty(data.limit, dtype_of(e.type)) for e in stored]
-        states = self._states()
-        kernel = self.kernel(Run(inputs, tuple(s.var for s in plan.slots), update, stop_, tuple(stored)))
-        steps, _ = kernel(streams, constants, states, 0, data.limit, stored=outputs)
+        kernel = self.kernel(Run(inputs, tuple(state), update, stop_, tuple(stored)))
+        steps, _ = kernel(streams, constants, starts, 0, data.limit, stored=outputs)
         if steps < 1:
             return None
-        rest = iter(outputs[len(values) :])
-        pairs = [
-            (v[:steps], None if m == TRUE else next(rest)[:steps])
-            for v, m in zip(outputs[: len(values)], masks, strict=True)
-        ]
-        return self._outcome(steps, [s[0] for s in states], pairs)
+        rest = iter([o[:steps] for o in outputs[len(values) :]])
+        masked = [None if m == TRUE else next(rest) for m in masks]
+        tagged = [None if t is None else next(rest) for t in tags]
+        left = [Left(v[:steps], m, t) for v, m, t in zip(outputs, masked, tagged, strict=False)]
+        return self._outcome(steps, [s[0] for s in starts[:count]], left)
+
+    def _kinds_beside(self) -> tuple[list[Var], tuple[Expr, ...], list[Array]]:
+        """The kinds of the state's numbers as a state of their own: variables, update, start."""
+        plan = self.plan
+        variables = [Var(I64, f"kind_x{k}") for k in plan.live]
+        update = tuple(self.local(self._renamed(plan.reading.tags[k])) for k in plan.live)
+        return variables, update, [np.array([K.code(k)], np.int64) for k in self.start_kinds]
 
     def _renamed(self, expr: Expr) -> Expr:
         """An expression of the reading over the carried numbers."""
@@ -306,7 +328,7 @@ class Runner:
         if self.ways == "serial":
             return 0, False
         widest = max((t.bits for t in operator.types), default=64)
-        commutes = bool(operator.answer.commutative)
+        commutes = operator.commutes
         usual = (2048 // max(widest, 8), True) if commutes else (8, False)
         if commutes and len(operator.types) > 4:
             usual = max(8, 1024 // widest), True
@@ -384,7 +406,7 @@ class Runner:
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
 
-    def _outcome(self, steps: int, state: list[Any], stored: list[tuple[Array, Array | None]]) -> Outcome:
+    def _outcome(self, steps: int, state: list[Any], stored: list[Left]) -> Outcome:
         return Outcome(steps, state, self._kinds(steps, state), stored)
 
     def _kinds(self, steps: int, state: list[Any]) -> list[str]:
@@ -408,13 +430,10 @@ class Runner:
         """The kinds after some steps, by running them with the kinds beside the numbers."""
         plan = self.plan
         update = list(map(self.local, plan.update))
-        tags, variables = [], []
-        for slot, k in zip(plan.slots, plan.live, strict=True):
-            variables.append(Var(I64, f"kind_x{k}"))
-            tags.append(self.local(self._renamed(plan.reading.tags[k])))
+        variables, tags, begin = self._kinds_beside()
         exprs = [*update, *tags]
         inputs, streams, constants = self.data.inputs(exprs)
-        states = [*self._states(), *(np.array([K.code(k)], np.int64) for k in self.start_kinds)]
+        states = [*self._states(), *begin]
         kernel = self.kernel(Run(inputs, (*(s.var for s in plan.slots), *variables), tuple(exprs)))
         kernel(streams, constants, states, 0, steps)
         return [K.kind_of_code(int(s[0])) for s in states[len(plan.slots) :]]

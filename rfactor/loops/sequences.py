@@ -59,6 +59,8 @@ def _of_array(value: Array) -> Typed | None:
         return None
     if value.dtype.names:
         return Typed(_usable(value), "") if value.ndim == 1 else None
+    if value.dtype == np.complex128:
+        return Typed(value, "np.complex128")
     if value.dtype.kind not in "biuf":
         return None
     try:
@@ -85,6 +87,8 @@ def _of_list(value: Sequence[Any]) -> Typed | None:
             return Typed(np.array(value, _PLAIN[one]), one.__name__)
         except OverflowError:
             return None
+    if one is complex:
+        return Typed(np.array(value, np.complex128), "complex")
     if one is str:
         return Typed(np.array(list(map(held_value, value)), np.uint32), "str")
     if isinstance(one, type) and issubclass(one, np.generic):

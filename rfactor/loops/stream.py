@@ -223,20 +223,22 @@ class StreamCall(Call):
             else:
                 feed.more()
 
-    def bindings(self, geometry: Geometry, low: int, high: int, hanging: bool = False) -> tuple[Any, ...]:
-        """What the names of a part are, for steps `low` to `high`."""
+    def bindings(
+        self, geometry: Geometry, low: int, high: int, hanging: bool = False, shift: int = 0
+    ) -> tuple[Any, ...]:
+        """What the names of a part are, for steps `low` to `high`; counters are greater by `shift`."""
         found: list[Any] = []
         for leaf, first in zip(self.cut.leaves, geometry.firsts, strict=True):
             if leaf.form == "elements":
                 found.append(self.feed.column(leaf.argument, low + leaf.skip, high + leaf.skip))
             elif leaf.form == "count":
-                found.append(first + low)
+                found.append(first + low + shift)
             else:
-                found += [first + low, first + high]
+                found += [first + low + shift, first + high + shift]
         for name in self.cut.indexed:
             base = max(0, low + geometry.low)
             values = self.feed.column(name, base, high + geometry.high)
-            found += [Checked(values, self.cut, name) if hanging else values, base]
+            found += [Checked(values, self.cut, name) if hanging else values, base + shift]
         return tuple(found)
 
     def plan(self, env: dict[str, Any], names: Sequence[Any]) -> tuple[Beginning, Any, Plan] | None:

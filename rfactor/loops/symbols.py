@@ -142,6 +142,8 @@ def merge(condition: Expr, a: Symbol, b: Symbol, require: Require) -> Symbol:
         return Parts(items, a.form, a.shape, a.dtype)
     if isinstance(a, Complex | Scalar) and isinstance(b, Complex | Scalar):
         p, q = as_complex(a), as_complex(b)
+        if p.kind != q.kind:
+            raise Untyped("a value is a complex number of Python in one case and of NumPy in another")
         return Complex(choose(condition, p.real, q.real, require), choose(condition, p.imag, q.imag, require), p.kind)
     raise Untyped("a value is of different forms in two cases")
 

@@ -23,9 +23,11 @@ class Abstracted:
         return substitute_all(exprs, self.meanings)
 
 
-def abstracted(components: Sequence[Expr], meaning: Meaning, whole: bool = True) -> Abstracted:
+def abstracted(
+    components: Sequence[Expr], meaning: Meaning, whole: bool = True, choices: bool = False
+) -> Abstracted:
     """The update with a variable for each largest part that does not depend on the state; with `whole` false, for each
-    smallest one."""
+    smallest one; with `choices`, choices among literals stay."""
     known: dict[Expr, Var] = {}
     meanings: dict[str, Expr] = {}
     constants: set[str] = set()
@@ -45,7 +47,7 @@ def abstracted(components: Sequence[Expr], meaning: Meaning, whole: bool = True)
 
     def visit(e: Expr) -> Expr:
         if e not in memo:
-            if not is_stateful(e) and (whole or not isinstance(e, Op)):
+            if not is_stateful(e) and (whole or not isinstance(e, Op)) and not (choices and _is_choice(e)):
                 memo[e] = variable(e)
             elif e.children:
                 memo[e] = rebuild(e, tuple(visit(c) for c in e.children))
@@ -56,6 +58,11 @@ def abstracted(components: Sequence[Expr], meaning: Meaning, whole: bool = True)
     visited = tuple(visit(c) for c in components)
     types = tuple(c.type for c in components)
     return Abstracted(Update(visited, types, frozenset(constants), meaning), meanings)
+
+
+def _is_choice(e: Expr) -> bool:
+    """Is it one of several literals?"""
+    return isinstance(e, Op) and e.op == "select" and all(isinstance(a, Const) or _is_choice(a) for a in e.args[1:])
 
 
 def is_stateful(e: Expr) -> bool:

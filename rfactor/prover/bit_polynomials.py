@@ -24,6 +24,8 @@ _ZERO: Bit = frozenset()
 _ONE: Bit = frozenset((0,))
 _MOST = 300_000
 """Products of monomials in one claim."""
+_MOST_READ = 100_000
+"""Bits that one claim reads; long ones are not kept, and are read again."""
 _SHORT = 256
 """Monomials of a bit that is kept."""
 _MOST_COMPARED = 8
@@ -88,6 +90,7 @@ class _Reader:
         self.memo: dict[tuple[Expr, int], Bit] = {}
         self.numbers: dict[tuple[str, int], int] = {}
         self.work = 0
+        self.read = 0
 
     def bit(self, expr: Expr, place: int) -> Bit:
         """The bit at a place below the width."""
@@ -103,7 +106,8 @@ class _Reader:
 
     def compute(self, expr: Expr, place: int) -> Bit:
         type_ = expr.type
-        if not (type_.is_int or type_.is_bool) or self.limits.expired:
+        self.read += 1
+        if not (type_.is_int or type_.is_bool) or self.read > _MOST_READ or self.limits.expired:
             raise _Unread
         if isinstance(expr, Const):
             return _ONE if int(expr.value) >> place & 1 else _ZERO

@@ -47,8 +47,9 @@ class Limits:
     """What all queries together may take; None where that is not bounded."""
 
     def starting_now(self) -> Limits:
-        """These limits with `seconds` turned into a point in time: the budget of a whole run of queries."""
-        if self.seconds is None:
+        """These limits with `seconds` turned into a point in time: the budget of a whole run of queries. A point that
+        is there already stays: parts of a run have no more time than the whole."""
+        if self.seconds is None or self.until is not None:
             return self
         return replace(self, until=time.monotonic() + self.seconds)
 
