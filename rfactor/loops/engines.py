@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rfactor.loops.states import State
     from rfactor.loops.stream import Streamed
 
 Progress = bool | Callable[[int], None] | None
@@ -46,3 +47,17 @@ class Engines:
 
         with shown(progress) as told:
             return stream(self.streamed, chunks, others, columns, told)
+
+    def partial(self, *chunk: Any, at: int | None = None, columns: Mapping[str, str] | None = None, **others: Any) -> State:
+        """The state of a part of the elements, which merges with its neighbours.
+
+            s = f.partial(a[:k]); s += f.partial(a[k:]); s.result()      is f(a)
+
+        Arguments are those of the function; those that its loop walks are cut along their first axis, all others are
+        the same for all parts. `at`: the position of the chunk's first element, where it is known. Raises `FoldError`
+        where the loop has no state that merges: it keeps an order, leaves something behind in each step, or an
+        argument is used as a whole.
+        """
+        from rfactor.loops.states import partial
+
+        return partial(self, chunk, others, at, columns)  # type: ignore[arg-type]

@@ -1,0 +1,471 @@
+"""States that merge: what is known of a run of elements, whatever comes before and after it.
+
+A state keeps its first elements, the summary of the steps between, and its last elements:
+
+    first | steps, summarized | last        the steps that a neighbour's elements belong to are taken where states meet,
+                                            and the very last one by Python, as in every call
+
+A run of few elements is kept as it is. The result is that of the function itself: its own text before and after the
+loop runs, with the state in the loop's place.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from rfactor import __version__
+from rfactor.errors import FoldError
+from rfactor.loops.arrays import Replan
+from rfactor.loops.elements import Column, columns_of, form_of, joined, owned
+from rfactor.loops.feed import Feed, Part, settled
+from rfactor.loops.fold import Beginning, Started
+from rfactor.loops.stream import Geometry, StreamCall, Streamed, Stretch, geometry_of
+from rfactor.loops.summaries import Summarized, Summary, applied, joined_summaries, summarized, summary_of
+
+if TYPE_CHECKING:
+    from rfactor.loops.fold import Fold, Frame
+
+FEW = 64
+"""Runs of up to so many elements are kept as they are."""
+SAMPLE = 20
+"""So many elements tell the types of a loop as any number does."""
+Columns = tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """A run of elements: merge it with its neighbour on the right by `+`, and ask for the result."""
+
+    fold: Fold
+    others: Mapping[str, Any]
+    """The arguments that are not cut."""
+    digest: str
+    """Of the function, what it calls, its constants and `others`: states of another one do not merge."""
+    count: int
+    """The number of elements."""
+    start: int | None
+    """The position of the first one, where it is known."""
+    first: Columns
+    """The first elements of each argument; all, where there is no summary."""
+    summary: Summary | None = None
+    operator: str = ""
+    """The digest of the operator behind the summary."""
+    last: Columns = ()
+    """The elements from the first step on that is not summarized."""
+    stopped: bool = False
+    """The summary ends at a step that leaves the loop, or that is Python's."""
+
+    @property
+    def stop(self) -> int | None:
+        """The position after the last element, where it is known."""
+        return None if self.start is None else self.start + self.count
+
+    def __add__(self, other: State) -> State:
+        return merged([self, other]) if isinstance(other, State) else NotImplemented
+
+    __iadd__ = __add__
+
+    @staticmethod
+    def merge(states: Iterable[State]) -> State:
+        """One state of neighbouring runs, in their order. Raises `FoldError`."""
+        return merged(list(states))
+
+    def result(self) -> Any:
+        """The result of the plain function on all elements. Raises `FoldError` where the state does not tell it."""
+        return result_of(self)
+
+    def to_json(self) -> str:
+        """The state as text; `fold.state_from_json(text)` reads it."""
+        from rfactor.loops.state_text import to_json
+
+        return to_json(self)
+
+    def __repr__(self) -> str:
+        where = "" if self.start is None else f" from {self.start} on"
+        return f"<state of {self.fold.python.__name__}: {self.count} elements{where}>"
+
+
+# -- what states must have in common -----------------------------------------------------------------------------------
+
+
+def digest_of(fold: Fold, others: Mapping[str, Any]) -> str:
+    """The digest of a function with all that its result depends on, elements aside."""
+    found = [__version__, fold.options.floats, *_texts(fold.python, set())]
+    told = hashlib.sha256("\n".join(found).encode())
+    for name in sorted(others):
+        told.update(name.encode() + pickle.dumps(others[name], 4))
+    return told.hexdigest()[:16]
+
+
+def _texts(function: Any, seen: set[int]) -> Iterator[str]:
+    """The texts of a function and of those that it calls, and the constants that they read."""
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    try:
+        tree = ast.parse(inspect.cleandoc("\n" + inspect.getsource(function)))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                node.decorator_list = []
+        yield ast.dump(tree)
+    except (OSError, SyntaxError, TypeError):
+        yield repr(function.__code__.co_code) + repr(function.__code__.co_consts)
+    names = set(function.__code__.co_names) | set(function.__code__.co_freevars)
+    known = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            known[name] = cell.cell_contents
+        except ValueError:
+            continue
+    for name in sorted(names & set(known)):
+        value = known[name]
+        value = getattr(value, "python", value)
+        if isinstance(value, FunctionType):
+            yield from _texts(value, seen)
+        elif not inspect.ismodule(value) and not isinstance(value, type) and not callable(value):
+            try:
+                yield name + hashlib.sha256(pickle.dumps(value, 4)).hexdigest()
+            except Exception:
+                yield name + repr(type(value))
+
+
+# -- the loop over a few elements --------------------------------------------------------------------------------------
+
+
+class _Reached(BaseException):
+    """The loop begins."""
+
+    def __init__(self, env: dict[str, Any], geometry: Geometry) -> None:
+        super().__init__()
+        self.env, self.geometry = env, geometry
+
+
+class _Sample(Feed):
+    """Elements that more come after, as far as anyone asks."""
+
+    def __init__(self, walked: Sequence[str], columns: Columns) -> None:
+        super().__init__(walked, [columns])
+        self.more()
+
+    def more(self) -> None:
+        if not self.known:
+            super().more()
+
+    def at_least(self, count: int) -> bool:
+        return True
+
+    def total(self) -> int:
+        raise FoldError("the number of elements is used before the loop", kind="R4", advice="use it after the loop")
+
+
+class _Oracle(StreamCall):
+    """A call that goes as far as the loop."""
+
+    def stretches(self, env: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        raise _Reached(env, geometry_of(self.cut, self.evaluator(env)))
+
+
+class Chunk:
+    """Some elements, and the loop as it is where they are the first: names, types, the plan and its summaries."""
+
+    def __init__(self, fold: Streamed, others: Mapping[str, Any], columns: Columns) -> None:
+        self.fold, self.others = fold, others
+        self.feed = _Sample(fold.cut.walked, columns)
+        self.call = _Oracle(fold, self.feed)
+        parts = {name: Part(self.feed, name) for name in fold.cut.walked}
+        try:
+            fold.run(self.call, parts, others)
+        except _Reached as reached:
+            self.env, self.geometry = reached.env, reached.geometry
+        else:
+            raise fold.source.text.refusal(
+                "the function returns before its loop for some elements", fold.source.tree, kind="R4",
+                advice="decide that after the loop, or use .stream()",
+            )  # fmt: skip
+        cut = fold.cut
+        for name in sorted(cut.derived & cut.asked):
+            node = next(n for n in ast.walk(cut.loop) if isinstance(n, ast.Name) and n.id == name)
+            raise fold.source.text.refusal(
+                f"{name} depends on the first elements, which other parts do not know", node, kind="R4",
+                advice="give it as an argument, or use .stream()",
+            )  # fmt: skip
+        g = self.geometry
+        self.skip, self.width = max(0, g.low), max(0, g.high) - g.low
+        self.ahead = self.skip + self.width
+        """So many elements at the beginning are kept."""
+        self.behind = self.width + 1 + max(0, g.fewer - g.high)
+        """And so many at the end."""
+        self.keep = max(SAMPLE, self.ahead + 1, _prologue_reach(cut) + 1)
+        self.few = max(FEW, self.keep + self.behind)
+
+    def begun(self, low: int, high: int) -> tuple[Beginning, Frame] | None:
+        """The loop over windows `low` to `high`, numbered as if they were the first; None where there are none."""
+        if high <= low:
+            return None
+        g, fold = self.geometry, self.fold
+        names = self.call.bindings(g, low - g.low, high - g.low, False, g.low - low)
+        env = self.env | dict(zip(fold.cut.names, names, strict=True))
+        at = Beginning(self.call, fold.loops[fold.cut.outer + 1], env)
+        frame = at.frame()
+        return None if frame is None else (at, frame)
+
+    def loop(self, at: Beginning, frame: Frame, known: bool) -> Summarized:
+        """How the loop is summarized, once a plan. Raises `FoldError`."""
+        plan = at.plan(frame)
+        key = ("summarized", known)
+        found = plan.choice.get(key)
+        if found is None:
+            cut = self.fold.cut
+            windows = [n for n in cut.names if n not in {v for leaf in cut.leaves for v in leaf.variables}]
+            found = plan.choice[key] = summarized(at, frame, plan, windows, cut.derived, known)
+        result: Summarized = found
+        return result
+
+    def typical(self, known: bool) -> tuple[Summarized, dict[str, Any]]:
+        """How the loop is summarized, and its numbers that stay the same. Raises `FoldError`."""
+        begun = self.begun(self.skip, self.skip + 1)
+        assert begun is not None
+        loop = self.loop(*begun, known)
+        return loop, begun[0].constants(loop.plan, begun[1])
+
+    def summary(self, loop: Summarized, low: int, high: int, position: int | None) -> tuple[Summary, bool] | None:
+        """The summary of windows `low` to `high`, and whether it ends before; None where there are none. `position` is
+        that of the first element, where it is known."""
+        begun = self.begun(low, high)
+        if begun is None:
+            return None
+        try:
+            return summary_of(loop, *begun, 0 if position is None else position + low - self.geometry.low)
+        except Replan:
+            raise self.fold.source.text.refusal(
+                "elements are of another type than those before", self.fold.cut.loop.iter, kind="R10",
+                advice="give all parts one type",
+            ) from None  # fmt: skip
+
+
+def _prologue_reach(cut: Any) -> int:
+    """The greatest position of an element that is used before the loop."""
+    found = [
+        n.args[0].value for n in ast.walk(cut.source.tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "element"
+        and n.args and isinstance(n.args[0], ast.Constant) and isinstance(n.args[0].value, int)
+    ]  # fmt: skip
+    return max(found, default=-1)
+
+
+# -- making and merging ------------------------------------------------------------------------------------------------
+
+
+def partial(
+    fold: Fold, args: Sequence[Any], keywords: Mapping[str, Any], at: int | None,
+    names: Mapping[str, str] | None = None,
+) -> State:
+    """The state of a chunk: arguments as those of the function, or a table that has the cut ones."""
+    streamed = fold.streamed
+    cut = streamed.cut
+    if names is not None or (len(args) == 1 and len(cut.walked) > 1):
+        columns = columns_of(args[0], cut.walked, names)
+        others = streamed.bound(keywords)
+    else:
+        bound = inspect.signature(fold.python).bind(*args, **keywords).arguments
+        columns = columns_of(tuple(bound[n] for n in cut.walked), cut.walked)
+        others = streamed.bound({n: v for n, v in bound.items() if n in cut.others})
+    columns = tuple(map(owned, columns)) if len(columns[0]) <= FEW else columns
+    return shortened(State(fold, others, digest_of(fold, others), len(columns[0]), at, columns))
+
+
+def shortened(state: State) -> State:
+    """A state that keeps no more elements than it must. Raises `FoldError` where the loop has no operator."""
+    if state.summary is not None or state.count <= FEW:
+        return state
+    chunk = Chunk(state.fold.streamed, state.others, state.first)
+    if state.count <= chunk.few:
+        return replace(state, first=tuple(map(owned, state.first)))
+    high = state.count - chunk.behind
+    loop, _ = chunk.typical(state.start is not None)
+    found = chunk.summary(loop, chunk.skip, high, state.start)
+    assert found is not None
+    summary, stopped = found
+    end = chunk.skip + summary.steps
+    last = tuple(owned(c[end : end + chunk.behind + 1] if stopped else c[end:]) for c in state.first)
+    first = tuple(owned(c[: chunk.keep]) for c in state.first)
+    return replace(state, first=first, summary=summary, operator=loop.digest, last=last, stopped=stopped)
+
+
+def merged(states: Sequence[State]) -> State:
+    """One state of neighbouring runs, in their order."""
+    if not states:
+        raise FoldError("no states are merged", kind="R4", advice="begin with a state of some elements")
+    result = states[0]
+    for state in states[1:]:
+        result = _merged(result, state)
+    return result
+
+
+def _merged(a: State, b: State) -> State:
+    if a.digest != b.digest:
+        raise FoldError(
+            f"states of {a.fold.python.__name__} and {b.fold.python.__name__} whose functions, constants or other "
+            "arguments differ do not merge", kind="R4", advice="make both with the same function and arguments",
+        )  # fmt: skip
+    if a.stop is not None and b.start is not None and a.stop != b.start and a.count and b.count:
+        raise FoldError(
+            f"states that are no neighbours: one ends at {a.stop}, the other begins at {b.start}", kind="R4",
+            advice="merge states in the order of their elements",
+        )  # fmt: skip
+    if not b.count:
+        return a
+    if not a.count:
+        return b
+    for one, other, name in zip(a.first, b.first, a.fold.streamed.cut.walked, strict=True):
+        if form_of(one) != form_of(other):
+            raise FoldError(f"{name} is of two types in two states", kind="R10", advice="give all parts one type")
+    start = a.start if a.start is not None else None if b.start is None else b.start - a.count
+    count = a.count + b.count
+    if a.stopped:
+        return replace(a, count=count, start=start)
+    if a.summary is None and b.summary is None:
+        both = tuple(joined([x, y]) for x, y in zip(a.first, b.first, strict=True))
+        return shortened(replace(a, count=count, start=start, first=both))
+    return _met(a, b, count, start)
+
+
+def _met(a: State, b: State, count: int, start: int | None) -> State:
+    """Two runs, of which one has a summary at least: the steps between are taken where they meet."""
+    streamed = a.fold.streamed
+    left = a.last if a.summary is not None else a.first
+    one = a if a.summary is not None else b
+    chunk = Chunk(streamed, a.others, one.first)
+    loop, constants = chunk.typical(False) if _is(chunk, one, False) else chunk.typical(True)
+    if any(s.summary is not None and s.operator != loop.digest for s in (a, b)):
+        raise FoldError(
+            "states whose operators differ do not merge: types of the elements, or whether positions are known",
+            kind="R10", advice="give all parts one type, and at= for all or none",
+        )  # fmt: skip
+    if loop.places and start is None:
+        raise FoldError("states of which only some know their positions do not merge", kind="R4",
+                        advice="give at= for all or none")  # fmt: skip
+    right = tuple(c[: chunk.ahead] for c in b.first) if b.summary is not None else b.first
+    seam = tuple(joined([x, y]) for x, y in zip(left, right, strict=True))
+    between = Chunk(streamed, a.others, seam)
+    low = 0 if a.summary is not None else chunk.skip
+    high = len(left[0]) + chunk.skip if b.summary is not None else len(seam[0]) - chunk.behind
+    position = None
+    if start is not None:
+        position = start + (0 if a.summary is None else chunk.skip + a.summary.steps)
+    found = between.summary(loop, low, high, position)
+    parts = [] if a.summary is None else [a.summary]
+    steps, stopped = 0, False
+    if found is not None:
+        summary, stopped = found
+        parts.append(summary)
+        steps = summary.steps
+    first = a.first
+    if a.summary is None:
+        both = (joined([x, y]) for x, y in zip(left, b.first, strict=True))
+        first = tuple(owned(c[: chunk.keep]) for c in both)
+    end = low + steps
+    if stopped:
+        total = joined_summaries(loop, parts, constants)
+        last = tuple(owned(c[end : end + chunk.behind + 1]) for c in seam)
+        return State(a.fold, a.others, a.digest, count, start, first, total, loop.digest, last, True)
+    if b.summary is not None:
+        parts.append(b.summary)
+    last = b.last if b.summary is not None else tuple(owned(c[end:]) for c in seam)
+    total = joined_summaries(loop, parts, constants)
+    return State(a.fold, a.others, a.digest, count, start, first, total, loop.digest, last, b.stopped)
+
+
+def _is(chunk: Chunk, state: State, known: bool) -> bool:
+    """Is a state's summary by this way to summarize?"""
+    try:
+        return chunk.typical(known)[0].digest == state.operator
+    except FoldError:
+        return False
+
+
+# -- the result --------------------------------------------------------------------------------------------------------
+
+
+class _Known(Feed):
+    """The elements that a state keeps, at their positions."""
+
+    def __init__(self, state: State, after: int) -> None:
+        super().__init__(state.fold.streamed.cut.walked, ())
+        self.known, self.ended = state.count, True
+        self._empty = state.first
+        self._pieces.append((0, state.first))
+        self.after, self.last = after, state.last
+
+    def behind(self) -> None:
+        """Go on with the elements after the summary."""
+        self._pieces.clear()
+        self._pieces.append((self.after, self.last))
+
+
+class _Finish(StreamCall):
+    """A call in which the summary stands for the steps that it is of."""
+
+    def __init__(self, state: State, chunk: Chunk, after: int) -> None:
+        self.known = _Known(state, after)
+        super().__init__(state.fold.streamed, self.known)
+        self.state, self.chunk = state, chunk
+
+    def stretches(self, env: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        geometry, state, cut = geometry_of(self.cut, self.evaluator(env)), self.state, self.cut
+        low = geometry.hanging
+        if low:
+            self.stretch = Stretch(0, low, "hanging")
+            yield self.bindings(geometry, 0, low, True)
+        assert state.summary is not None
+        after = low + state.summary.steps
+        if state.summary.steps:
+            self.stretch = Stretch(low, after, "state")
+            yield self.bindings(geometry, low, low)
+        self.known.behind()
+        high = geometry.steps(state.count)
+        if state.stopped:
+            high = min(high, after + len(state.last[0]) - self.chunk.width)
+        self.stretch = Stretch(after, high, "plain")
+        if high > after:
+            yield self.bindings(geometry, after, high)
+        if state.stopped and high < geometry.steps(state.count):
+            raise cut.source.text.refusal(
+                "a step is Python's, and the elements after it are not kept", cut.loop, kind="R6", advice="use .stream()"
+            )
+
+    def inner(self, number: int, env: dict[str, Any]) -> Started:
+        if self.stretch.form != "state":
+            return super().inner(number, env)
+        state, chunk = self.state, self.chunk
+        assert state.summary is not None
+        at = Beginning(self, self.fold.loops[number], env)
+        for known in (False, True):
+            if _is(chunk, state, known):
+                loop, constants = chunk.typical(known)
+                return Started((), applied(loop, at, state.summary, constants, self.stretch.low))
+        raise FoldError("the state is of another operator than this function has now", kind="R8",
+                        advice="make the states anew")  # fmt: skip
+
+
+def result_of(state: State) -> Any:
+    """The result of the plain function on the elements of a state."""
+    streamed = state.fold.streamed
+    if state.summary is None:
+        return state.fold.python(**dict(zip(streamed.cut.walked, state.first, strict=True)), **state.others)
+    chunk = Chunk(streamed, state.others, state.first)
+    if state.start and not _is(chunk, state, False) and chunk.typical(True)[0].places:
+        raise FoldError(
+            f"the state begins at element {state.start}, and its loop uses the numbers of the steps", kind="R4",
+            advice="merge it with those before it",
+        )  # fmt: skip
+    call = _Finish(state, chunk, chunk.skip + state.summary.steps)
+    parts = {name: Part(call.feed, name) for name in streamed.cut.walked}
+    return settled(streamed.run(call, parts, state.others), call.feed)

@@ -1,0 +1,393 @@
+"""Summaries of runs of steps: by the operator behind a loop, from the steps' own elements, joined in their order.
+
+Beside the carried numbers a summary has the kinds of those that may be of several types, and the number of the step
+where the loop uses it and it is not known: these are asked of the matcher as accumulators too.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfactor.errors import FoldError
+from rfactor.ir.evaluate import dtype_of
+from rfactor.ir.expr import Expr, Var, apply, const, names, substitute, substitute_all
+from rfactor.ir.printer import show
+from rfactor.ir.types import I64
+from rfactor.loops import kinds as K
+from rfactor.loops.arrays import Data, gathered, in_steps
+from rfactor.loops.body import POINTED, Body, Slot, Surroundings
+from rfactor.loops.bounds import Range, enclosure
+from rfactor.loops.kinds import FALSE
+from rfactor.loops.plan import Operator, Plan, proved
+from rfactor.loops.run import SLICE, Outcome, Runner, _parted, holds
+from rfactor.loops.symbols import disjunction, negation
+from rfactor.loops.update import is_stateful
+from rfactor.native.fold import Inputs, Reduce, Run, Stream, compile_fold
+
+if TYPE_CHECKING:
+    from rfactor.loops.fold import Beginning, Frame
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run of steps makes of the state."""
+
+    values: tuple[Any, ...]
+    """Numbers of NumPy's, of the operator's types; none where nothing is carried."""
+    steps: int
+    ranges: tuple[Range, ...]
+    """Bounds of each datum of the steps, by the order in which the loop reads them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summarized:
+    """A loop whose steps are summarized without knowing the state before them."""
+
+    plan: Plan
+    whole: Plan
+    """The plan with more slots: kinds, then the number of the step."""
+    operator: Operator | None
+    places: bool
+    """Are the numbers of the steps to be known?"""
+    counted: bool
+    """Is the number of the step an accumulator?"""
+    tagged: tuple[int, ...]
+    """The slots whose kinds are accumulators."""
+    digest: str
+
+
+def summarized(at: Beginning, frame: Frame, plan: Plan, windows: Sequence[str], derived: frozenset[str], known: bool) -> Summarized:
+    """How steps are summarized. Raises `FoldError` where they cannot be.
+
+    `windows`: names of the arrays that move on with the steps; `derived`: names that begin with elements or lengths;
+    `known`: are the numbers of the steps known?
+    """
+    node = at.loop.node
+    reading = plan.reading
+    if plan.groups:
+        raise at.no("numbers are kept by key, which has no state that merges yet", node, "R4", "use .stream()")
+    if reading.stored:
+        raise at.no("each step leaves something behind, which depends on all steps before", reading.stored[0].node, "R4",
+                    "use .stream()")  # fmt: skip
+    if _parted(plan.leaves)[1] != FALSE:
+        raise at.no("the loop is left by what it has accumulated", node, "R4", "use .stream()")
+    if plan.leaves != FALSE and at._forgets(plan):
+        raise at.no("a name that a step assigns anew is used after the loop, which may be left early", node, "R4",
+                    "give it a value before the loop, or use .stream()")  # fmt: skip
+    if any(s.part.startswith(("last ", POINTED)) for s in plan.slots):
+        raise at.no("elements that the state points to are in other parts", node, "R4", "use .stream()")
+    if at.fold.options.floats == "serial" and plan.floats:
+        raise at.no('floats="serial" keeps the order of the loop', node, "R9", "use .stream()")
+    if plan.operator is None and plan.slots:
+        raise at.no("there is no operator", node, "R8")
+    uses, kept = _index_uses(plan, frame, windows)
+    if kept and not known:
+        raise at.no("data of a step depend on its number", node, "R4", "say where the chunk begins: partial(chunk, at=k)")
+    if kept:
+        raise at.no("data of a step depend on its number, and are computed by Python or taken from an array that is "
+                    "not cut", node, "R4", "give the array in parts as well, or use .stream()")  # fmt: skip
+    counted = uses and not known
+    if counted and frame.depth > 1:
+        raise at.no("nested loops use the number of the step", node, "R4", "say where the chunk begins: partial(chunk, at=k)")
+    tagged = tuple(
+        j for j, k in zip(range(len(plan.live)), plan.live, strict=True)
+        if len(plan.slots[j].kinds) > 1 and len(reading.kinds[k]) > 1
+    )  # fmt: skip
+    slots, update = list(plan.slots), list(plan.update)
+    renamed = {f"x{k}": plan.slots[j].var for j, k in zip(range(len(plan.live)), plan.live, strict=True)}
+    for j in tagged:
+        var = Var(I64, f"x{len(slots)}")
+        slots.append(Slot(plan.slots[j].name, f"at kind {j}", var, frozenset({"int"})))
+        renamed[f"kind_x{plan.live[j]}"] = var
+    for j in tagged:
+        update.append(substitute(reading.tags[plan.live[j]], renamed))
+    if any(n.startswith("kind_") for e in update for n in names(e)):
+        raise at.no("the types of the accumulators depend on each other", node, "R10", "begin with np.int64(0) or 0.0")
+    if counted:
+        var = Var(I64, f"x{len(slots)}")
+        update = [substitute(e, {"t": var}) for e in update]
+        update.append(apply("+", var, const(I64, 1)))
+        slots.append(Slot("the number of the step", "at step", var, frozenset({"int"})))
+    operator = plan.operator
+    if operator is not None and (tagged or counted or any(s.name in derived for s in slots)):
+        around = Surroundings(at.source, at.env, at.loop.read_after)
+        body = Body(around, frame.body, frame.bind, frame.depth, None, frozenset(frame.fixed), frame.test)
+        asked = [replace(s, part=f"at {s.part}") if s.name in derived else s for s in slots]
+        operator = proved(
+            body, tuple(update), tuple(asked), node,  # type: ignore[arg-type]
+            timeout=at.fold.options.timeout, floats=at.fold.options.floats,
+        )  # fmt: skip
+    if counted and "t" in names(plan.leaves):
+        raise at.no("the loop is left at a step that its number decides", node, "R4", "say where the chunk begins: at=k")
+    whole = replace(
+        plan, slots=tuple(slots), update=tuple(update), operator=operator, kernels={}, choice={},
+        required=tuple((substitute(e, {"t": slots[-1].var}) if counted else e, why) for e, why in plan.required),
+    )  # fmt: skip
+    if counted and any("t" in names(e) for e in (whole.unordered, *(e for e, _ in whole.data_requirements))):
+        raise at.no("the proof rests on the numbers of the steps", node, "R4", "say where the chunk begins: at=k")
+    text = "; ".join(_told(slots, update, operator, plan))
+    return Summarized(
+        plan, whole, operator, uses and known, counted, tagged, hashlib.sha256(text.encode()).hexdigest()[:16]
+    )
+
+
+def _told(slots: Sequence[Slot], update: Sequence[Expr], operator: Operator | None, plan: Plan) -> list[str]:
+    """All that two states must have in common to be joined."""
+    numbers = {n: f"data{k}" for k, n in zip(range(len(plan.reading.data)), plan.reading.data, strict=True)}
+    exprs = list(update)
+    if operator is not None:
+        exprs += [*operator.first, *operator.update, *operator.joined, *operator.applied, *operator.invariants]
+    found = [re.sub(r"\b[sp]\d+\b", lambda m: numbers.get(m[0], m[0]), f"{show(e)}:{e.type}") for e in exprs]
+    found += [f"{s.name}.{s.part}:{'|'.join(sorted(s.kinds))}" for s in slots]
+    found += [f"{numbers[n]}:{d.var.type}:{d.kind}" for n, d in plan.reading.data.items()]
+    return [*found, str(SLICE)]
+
+
+def _index_uses(plan: Plan, frame: Frame, windows: Sequence[str]) -> tuple[bool, bool]:
+    """Is the number of the step used by the operator or conditions, and by what is read or computed for them?"""
+    step = "t" if frame.depth == 1 else "t0"
+    exprs = [*plan.update, plan.leaves, plan.unordered, *(e for e, _ in plan.required)]
+    if plan.operator is not None:
+        o = plan.operator
+        exprs += [*o.first, *o.update, *o.joined, *o.applied, *o.assumed]
+    uses = any(step in names(e) for e in exprs)
+    loops = getattr(frame, "loops", [])
+    counters = {n.id for loop in loops[:1] for n in ast.walk(loop.node.target) if isinstance(n, ast.Name)}
+    kept = False
+    for datum in plan.reading.data.values():
+        if datum.view is not None:
+            where = plan.reading.arrays[datum.view.array]
+            moves = where[0] == "walk" or (isinstance(where[1], ast.Name) and where[1].id in windows)
+            kept |= not moves and any(step in names(e) for e in datum.view.indices)
+        elif datum.node is not None:
+            loaded = {n.id for part in (datum.node, datum.guard, *plan.reading.prelude) if part is not None
+                      for n in ast.walk(part) if isinstance(n, ast.Name)}  # fmt: skip
+            kept |= bool(loaded & _numbers_of(loops[0], counters) if loops else loaded & counters)
+    return uses, kept
+
+
+def _numbers_of(loop: Any, counters: set[str]) -> set[str]:
+    """The names of the header that are numbers of steps."""
+    found: set[str] = set()
+
+    def visit(header: ast.expr, target: ast.expr) -> None:
+        if isinstance(header, ast.Call) and isinstance(header.func, ast.Name):
+            inside = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+            parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+            if header.func.id == "range":
+                found.update(inside)
+            elif header.func.id == "enumerate":
+                if len(parts) == 2:
+                    found.update(n.id for n in ast.walk(parts[0]) if isinstance(n, ast.Name))
+                    visit(header.args[0], parts[1])
+                else:
+                    found.update(inside)
+            elif header.func.id == "zip":
+                if len(parts) == len(header.args):
+                    for h, t in zip(header.args, parts, strict=True):
+                        visit(h, t)
+                else:
+                    found.update(inside)
+
+    visit(loop.node.iter, loop.node.target)
+    return found & counters
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tuple[Summary, bool]:
+    """The summary of the steps of a frame, of which the first has number `first`, and whether it ends before the last of
+    them: at a step that leaves the loop or that is Python's. Raises `FoldError`."""
+    plan, node = loop.plan, at.loop.node
+    constants = at.constants(plan, frame)
+    for value in constants.values():
+        if isinstance(value, int) and not I64.min <= value <= 2 * I64.max:
+            raise at.no("a number that stays the same is beyond 64 bits", node, "R10")
+    dims = {f"dim{k}": n for k, n in zip(range(len(frame.dims)), frame.dims, strict=True)}
+    if not all(holds(e, constants | dims) for e, _ in loop.whole.fixed_requirements):
+        raise at.no("a number that stays the same does not allow the operator", node, "R8", "use .stream()")
+    data = gathered(
+        plan.reading, frame.dims, constants, lambda name, where: at.array(frame, where),
+        lambda datum: at.recomputed(frame, datum, plan), frame.total,
+    )  # fmt: skip
+    if data.limit < 1:
+        return Summary((), 0, ()), True
+    inner = frame.total // frame.dims[0]
+    runner = Runner(plan, data, at.starts(plan, data, frame), at.fold.options.floats)
+    runner.ranges()
+    stop = _parted(plan.leaves)[0]
+    ranges = {n: r for n, r in runner._ranges.items() if not (n[0] == "x" and n[1:].isdigit())}
+    for e, _ in loop.whole.data_requirements:
+        if enclosure(e, ranges) != (1, 1):
+            stop = disjunction(stop, negation(e))
+    shift = first * inner
+    steps = data.limit if stop == FALSE else _first_of(stop, runner, shift)
+    stopped = steps < frame.total
+    steps -= steps % inner
+    bounds = tuple(_bounds(runner, name) for name in plan.reading.data)
+    if steps < 1:
+        return Summary((), 0, bounds), stopped
+    if loop.operator is None:
+        return Summary((), steps // inner, bounds), stopped
+    values = _values(loop, runner, shift, steps)
+    if values is None:
+        raise at.no("there are NaNs or infinities where floats decide", node, "R9", "use .stream(), which goes step by step there")
+    return Summary(values, steps // inner, bounds), stopped
+
+
+def _bounds(runner: Runner, name: str) -> Range:
+    low, high = runner._ranges.get(name, (-float("inf"), float("inf")))
+    return low, high
+
+
+def _shifted(data: Data, exprs: Sequence[Expr], shift: int) -> tuple[Inputs, list[tuple[int, int]], list[Any]]:
+    """What a kernel takes whose steps are numbered from `shift` on."""
+    inputs, streams, constants = data.inputs(exprs)
+    return inputs, [(address - shift * stride, stride) for address, stride in streams], constants
+
+
+def _first_of(condition: Expr, runner: Runner, shift: int) -> int:
+    """The number of steps before the first of which a condition on data holds."""
+    local = runner.local(condition)
+    inputs, streams, constants = _shifted(runner.data, [local], shift)
+    high = shift + runner.data.limit
+    if not compile_fold(Reduce(inputs, (), (), (), (), (), 16, True, failed=local))(
+        streams, constants, (), shift, high, SLICE
+    )[1]:
+        return runner.data.limit
+    return compile_fold(Run(inputs, (), (), stop=local))(streams, constants, (), shift, high)[0] - shift
+
+
+def _values(loop: Summarized, runner: Runner, shift: int, steps: int) -> tuple[Any, ...] | None:
+    """The summary's numbers; None where data are met that the proofs do not speak of."""
+    operator, data = loop.operator, runner.data
+    assert operator is not None
+    first, update, joined = (tuple(map(runner.local, e)) for e in (operator.first, operator.update, operator.joined))
+    bad = None if loop.whole.unordered == FALSE else runner.local(loop.whole.unordered)
+    inputs, streams, constants = _shifted(data, [*first, *update, *joined, *([] if bad is None else [bad])], shift)
+    lanes, interleaved = (1, False)
+    if steps >= 256:
+        widest = max((t.bits for t in operator.types), default=64)
+        lanes, interleaved = (max(8, 1024 // max(widest, 8)), True) if operator.answer.commutative else (8, False)
+        if operator.driver is not None:
+            lanes, interleaved = 1, False
+    kernel = compile_fold(Reduce(inputs, operator.state, first, update, operator.right, joined, lanes, interleaved, bad))
+    count = -(-steps // SLICE)
+    arrays = [np.empty(count, dtype_of(t)) for t in operator.types]
+    if kernel(streams, constants, arrays, shift, shift + steps, SLICE)[1]:
+        return None
+    return _reduced(operator, arrays, data.constants)
+
+
+def _reduced(operator: Operator, arrays: Sequence[Array], constants: dict[str, Any]) -> tuple[Any, ...]:
+    """Summaries, one after the other, as one."""
+    states = [a[:1].copy() for a in arrays]
+    if len(arrays[0]) > 1:
+        from rfactor.ir.expr import variables
+
+        types = {v.name: v for e in operator.joined for v in variables(e)}
+        known = [n for n in constants if n in types]
+        inputs = Inputs(tuple(Stream(y) for y in operator.right), tuple(types[n] for n in known))
+        kernel = compile_fold(Run(inputs, operator.state, operator.joined))
+        streams = [(a.ctypes.data, a.itemsize) for a in arrays]
+        kernel(streams, [constants[n] for n in known], states, 1, len(arrays[0]))
+    return tuple(s[0] for s in states)
+
+
+def joined_summaries(loop: Summarized, parts: Sequence[Summary], constants: dict[str, Any]) -> Summary:
+    """One summary of neighbouring runs of steps, in their order."""
+    some = [p for p in parts if p.steps]
+    if not some:
+        return parts[0]
+    ranges = tuple(
+        (min(r[0] for r in one), max(r[1] for r in one)) for one in zip(*(p.ranges for p in some), strict=True)
+    )
+    steps = sum(p.steps for p in some)
+    if loop.operator is None or len(some) == 1:
+        return Summary(some[0].values, steps, ranges)
+    types = loop.operator.types
+    arrays = [np.array([p.values[k] for p in some], dtype_of(types[k])) for k in range(len(types))]
+    return Summary(_reduced(loop.operator, arrays, constants), steps, ranges)
+
+
+# -- the state after them ----------------------------------------------------------------------------------------------
+
+
+def applied(loop: Summarized, at: Beginning, summary: Summary, constants: dict[str, Any], first: int) -> dict[str, Any]:
+    """The variables of the function after summarized steps, of which the first has number `first`. Raises `FoldError`."""
+    from rfactor.loops.fold import Frame
+    from rfactor.loops.state_parts import part_of
+
+    plan, operator, node = loop.plan, loop.operator, at.loop.node
+    if operator is None or not summary.steps:
+        return {}
+    start, kinds = [], []
+    for slot in plan.slots:
+        value = at.env.get(slot.name)
+        held = part_of(value, slot.part)
+        kind = next(iter(slot.kinds)) if slot.part == "has" or (slot.part == "value" and value is None) else K.kind_of(
+            part_of(value, slot.part, held=False)
+        )
+        if kind not in slot.kinds:
+            raise at.no(f"{slot.name} is {kind} before the loop, {' or '.join(sorted(slot.kinds))} was expected", node, "R10")
+        start.append(held)
+        kinds.append(kind)
+    begun = [*start, *(K.code(kinds[j]) for j in loop.tagged), *([first] if loop.counted else [])]
+    data = Data((summary.steps,), summary.steps, constants=constants)
+    runner = Runner(loop.whole, data, begun, at.fold.options.floats)
+    fixed = {n: r for n, r in zip(plan.reading.data, summary.ranges, strict=True)}
+    runner._memo, runner._ranges = {}, _all_ranges(loop.whole, begun, constants, fixed, first + summary.steps)
+    for e, why in loop.whole.state_requirements:
+        if enclosure(e, runner._ranges, runner._memo) != (1, 1):
+            raise at.no(f"{why}: bounds of the data do not exclude it", node, "R10", "use .stream(), which looks at each step")
+    if not runner._fits(operator, summary.steps):
+        raise at.no("an integer may leave 64 bits: bounds of the data do not exclude it", node, "R10", "use .stream()")
+    if not runner._begins_right(operator):
+        raise at.no("the loop begins with values for which the operator is not proved", node, "R8", "use .stream()")
+    values = [np.array([v], dtype_of(t)) for v, t in zip(summary.values, operator.types, strict=True)]
+    states = [np.array([v], dtype_of(s.var.type)) for v, s in zip(begun, loop.whole.slots, strict=True)]
+    after = [s[0] for s in runner.applied(states, values)]
+    if runner._doubtful(after, values):
+        raise at.no("floats are infinite, NaN or a zero whose sign the order decides", node, "R9", "use .stream()")
+    found = []
+    for j, k in zip(range(len(plan.live)), plan.live, strict=True):
+        slot, new = plan.slots[j], plan.reading.kinds[k]
+        if j in loop.tagged:
+            found.append(K.kind_of_code(int(after[len(plan.slots) + loop.tagged.index(j)])))
+        else:
+            found.append(next(iter(slot.kinds if len(slot.kinds) == 1 else new)))
+    outcome = Outcome(summary.steps, after[: len(plan.slots)], found, [])
+    outcome.stored = []
+    return Frame().values(at, plan, outcome)
+
+
+def _all_ranges(
+    plan: Plan, start: Sequence[Any], constants: dict[str, Any], data: dict[str, Range], steps: int
+) -> dict[str, Range]:
+    """Bounds of all that the steps read, and of the state in them."""
+    from rfactor.loops.bounds import over_steps
+    from rfactor.loops.run import _plain
+
+    found: dict[str, Range] = dict(data)
+    for name, value in constants.items():
+        v = _plain(value)
+        found[name] = (v, v) if v == v else (-float("inf"), float("inf"))
+    found["t"] = found["t0"] = (0, max(0, steps - 1))
+    begin = [(v, v) if v == v else (-float("inf"), float("inf")) for v in map(_plain, start)]
+    bounds = over_steps(plan.update, begin, steps, found)
+    for slot, r in zip(plan.slots, bounds, strict=True):
+        found[slot.var.name] = r
+    return found
+
+
