@@ -78,7 +78,7 @@ def as_column(value: Any, name: str) -> Column:
         raise Error(f"{name}: a column with nulls: fill them, as with .fill_null(0)")
     plain = as_plain(value)
     if isinstance(plain, np.ndarray) and plain.ndim:
-        return plain
+        return plain.tolist() if plain.dtype.hasobject and type(value) is not np.ndarray else plain
     if isinstance(plain, list | tuple | bytes | bytearray | str | range):
         return plain
     raise FoldError(

@@ -61,3 +61,31 @@ class Engines:
         from rfactor.loops.states import partial
 
         return partial(self, chunk, others, at, columns)  # type: ignore[arg-type]
+
+    def state_from_json(self, text: str, **others: Any) -> State:
+        """The state that `state.to_json()` has written; `others` are the arguments that are not cut.
+
+        Raises `FoldError` where the function, what it calls, its constants or `others` are not those of the state.
+        """
+        from rfactor.loops.state_text import from_json
+
+        return from_json(self, text, others)  # type: ignore[arg-type]
+
+    def parquet(
+        self, files: Any, columns: Mapping[str, str] | None = None, *, state: Any = None, progress: Progress = None,
+        **others: Any,
+    ) -> Any:
+        """The result of the plain function on columns of Parquet files, row group by row group.
+
+            f.parquet("s3://…/*.parquet", columns={"gains": "v"}, state="run.state", progress=True)
+
+        `files`: a path, a pattern or several, taken in that order; `columns`: the column of each argument that is cut,
+        where it has another name. `state`: a file that keeps what is known after each row group; a run that was ended
+        goes on from it, with the same result. It asks for a loop whose states merge; without it any loop that
+        `.stream()` takes will do.
+        """
+        from rfactor.loops.backends.parquet import parquet, rows
+        from rfactor.loops.backends.progress import shown
+
+        with shown(progress, rows(files) if progress is True else None) as told:
+            return parquet(self, files, columns, state, others, told)  # type: ignore[arg-type]

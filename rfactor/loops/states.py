@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import inspect
 import pickle
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +84,10 @@ class State:
         """The result of the plain function on all elements. Raises `FoldError` where the state does not tell it."""
         return result_of(self)
 
+    def __reduce__(self) -> Any:
+        fields = {k: v for k, v in vars(self).items() if k != "fold"}
+        return _unpickled, (self.fold.python.__module__, self.fold.python.__qualname__, self.fold.options, fields)
+
     def to_json(self) -> str:
         """The state as text; `fold.state_from_json(text)` reads it."""
         from rfactor.loops.state_text import to_json
@@ -90,6 +97,30 @@ class State:
     def __repr__(self) -> str:
         where = "" if self.start is None else f" from {self.start} on"
         return f"<state of {self.fold.python.__name__}: {self.count} elements{where}>"
+
+
+def _unpickled(module: str, name: str, options: Any, fields: dict[str, Any]) -> State:
+    """A state with the function as it is here. Raises `FoldError` where that is another one."""
+    fold = named_fold(module, name, options)
+    state = State(fold, **fields)
+    if digest_of(fold, state.others) != state.digest:
+        raise FoldError(f"the state is of another {name} than that of {module} here", kind="R8",
+                        advice="the function, what it calls and its constants must be the same")  # fmt: skip
+    return state
+
+
+@lru_cache(maxsize=64)
+def named_fold(module: str, name: str, options: Any) -> Fold:
+    """The fold of a function that is found by its name."""
+    from rfactor.loops.fold import Fold, fold_with
+
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        if part == "<locals>":
+            raise FoldError(f"{name} is defined inside of a function, where no other process finds it", kind="R4",
+                            advice="define it at the top of a module")  # fmt: skip
+        value = getattr(value, part)
+    return value if isinstance(value, Fold) and value.options == options else fold_with(value, options)
 
 
 # -- what states must have in common -----------------------------------------------------------------------------------
@@ -109,14 +140,7 @@ def _texts(function: Any, seen: set[int]) -> Iterator[str]:
     if id(function) in seen:
         return
     seen.add(id(function))
-    try:
-        tree = ast.parse(inspect.cleandoc("\n" + inspect.getsource(function)))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                node.decorator_list = []
-        yield ast.dump(tree)
-    except (OSError, SyntaxError, TypeError):
-        yield repr(function.__code__.co_code) + repr(function.__code__.co_consts)
+    yield _text_of(function)
     names = set(function.__code__.co_names) | set(function.__code__.co_freevars)
     known = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -134,6 +158,19 @@ def _texts(function: Any, seen: set[int]) -> Iterator[str]:
                 yield name + hashlib.sha256(pickle.dumps(value, 4)).hexdigest()
             except Exception:
                 yield name + repr(type(value))
+
+
+@lru_cache(maxsize=256)
+def _text_of(function: FunctionType) -> str:
+    """The text of a function without its decorators, comments and layout."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError, TypeError):
+        return repr(function.__code__.co_code) + repr(function.__code__.co_consts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+    return ast.dump(tree)
 
 
 # -- the loop over a few elements --------------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ whatever the chunks are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rfactor.errors import FoldError
 from rfactor.loops.cuts import Cut, cut_of
+from rfactor.loops.backends.tables import chunks_of
 from rfactor.loops.elements import Column
 from rfactor.loops.feed import Feed, Part, Total, settled
 from rfactor.loops.fold import SHORT, Beginning, Call, Fold, Started, as_plain
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import ast
 
     from rfactor.loops.plan import Plan
+    from rfactor.loops.source import Source
 
 
 @dataclass(frozen=True)
@@ -110,25 +112,30 @@ class Stretch:
     """No step comes after them."""
 
 
-class Streamed(Fold):
-    """The function that takes parts: its loops, and the plans for them."""
+class Rewritten(Fold):
+    """A fold whose loops are those of another text of its function."""
 
-    def __init__(self, fold: Fold) -> None:
-        self.__dict__.update({k: v for k, v in vars(fold).items() if k.startswith("__")})
-        self.python, self.options = fold.python, fold.options
-        self.cut: Cut = cut_of(fold.source)
-        self.source = self.cut.source
-        self.loops: list[Loop] = loops_of(self.source)
-        by_line = {(one.node.lineno, one.node.col_offset): one for one in fold.loops}
-        for loop in self.loops:
-            original = by_line.get((loop.node.lineno, loop.node.col_offset))
-            if original is not None and loop.number != self.cut.outer:
-                loop.read_after = original.read_after
+    def __init__(self, fold: Fold, source: Source) -> None:
+        self.python, self.options, self.source = fold.python, fold.options, source
+        self.loops: list[Loop] = loops_of(source)
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
         self._warned: set[int] = set()
         self._lock = threading.RLock()
+
+
+class Streamed(Rewritten):
+    """The function that takes parts: its loops, and the plans for them."""
+
+    def __init__(self, fold: Fold) -> None:
+        self.cut: Cut = cut_of(fold.source)
+        super().__init__(fold, self.cut.source)
+        by_line = {(one.node.lineno, one.node.col_offset): one for one in fold.loops}
+        for loop in self.loops:
+            original = by_line.get((loop.node.lineno, loop.node.col_offset))
+            if original is not None and loop.number != self.cut.outer:
+                loop.read_after = original.read_after
         self._begun = threading.local()
         self._opened = opened(self.source, lambda: self._begun.call)
 
@@ -270,10 +277,10 @@ class StreamCall(Call):
 
 
 def stream(
-    fold: Streamed, chunks: Iterable[Any], others: Mapping[str, Any], names: Mapping[str, str] | None = None,
+    fold: Streamed, chunks: Any, others: Mapping[str, Any], names: Mapping[str, str] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
     """The result of the plain function on all chunks, one after the other."""
-    feed = Feed(fold.cut.walked, chunks, names, progress)
+    feed = Feed(fold.cut.walked, chunks_of(chunks), names, progress)
     parts = {name: Part(feed, name) for name in fold.cut.walked}
     return settled(fold.run(StreamCall(fold, feed), parts, fold.bound(others)), feed)
