@@ -89,3 +89,31 @@ class Engines:
 
         with shown(progress, rows(files) if progress is True else None) as told:
             return parquet(self, files, columns, state, others, told)  # type: ignore[arg-type]
+
+    def dask(self, *collections: Any, columns: Mapping[str, str] | None = None, **others: Any) -> Any:
+        """A Dask `Delayed` of the result: `f.dask(x).compute()`.
+
+        A collection an argument that is cut: arrays of one dimension or whose other dimensions are whole, bags; or one
+        data frame, whose columns are the arguments. Blocks are taken in their order, states merged in pairs; keys are
+        pure, so that lost work is done again with the same result. The function is found by its name in the workers.
+        """
+        from rfactor.loops.backends.dask import dask
+
+        return dask(self, collections, columns, others)  # type: ignore[arg-type]
+
+    def ray(self, dataset: Any, columns: Mapping[str, str] | None = None, **others: Any) -> Any:
+        """The result on columns of a Ray dataset, whose blocks are taken in their order."""
+        from rfactor.loops.backends.ray import ray
+
+        return ray(self, dataset, columns, others)  # type: ignore[arg-type]
+
+    def spark(
+        self, frame: Any, columns: Mapping[str, str] | None = None, *, order: Any = None, **others: Any
+    ) -> Any:
+        """The result on columns of a Spark data frame, ordered by the columns `order`.
+
+        Without `order` the loop must not depend on the order of the rows; else `FoldError`.
+        """
+        from rfactor.loops.backends.spark import spark
+
+        return spark(self, frame, columns, order, others)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from rfactor.loops.elements import Column, columns_of, form_of, joined, owned
 from rfactor.loops.feed import Feed, Part, settled
 from rfactor.loops.fold import Beginning, Started
 from rfactor.loops.stream import Geometry, StreamCall, Streamed, Stretch, geometry_of
-from rfactor.loops.summaries import Summarized, Summary, applied, joined_summaries, summarized, summary_of
+from rfactor.loops.summaries import Summarized, Summary, applied, index_uses, joined_summaries, summarized, summary_of
 
 if TYPE_CHECKING:
     from rfactor.loops.fold import Fold, Frame
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FEW = 64
 """Runs of up to so many elements are kept as they are."""
 SAMPLE = 20
-"""So many elements tell the types of a loop as any number does."""
+"""So many elements tell the types of a loop as any number does: of fewer each is looked at by itself."""
 Columns = tuple[Column, ...]
 
 
@@ -239,7 +239,7 @@ class Chunk:
         """So many elements at the beginning are kept."""
         self.behind = self.width + 1 + max(0, g.fewer - g.high)
         """And so many at the end."""
-        self.keep = max(SAMPLE, self.ahead + 1, _prologue_reach(cut) + 1)
+        self.keep = max(SAMPLE + self.ahead, _prologue_reach(cut) + 1)
         self.few = max(FEW, self.keep + self.behind)
 
     def begun(self, low: int, high: int) -> tuple[Beginning, Frame] | None:
@@ -255,19 +255,19 @@ class Chunk:
 
     def loop(self, at: Beginning, frame: Frame, known: bool) -> Summarized:
         """How the loop is summarized, once a plan. Raises `FoldError`."""
-        plan = at.plan(frame)
-        key = ("summarized", known)
-        found = plan.choice.get(key)
-        if found is None:
-            cut = self.fold.cut
-            windows = [n for n in cut.names if n not in {v for leaf in cut.leaves for v in leaf.variables}]
-            found = plan.choice[key] = summarized(at, frame, plan, windows, cut.derived, known)
-        result: Summarized = found
-        return result
+        cut = self.fold.cut
+        windows = [n for n in cut.names if n not in {v for leaf in cut.leaves for v in leaf.variables}]
+        with self.fold._lock:
+            plan = at.plan(frame)
+            known |= not index_uses(plan, frame, windows)[0]
+            found: Summarized | None = plan.choice.get(("summarized", known))
+            if found is None:
+                found = plan.choice["summarized", known] = summarized(at, frame, plan, windows, cut.derived, known)
+        return found
 
     def typical(self, known: bool) -> tuple[Summarized, dict[str, Any]]:
         """How the loop is summarized, and its numbers that stay the same. Raises `FoldError`."""
-        begun = self.begun(self.skip, self.skip + 1)
+        begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + FEW))
         assert begun is not None
         loop = self.loop(*begun, known)
         return loop, begun[0].constants(loop.plan, begun[1])
@@ -380,7 +380,7 @@ def _met(a: State, b: State, count: int, start: int | None) -> State:
     left = a.last if a.summary is not None else a.first
     one = a if a.summary is not None else b
     chunk = Chunk(streamed, a.others, one.first)
-    loop, constants = chunk.typical(False) if _is(chunk, one, False) else chunk.typical(True)
+    loop, constants = _way_of(chunk, one)
     if any(s.summary is not None and s.operator != loop.digest for s in (a, b)):
         raise FoldError(
             "states whose operators differ do not merge: types of the elements, or whether positions are known",
@@ -420,12 +420,19 @@ def _met(a: State, b: State, count: int, start: int | None) -> State:
     return State(a.fold, a.others, a.digest, count, start, first, total, loop.digest, last, b.stopped)
 
 
-def _is(chunk: Chunk, state: State, known: bool) -> bool:
-    """Is a state's summary by this way to summarize?"""
-    try:
-        return chunk.typical(known)[0].digest == state.operator
-    except FoldError:
-        return False
+def _way_of(chunk: Chunk, state: State) -> tuple[Summarized, dict[str, Any]]:
+    """How a state was summarized, and the numbers that stay the same. Raises `FoldError`."""
+    ways = (True, False) if state.start is not None else (False, True)
+    for known in ways:
+        try:
+            found = chunk.typical(known)
+        except FoldError:
+            if known == ways[1]:
+                raise
+            continue
+        if found[0].digest == state.operator:
+            return found
+    raise FoldError("the state is of another operator than this function has now", kind="R8", advice="make the states anew")
 
 
 # -- the result --------------------------------------------------------------------------------------------------------
@@ -484,12 +491,8 @@ class _Finish(StreamCall):
         state, chunk = self.state, self.chunk
         assert state.summary is not None
         at = Beginning(self, self.fold.loops[number], env)
-        for known in (False, True):
-            if _is(chunk, state, known):
-                loop, constants = chunk.typical(known)
-                return Started((), applied(loop, at, state.summary, constants, self.stretch.low))
-        raise FoldError("the state is of another operator than this function has now", kind="R8",
-                        advice="make the states anew")  # fmt: skip
+        loop, constants = _way_of(chunk, state)
+        return Started((), applied(loop, at, state.summary, constants, self.stretch.low))
 
 
 def result_of(state: State) -> Any:
@@ -498,7 +501,7 @@ def result_of(state: State) -> Any:
     if state.summary is None:
         return state.fold.python(**dict(zip(streamed.cut.walked, state.first, strict=True)), **state.others)
     chunk = Chunk(streamed, state.others, state.first)
-    if state.start and not _is(chunk, state, False) and chunk.typical(True)[0].places:
+    if state.start and _way_of(chunk, state)[0].places:
         raise FoldError(
             f"the state begins at element {state.start}, and its loop uses the numbers of the steps", kind="R4",
             advice="merge it with those before it",

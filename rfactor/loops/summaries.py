@@ -90,7 +90,7 @@ def summarized(at: Beginning, frame: Frame, plan: Plan, windows: Sequence[str], 
         raise at.no('floats="serial" keeps the order of the loop', node, "R9", "use .stream()")
     if plan.operator is None and plan.slots:
         raise at.no("there is no operator", node, "R8")
-    uses, kept = _index_uses(plan, frame, windows)
+    uses, kept = index_uses(plan, frame, windows)
     if kept and not known:
         raise at.no("data of a step depend on its number", node, "R4", "say where the chunk begins: partial(chunk, at=k)")
     if kept:
@@ -153,7 +153,7 @@ def _told(slots: Sequence[Slot], update: Sequence[Expr], operator: Operator | No
     return [*found, str(SLICE)]
 
 
-def _index_uses(plan: Plan, frame: Frame, windows: Sequence[str]) -> tuple[bool, bool]:
+def index_uses(plan: Plan, frame: Frame, windows: Sequence[str]) -> tuple[bool, bool]:
     """Is the number of the step used by the operator or conditions, and by what is read or computed for them?"""
     step = "t" if frame.depth == 1 else "t0"
     exprs = [*plan.update, plan.leaves, plan.unordered, *(e for e, _ in plan.required)]
