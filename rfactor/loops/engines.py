@@ -117,3 +117,29 @@ class Engines:
         from rfactor.loops.backends.spark import spark
 
         return spark(self, frame, columns, order, others)  # type: ignore[arg-type]
+
+    def by(self, key: Any) -> Callable[..., dict[Any, Any]]:
+        """The function on the elements of each key: `f.by(key)(a)` is `{k: f(a where key == k)}`.
+
+        Keys come in the order in which they come first, elements in theirs; arguments that are not cut are the same
+        for all keys.
+        """
+        from rfactor.loops.prefixes import by_key
+
+        return lambda *args, **others: by_key(self, key, args, others)  # type: ignore[arg-type]
+
+    def scan(self, *args: Any, **others: Any) -> list[Any]:
+        """The result after every element: `[f(a[:1]), f(a[:2]), …, f(a)]`, by one walk.
+
+        Raises `FoldError` where the result after a step cannot be told from the loop's text: it must be returned right
+        after the loop, as numbers.
+        """
+        from rfactor.loops.prefixes import scan
+
+        return scan(self, args, others)  # type: ignore[arg-type]
+
+    def rolling(self, width: int) -> Callable[..., list[Any]]:
+        """The function on each window: `f.rolling(w)(a)` is `[f(a[0:w]), f(a[1:w + 1]), …]`."""
+        from rfactor.loops.prefixes import rolling
+
+        return lambda *args, **others: rolling(self, width, args, others)  # type: ignore[arg-type]

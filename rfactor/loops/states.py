@@ -239,7 +239,7 @@ class Chunk:
         """So many elements at the beginning are kept."""
         self.behind = self.width + 1 + max(0, g.fewer - g.high)
         """And so many at the end."""
-        self.keep = max(SAMPLE + self.ahead, _prologue_reach(cut) + 1)
+        self.keep = max(SAMPLE + self.ahead, prologue_reach(cut) + 1)
         self.few = max(FEW, self.keep + self.behind)
 
     def begun(self, low: int, high: int) -> tuple[Beginning, Frame] | None:
@@ -262,12 +262,12 @@ class Chunk:
             known |= not index_uses(plan, frame, windows)[0]
             found: Summarized | None = plan.choice.get(("summarized", known))
             if found is None:
-                found = plan.choice["summarized", known] = summarized(at, frame, plan, windows, cut.derived, known)
+                found = plan.choice["summarized", known] = summarized(at, frame, plan, cut.names, windows, cut.derived, known)
         return found
 
     def typical(self, known: bool) -> tuple[Summarized, dict[str, Any]]:
         """How the loop is summarized, and its numbers that stay the same. Raises `FoldError`."""
-        begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + FEW))
+        begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + 4 * SAMPLE))
         assert begun is not None
         loop = self.loop(*begun, known)
         return loop, begun[0].constants(loop.plan, begun[1])
@@ -287,7 +287,7 @@ class Chunk:
             ) from None  # fmt: skip
 
 
-def _prologue_reach(cut: Any) -> int:
+def prologue_reach(cut: Any) -> int:
     """The greatest position of an element that is used before the loop."""
     found = [
         n.args[0].value for n in ast.walk(cut.source.tree)

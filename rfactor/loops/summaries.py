@@ -26,8 +26,9 @@ from rfactor.loops.arrays import Data, gathered, in_steps
 from rfactor.loops.body import POINTED, Body, Slot, Surroundings
 from rfactor.loops.bounds import Range, enclosure
 from rfactor.loops.kinds import FALSE
-from rfactor.loops.plan import Operator, Plan, proved
-from rfactor.loops.run import SLICE, Outcome, Runner, _parted, holds
+from rfactor.loops.plan import Operator, Plan, holds_value, proved
+from rfactor.loops.run import SLICE, Outcome, Runner, _parted, _plain, holds
+from rfactor.loops.source import names_loaded
 from rfactor.loops.symbols import disjunction, negation
 from rfactor.loops.update import is_stateful
 from rfactor.native.fold import Inputs, Reduce, Run, Stream, compile_fold
@@ -66,10 +67,13 @@ class Summarized:
     digest: str
 
 
-def summarized(at: Beginning, frame: Frame, plan: Plan, windows: Sequence[str], derived: frozenset[str], known: bool) -> Summarized:
+def summarized(
+    at: Beginning, frame: Frame, plan: Plan, parts: Sequence[str], windows: Sequence[str], derived: frozenset[str],
+    known: bool,
+) -> Summarized:
     """How steps are summarized. Raises `FoldError` where they cannot be.
 
-    `windows`: names of the arrays that move on with the steps; `derived`: names that begin with elements or lengths;
+    `parts`: names that each part assigns; `windows`: names of the arrays that move on with the steps; `derived`: names that begin with elements or lengths;
     `known`: are the numbers of the steps known?
     """
     node = at.loop.node
@@ -81,6 +85,9 @@ def summarized(at: Beginning, frame: Frame, plan: Plan, windows: Sequence[str], 
                     "use .stream()")  # fmt: skip
     if _parted(plan.leaves)[1] != FALSE:
         raise at.no("the loop is left by what it has accumulated", node, "R4", "use .stream()")
+    own = set(parts) - {n for n in parts if n in windows and type(at.env.get(n)) is int}
+    if any(names_loaded(part) & own for _, part, _ in reading.literal.values()):
+        raise at.no("the loop was read with the values of its elements", node, "R8", "use .stream()")
     if plan.leaves != FALSE and at._forgets(plan):
         raise at.no("a name that a step assigns anew is used after the loop, which may be left early", node, "R4",
                     "give it a value before the loop, or use .stream()")  # fmt: skip
@@ -344,6 +351,9 @@ def applied(loop: Summarized, at: Beginning, summary: Summary, constants: dict[s
         start.append(held)
         kinds.append(kind)
     begun = [*start, *(K.code(kinds[j]) for j in loop.tagged), *([first] if loop.counted else [])]
+    for slot, value in zip(plan.slots, start, strict=True):
+        if not holds_value(slot.var.type, _plain(value)):
+            raise at.no(f"{slot.name} begins with {value}, which does not fit {slot.var.type}", node, "R10", "use .stream()")
     data = Data((summary.steps,), summary.steps, constants=constants)
     runner = Runner(loop.whole, data, begun, at.fold.options.floats)
     fixed = {n: r for n, r in zip(plan.reading.data, summary.ranges, strict=True)}
@@ -377,7 +387,6 @@ def _all_ranges(
 ) -> dict[str, Range]:
     """Bounds of all that the steps read, and of the state in them."""
     from rfactor.loops.bounds import over_steps
-    from rfactor.loops.run import _plain
 
     found: dict[str, Range] = dict(data)
     for name, value in constants.items():
