@@ -186,6 +186,8 @@ class Body:
     def require(self, condition: Expr, why: str) -> None:
         """Note what must hold of this step, here."""
         condition = simplify(apply("or", negation(self.path), condition)) if self.path != TRUE else simplify(condition)
+        if _always(condition):
+            return
         if condition != TRUE and not any(r.condition == condition for r in self.reading.required):
             self.reading.required.append(Requirement(condition, why))
 
@@ -1036,6 +1038,11 @@ class Body:
             return value_of(self, node, env)
         except (Untyped, TypeMismatch) as error:
             raise self.no(str(error), node, "R10", _TYPES_ADVICE) from None
+
+
+def _always(condition: Expr) -> bool:
+    """Is a condition one or its opposite?"""
+    return isinstance(condition, Op) and condition.op == "or" and negation(condition.args[0]) == condition.args[1]
 
 
 def purity_known(body: Body, node: ast.expr, env: Env) -> bool:

@@ -78,7 +78,7 @@ class Cut:
     @cached_property
     def indexed(self) -> tuple[str, ...]:
         """The arguments that the body indexes by the step."""
-        return tuple(dict.fromkeys(p.argument for p in self.places))
+        return tuple(n for n in self.walked if any(p.argument == n for p in self.places))
 
 
 def cut_of(source: Source) -> Cut:

@@ -17,7 +17,7 @@ def cut(fold: Any, arguments: tuple[Any, ...], cuts: tuple[int, ...]) -> tuple[l
     bound = inspect.signature(fold.python).bind(*arguments).arguments
     walked = fold.streamed.cut.walked
     whole = [bound[n] for n in walked]
-    if any(not hasattr(w, "__len__") for w in whole):
+    if any(not hasattr(w, "__len__") or isinstance(w, set | frozenset | dict) for w in whole):
         raise rfactor.FoldError("an iterator is not cut")
     bounds = [0, *cuts, max(map(len, whole))]
     chunks = [tuple(w[s:e] for w in whole) for s, e in pairwise(bounds)]
