@@ -28,7 +28,8 @@ class TypeMismatch(Error, TypeError):
 
 
 class NoTruthValue(TypeMismatch, ValueError):
-    """An expression is asked whether it holds, which is known only when the pipeline runs."""
+    """An expression is asked whether it holds, which is known only when the pipeline runs; or an answer, of which there
+    are more than two."""
 
 
 class NoElementType(TypeMismatch, ValueError):

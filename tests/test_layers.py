@@ -21,8 +21,9 @@ BELOW = {
     "matcher": {"table", "prover", "native", "ir"},
     "enumerate": {"prover", "table", "native", "ir"},
     "compiler": {"matcher", "semantics", "native", "prover", "table", "ir"},
+    "loops": {"compiler", "matcher", "semantics", "native", "prover", "table", "ir"},
     "bench": {"compiler", "matcher", "semantics", "native", "ir"},
-    "cli": {"bench", "compiler", "enumerate", "matcher", "prover", "semantics", "native", "table", "ir"},
+    "cli": {"bench", "loops", "compiler", "enumerate", "matcher", "prover", "semantics", "native", "table", "ir"},
 }
 """Folder to the folders it may import."""
 

@@ -92,7 +92,7 @@ def bench(
 
     Serial is the same algorithm without a schedule. Contenders take turns for some rounds; the least time counts, and
     the median is shown. Only ratios within a run mean something. Peers that are not installed are said to be absent
-    (pip install 'rfactor[bench]'). Exits with 1 if an answer is not the serial one.
+    (pip install 'rfactor-compiler[bench]'). Exits with 1 if an answer is not the serial one.
     """
     _check_options(click.get_current_context(), table, scaling, only)
     _check_paths(out, chart)
@@ -152,7 +152,7 @@ def _check_paths(out: Path | None, chart: Path | None) -> None:
         try:
             require()
         except ImportError as error:
-            raise click.UsageError("--chart needs matplotlib: pip install 'rfactor[bench]'") from error
+            raise click.UsageError("--chart needs matplotlib: pip install 'rfactor-compiler[bench]'") from error
 
 
 def _teller(as_json: bool) -> Callable[[str], None]:

@@ -28,6 +28,7 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.argument("update", required=False)
 @click.option("--type", "type_", default="i32", metavar="TYPE", help="Type of names that nothing else types.")
 @click.option("--types", default="", metavar="NAME=TYPE,…", help="Types of single names, as x0=u8,i=i32.")
+@click.option("--state", default="", metavar="NAME,…", help="Names of the accumulators, in order: then x is data.")
 @click.option("--const", default="", metavar="NAME,…", help="Names that stay the same through the loop (k… always do).")
 @click.option(
     "--function",
@@ -44,8 +45,8 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option(
     "--assume",
     metavar='"CONDITION, …"',
-    help="Loop invariants over x0, x1, … and constants: proved to be kept by every step, and promised to hold before "
-    "the loop, or proved by --start.",
+    help="Loop invariants over accumulators and constants: proved to be kept by every step, and promised to hold "
+    "before the loop, or proved by --start.",
 )
 @click.option("--semantics", type=click.Choice(["wrap", "math"]), default="wrap", help="Meaning of integer arithmetic.")
 @click.option("--timeout", default=10.0, metavar="SECONDS", help="After this the answer is unknown.")
@@ -55,8 +56,8 @@ EXIT_CODES = {"associative": 0, "lifted": 0, "not_associative": 1, "unknown": 3}
 @click.option(
     "--batch",
     metavar="FILE",
-    help="Read one JSON object a line (- is standard input), write one a line. Types and the like that are given "
-    "beside it are for lines that have none.",
+    help="Read one JSON object or one update a line (- is standard input), write one answer a line: an object for an "
+    "object, or with --json. Types and the like that are given beside it are for lines that have none.",
 )
 @click.option("--claim", metavar="FILE", help="Prove the claim in a JSON file (- is standard input).")
 @click.option("--explain", is_flag=True, help="Also show the dependency graph and its decomposition.")
@@ -66,6 +67,7 @@ def check(
     update: str | None,
     type_: str,
     types: str,
+    state: str,
     const: str,
     function: tuple[str, ...],
     start: str | None,
@@ -83,17 +85,24 @@ def check(
 ) -> int:
     """Is there an associative operator behind the serial update x := UPDATE? Prove it, or show why not.
 
-    Accumulators are x (= x0), x1, …; k, k0, … are constants of the loop; every other name is data of the iteration.
-    A function of no known name may be any function: a yes holds for all of them.
+    Accumulators are x (= x0), x1, …, or the names given with --state; k, k0, … are constants of the loop; every other
+    name is data of the iteration. An assignment such as "s += a" names its accumulator itself. A function of no known
+    name may be any function: a yes holds for all of them. UPDATE - reads updates from standard input, one a line.
 
     \b
     Examples:
       rfactor check "min(x0, a), select(x0 < a, x1, i)"
+      rfactor check "acc*31 + x" --state acc
       rfactor check "max(x + a, b)" --semantics math --json
+      printf 'x + a\nmax(x, a)\n' | rfactor check -
       rfactor check --operator "x + y + 7*x*y"
 
     Exit codes: 0 yes, 1 no (proved), 2 bad input, 3 unknown.
     """
+    if update == "-":
+        if batch is not None:
+            raise click.UsageError("- and --batch both name what is read: leave out one")
+        update, batch = None, "-"
     if folder is not None and (batch is not None or operator):
         raise click.UsageError("--emit-smt2 takes an update or a --claim, not --batch or --operator")
     if (explain or svg is not None) and (batch is not None or operator or claim is not None):
@@ -102,7 +111,7 @@ def check(
         raise click.UsageError(f"--timeout must be positive, not {timeout:g}")
     settings = {
         "type": type_, "types": _typed_names(types), "const": _names(const), "semantics": semantics,
-        "functions": _functions(function), "start": start, "assume": assume,
+        "functions": _functions(function), "state": _names(state, "--state"), "start": start, "assume": assume,
     }  # fmt: skip
     if memory != MEMORY:
         from rfactor.prover.smt import limit_memory
@@ -111,7 +120,7 @@ def check(
     if batch is not None:
         if update is not None or operator or claim is not None:
             raise click.UsageError("--batch takes no update, --operator or --claim beside it")
-        return run_batch(batch, timeout, settings)
+        return run_batch(batch, timeout, settings, as_json)
     if claim is not None:
         if update is not None or operator:
             raise click.UsageError("--claim takes no update or --operator beside it")
@@ -136,7 +145,16 @@ def check(
 
 def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answer:
     """The answer about one update; the settings are those of an object of a batch. Raises `rfactor.Error`."""
-    from rfactor.cli.objects import assumed_of, constants_of, functions_of, meaning_of, start_of, type_of, types_of
+    from rfactor.cli.objects import (
+        assumed_of,
+        constants_of,
+        functions_of,
+        meaning_of,
+        start_of,
+        state_of,
+        type_of,
+        types_of,
+    )
     from rfactor.matcher.check import check as decide
 
     return decide(
@@ -147,6 +165,7 @@ def answer_to(update: str, settings: Mapping[str, Any], timeout: float) -> Answe
         meaning_of(settings),
         timeout,
         functions_of(settings),
+        state_of(settings),
         start_of(settings),
         assumed_of(settings),
     )
@@ -183,11 +202,11 @@ def show(answer: Answer, update: str, as_json: bool, explain: bool, svg: str | N
     return EXIT_CODES[answer.verdict]
 
 
-def _names(text: str) -> list[str]:
+def _names(text: str, option: str = "--const") -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if not name.isidentifier():
-            raise click.UsageError(f"--const: {excerpt(name)!r} is not a name")
+            raise click.UsageError(f"{option}: {excerpt(name)!r} is not a name")
     return names
 
 
@@ -229,8 +248,12 @@ TIDIED = 1_000_000
 """Objects made since memory was last tidied after which it is again."""
 
 
-def run_batch(path: str, timeout: float, settings: Mapping[str, Any]) -> int:
-    """Answer every line in order; 0 if each could be read, else 2. The settings are for keys that a line has not."""
+def run_batch(path: str, timeout: float, settings: Mapping[str, Any], as_json: bool = False) -> int:
+    """Answer every line in order; 0 if each could be read, else 2. The settings are for keys that a line has not.
+
+    A line is an object, which is answered by one, or an update by itself, answered by a line for people unless
+    `as_json` asks for objects.
+    """
     bad = False
     gc.disable()  # memory is tidied between answers, not within one
     keep_freed()
@@ -240,7 +263,7 @@ def run_batch(path: str, timeout: float, settings: Mapping[str, Any]) -> int:
                 continue
             result, read = batch_line(line, timeout, settings)
             bad = bad or not read
-            click.echo(json.dumps(result))
+            click.echo(json.dumps(result) if as_json or _is_object(line) else readable(line, result))
             if gc.get_count()[0] > TIDIED:
                 gc.collect()
     finally:
@@ -269,7 +292,7 @@ def batch_line(
 
     case: dict[str, Any] = {}
     try:
-        case = read_object(line, "a line is a JSON object with the key update")
+        case = read_object(line, "a line is a JSON object with the key update") if _is_object(line) else _alone(line)
         update = case.get("update")
         if not isinstance(update, str):
             raise Error('the key update is needed, a text such as "x + a"')
@@ -282,3 +305,37 @@ def batch_line(
     except Exception as error:  # a fault of ours in one answer must not cost those to the other lines
         traceback.print_exc()
         return {"id": case.get("id"), "error": f"rfactor failed: {type(error).__name__}: {error}"}, False
+
+
+def _is_object(line: str | bytes) -> bool:
+    """Whether a line is meant as JSON: no update begins like one."""
+    start = line.lstrip()[:1]
+    return start in (b"{", b"[") if isinstance(start, bytes) else start in ("{", "[")
+
+
+def _alone(line: str | bytes) -> dict[str, Any]:
+    """The object of an update that stands by itself on a line. Raises `rfactor.Error`."""
+    try:
+        return {"update": (line.decode() if isinstance(line, bytes) else line).strip()}
+    except UnicodeDecodeError as error:
+        raise Error(f"a line is no UTF-8: {error}") from None
+
+
+def readable(line: str | bytes, result: Mapping[str, Any]) -> str:
+    """One line for people about one update: what it is, its operator or why there is none."""
+    text = line.decode(errors="replace") if isinstance(line, bytes) else line
+    return f"{excerpt(text.strip())}: {' '.join(_said(result).split())}"
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    from rfactor.matcher.report import VERDICTS
+
+    if "error" in result:
+        return f"error: {result['error']}"
+    verdict = VERDICTS[result["verdict"]]
+    if result["reason"]:
+        return f"{verdict}: {result['reason']}"
+    operator = ", ".join((result["lift"] or result)["operator"])
+    identity = (result["lift"] or result)["identity"]
+    caveats = "".join(f"; {caveat}" for caveat in result.get("caveats", ()))
+    return f"{verdict}, operator {operator}, identity {'none' if identity is None else ', '.join(identity)}{caveats}"

@@ -16,6 +16,7 @@ from rfactor.cli.objects import (
     known_type,
     meaning_of,
     read_object,
+    state_of,
     texts_of,
     type_of,
     types_of,
@@ -23,12 +24,13 @@ from rfactor.cli.objects import (
 )
 from rfactor.errors import Error, ParseError
 from rfactor.ir.expr import Const, Expr
-from rfactor.ir.parser import parse_expr, parse_tuple, parse_update
+from rfactor.ir.parser import parse_expr, parse_tuple
 from rfactor.ir.printer import show
 from rfactor.ir.types import BOOL, Type
 from rfactor.ir.unknown import Functions, signatures
 from rfactor.ir.update import Update
 from rfactor.matcher.decisions import Rounded, claim_without_decisions
+from rfactor.matcher.question import read_question
 from rfactor.matcher.report import names_of, values_json
 from rfactor.prover.claim import Claim, Discharged, Failed, Lift
 from rfactor.prover.discharge import discharge
@@ -105,9 +107,10 @@ def read_claim(record: Mapping[str, Any]) -> Claim:
     if not isinstance(record.get("update"), str):
         raise Error(_NEEDS)
     functions: Functions = functions_of(record)
-    update = parse_update(
-        record["update"], type_of(record), types_of(record), constants_of(record), meaning_of(record), functions
-    )
+    meaning, state = meaning_of(record), state_of(record)
+    update = read_question(
+        record["update"], type_of(record), types_of(record), constants_of(record), meaning, functions, state
+    ).update
     functions = {**functions, **signatures(update.components)}
     inputs = {v.name: v.type for v in names_of(update)}
     constants = {name: t for name, t in inputs.items() if name in update.constants}

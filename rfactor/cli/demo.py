@@ -39,6 +39,8 @@ class Outcome:
 
     title: str
     update: str
+    values: tuple[NDArray[Any], ...]
+    """The factored answer, one array a component."""
     answer: Answer
     factor_ms: float
     """Finding the operator and proving it, on this call."""
@@ -83,7 +85,9 @@ def load(path: Path | None) -> tuple[str, NDArray[np.uint8]]:
         from skimage import data
         from skimage.color import gray2rgb
     except ImportError:
-        raise click.UsageError("the demo reads photographs with scikit-image: pip install 'rfactor[demo]'") from None
+        raise click.UsageError(
+            "the demo reads photographs with scikit-image: pip install 'rfactor-compiler[demo]'"
+        ) from None
     if path is None:
         return "Hubble eXtreme Deep Field", np.asarray(data.hubble_deep_field(), dtype=np.uint8)
     try:
@@ -118,7 +122,7 @@ def run(program: Program) -> Outcome:
     same = all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
     agrees = all(np.array_equal(a, np.asarray(b)) for a, b in zip(one, peer(), strict=True))
     text = show_tuple(extracted.update.components)
-    return Outcome(program.title, text, answer, factor_ms, serial_ms, factored_ms, numpy_ms, same, agrees)
+    return Outcome(program.title, text, other, answer, factor_ms, serial_ms, factored_ms, numpy_ms, same, agrees)
 
 
 def _one_or_all(arrays: tuple[Any, ...]) -> Any:
@@ -160,7 +164,7 @@ def report(name: str, pixels: NDArray[np.uint8], outcomes: list[Outcome], checks
         console.print(f"[bold]{outcome.title}[/bold]")
         for label, text in found(outcome.answer).items():
             console.print(f"  {label:<10}{text}", markup=False)
-        console.print()
+        console.print(f"  {'value':<10}{shown_values(outcome.values)}\n", markup=False)
     times = Table(box=None, pad_edge=False, header_style="bold")
     times.add_column("reduction")
     for column in ("serial", "factored", "speed-up", "NumPy", "found in"):
@@ -175,6 +179,17 @@ def report(name: str, pixels: NDArray[np.uint8], outcomes: list[Outcome], checks
         console.print(f"\n[bold]{title}[/bold]")
         for label, text in found(answer).items():
             console.print(f"  {label:<10}{text}", markup=False)
+
+
+SHOWN = 3
+"""Numbers of an answer that are shown."""
+
+
+def shown_values(values: tuple[NDArray[Any], ...]) -> str:
+    """The numbers of an answer, the first few of many."""
+    numbers = [str(number) for part in values for number in part.ravel()[: SHOWN + 1]]
+    count = sum(part.size for part in values)
+    return ", ".join(numbers) if count <= SHOWN else f"{', '.join(numbers[:SHOWN])}, … ({count} numbers)"
 
 
 def found(answer: Answer) -> dict[str, str]:
@@ -207,6 +222,7 @@ def as_object(
             {
                 "title": o.title,
                 **found(o.answer),
+                "value": [part.tolist() for part in o.values],
                 "recognise_ms": o.factor_ms,
                 "serial_ms": o.serial_ms,
                 "factored_ms": o.factored_ms,

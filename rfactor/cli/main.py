@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -49,6 +50,16 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"rfactor.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, 1, 0.6)
+            meant = f"Did you mean {close[0]}?" if close else f"Commands are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"No such command {name!r}. {meant}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -53,12 +53,21 @@ def types_of(record: Mapping[str, Any]) -> dict[str, Type]:
 
 def constants_of(record: Mapping[str, Any]) -> list[str]:
     """The names that stay the same through the loop: a list, or a text with commas."""
-    const = record.get("const") or []
-    if isinstance(const, str):
-        const = [name.strip() for name in const.split(",") if name.strip()]
-    if not isinstance(const, list) or not all(isinstance(name, str) for name in const):
-        raise Error("const is a list of names")
-    return const
+    return _names_of(record, "const")
+
+
+def state_of(record: Mapping[str, Any]) -> list[str]:
+    """The names of the accumulators, in order: a list, or a text with commas."""
+    return _names_of(record, "state")
+
+
+def _names_of(record: Mapping[str, Any], key: str) -> list[str]:
+    names = record.get(key) or []
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",") if name.strip()]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Error(f"{key} is a list of names")
+    return names
 
 
 def meaning_of(record: Mapping[str, Any]) -> Meaning:

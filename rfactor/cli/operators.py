@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from rfactor.cli.objects import meaning_of, type_of, types_of
-from rfactor.errors import ParseError
+from rfactor.cli.objects import meaning_of, state_of, type_of, types_of
+from rfactor.errors import Error, ParseError
 from rfactor.ir.expr import Expr, Var, names, substitute
 from rfactor.ir.parser import parse_update
 from rfactor.ir.printer import show
@@ -45,6 +45,8 @@ def check_operator(text: str, settings: Mapping[str, Any], timeout: float, as_js
 
 def parse_operator(text: str, settings: Mapping[str, Any]) -> Operator:
     """The operator of a text over `x` = `x0`, `x1`, … and `y` = `y0`, `y1`, …; other names are constants."""
+    if state_of(settings):
+        raise Error("--operator is over x and y: it takes no --state")
     types, default, meaning = types_of(settings), type_of(settings), meaning_of(settings)
     declared = {("x0" if name == "x" else "y0" if name == "y" else name): type_ for name, type_ in types.items()}
     update = parse_update(text, default, declared, (), meaning)

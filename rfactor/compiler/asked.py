@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rfactor.compiler.language.buffer import Buffer, blank
+from rfactor.compiler.language.foreign import output_of
 from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import Type
 from rfactor.compiler.lower import affine
@@ -92,9 +93,11 @@ def _is_size(value: Any) -> bool:
 
 
 def _array(value: Any, wanted: str) -> np.ndarray[Any, Any]:
-    if not isinstance(value, np.ndarray):
+    """The array of an output: one whose memory is that of what was given."""
+    array = output_of(value)
+    if array is None:
         raise BufferError(f"{wanted}: realize takes sizes, an array, or a tuple of arrays, not {value!r}")
-    return value
+    return array
 
 
 def _box(buffer: Buffer) -> list[tuple[int, int]]:

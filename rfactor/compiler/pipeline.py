@@ -334,6 +334,10 @@ def run(prepared: Prepared, placed: Sequence[Placed], given: Mapping[str, Any] |
     key = tuple([seen(place.array, place.mins) for place in places])
     ran = prepared.recent.get(key)
     if ran is None:
+        copied = _aligned(prepared, places[:inputs])
+        if copied:  # what lies there now: nothing is kept of it
+            run(prepared, placed, {**(given or {}), **copied})
+            return
         try:
             executable, slots = _bound(prepared, places[:inputs], placed, _numbers(prepared, given))
         except Overlap as error:
@@ -391,6 +395,14 @@ def _may_overwrite(prepared: Prepared, inputs: Sequence[HasPlace], placed: Seque
     if prepared.overwritable is None:
         prepared.overwritable = overwritable(prepared.algorithm, prepared.schedule)
     return shared.keys() <= prepared.overwritable
+
+
+def _aligned(prepared: Prepared, inputs: Sequence[Placed]) -> dict[str, Placed]:
+    """Copies of the images whose elements do not lie at multiples of their size, by name."""
+    named = zip(prepared.images_by_name, inputs, strict=True)
+    return {
+        name: Placed(np.copy(place.array), place.mins) for (name, _), place in named if not place.array.flags.aligned
+    }
 
 
 def _images(prepared: Prepared, given: Mapping[str, Any] | None = None) -> list[Placed]:

@@ -172,7 +172,7 @@ class Dask:
         try:
             from distributed import Client
         except ImportError as error:
-            raise Error("--backend dask needs the extra: pip install 'rfactor[distributed]'") from error
+            raise Error("--backend dask needs the extra: pip install 'rfactor-compiler[distributed]'") from error
         try:
             self._client = Client(scheduler)
         except (OSError, ValueError) as error:

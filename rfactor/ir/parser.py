@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import keyword
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -454,24 +455,29 @@ def parse_update(
     constants: Collection[str] = (),
     meaning: Meaning = Meaning.WRAP,
     functions: Functions = _NO_FUNCTIONS,
+    state: Sequence[str] = (),
 ) -> Update:
     """The update `x0, x1, … := text`. `x` is `x0`; `k`, `k0`, … and `constants` stay the same; other names are data.
 
-    `default` is the type of names that `types` neither declares nor determines. `functions` are the types of functions
-    of which nothing else is known; those of others are inferred. Raises `ParseError`.
+    `state` names the accumulators otherwise, in order: then `x` is a name like any other. `default` is the type of
+    names that `types` neither declares nor determines. `functions` are the types of functions of which nothing else is
+    known; those of others are inferred. Raises `ParseError`.
     """
     components = components_of(text)
     accumulators = [f"x{i}" for i in range(len(components))]
-    declared = {("x0" if name == "x" else name): type_ for name, type_ in (types or {}).items()}
+    aliases = _named(state, components, text) if state else {"x": "x0"}
+    declared = {aliases.get(name, name): type_ for name, type_ in (types or {}).items()}
     parser = _Parser(
         text.strip(),
         declared,
         default,
         closed=False,
         accumulators=frozenset(accumulators),
-        aliases={"x": "x0"},
+        aliases=aliases,
         functions=functions,
     )
+    if state:
+        _check_free_of_operands(components, aliases, text)
     with deep_refused(text):
         parts = [parser.visit(node) for node in components]
     for name, node, (cell, _) in zip(accumulators, components, parts, strict=True):
@@ -482,12 +488,12 @@ def parse_update(
     builds = [build for _, build in parts]
     parser.settle()
     for name in (*parser.names, *declared):
-        if re.fullmatch(r"x\d*", name) and name not in accumulators:
+        if re.fullmatch(r"x\d*", name) and name not in accumulators and not state:
             raise ParseError(
                 f"{name} is an accumulator, but the update has {len(components)} component"
                 f"{'s' * (len(components) > 1)} ({', '.join(accumulators)}): {excerpt(text)}"
             )
-    fixed = frozenset("x0" if name == "x" else name for name in constants)
+    fixed = frozenset(aliases.get(name, name) for name in constants)
     for name in fixed:
         if name in accumulators:
             raise ParseError(f"{name} is an accumulator and cannot be a constant: {excerpt(text)}")
@@ -499,3 +505,27 @@ def parse_update(
     with deep_refused(text):
         built = tuple(build() for build in builds)
     return Update(built, tuple(expr.type for expr in built), frozenset(loop_constants), meaning)
+
+
+def _named(state: Sequence[str], components: Sequence[ast.expr], text: str) -> dict[str, str]:
+    """The accumulators by the names that the user gives them. Raises `ParseError`."""
+    for name in state:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _CONSTANT_NAMES:
+            raise ParseError(f"an accumulator is called by a name, not {excerpt(name)!r}")
+    if len({*state}) < len(state):
+        raise ParseError(f"accumulators need different names, not {', '.join(state)}")
+    if len(state) != len(components):
+        raise ParseError(
+            f"{len(state)} accumulator{'s' * (len(state) > 1)} ({', '.join(state)}) for an update of {len(components)} "
+            f"component{'s' * (len(components) > 1)}: {excerpt(text)}"
+        )
+    return {name: f"x{i}" for name, i in zip(state, range(len(state)), strict=True)}
+
+
+def _check_free_of_operands(components: Sequence[ast.expr], aliases: Mapping[str, str], text: str) -> None:
+    """Refuse data that are called as answers call the accumulators."""
+    for node in (node for component in components for node in ast.walk(component)):
+        if isinstance(node, ast.Name) and node.id not in aliases and re.fullmatch(r"x\d+", node.id):
+            raise ParseError(
+                f"{node.id} is what answers call an accumulator: name it as one, or call it otherwise: {excerpt(text)}"
+            )

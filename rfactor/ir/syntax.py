@@ -54,6 +54,44 @@ def components_of(text: str) -> list[ast.expr]:
     return components
 
 
+_AUGMENTED: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+
+
+def assignment_of(text: str) -> tuple[tuple[str, ...], str] | None:
+    """The names that an assignment gives new values to, and those values: of `s += a` `s` and `s + a`.
+
+    None for what is no assignment to names, which `components_of` reads or refuses.
+    """
+    text = text.strip()
+    if len(text) > _MAX_LENGTH or not _ASSIGNMENT.search(text):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            statements = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError):
+        return None
+    statement = statements[0] if len(statements) == 1 else None
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        operation, value = _AUGMENTED.get(type(statement.op)), statement.value
+        written = ast.get_source_segment(text, value)
+        if operation is None or isinstance(value, ast.Tuple) or written is None:
+            return None
+        plain = isinstance(value, ast.Name | ast.Constant | ast.Call)
+        name = statement.target.id
+        return (name,), f"{name} {operation} {written if plain else f'({written})'}"
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = tuple(one.id for one in targets if isinstance(one, ast.Name))
+        written = ast.get_source_segment(text, statement.value)
+        return None if len(names) < len(targets) or not names or written is None else (names, written)
+    return None
+
+
 def _without_assignment(text: str) -> str | None:
     """What to write instead of an assignment, after a colon; None if the text is none."""
     assigned = _ASSIGNMENT.search(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from functools import lru_cache
 from typing import Literal
 
@@ -135,4 +137,30 @@ def parse_type(name: str) -> Type:
     try:
         return BY_NAME[name]
     except KeyError:
-        raise ValueError(f"unknown type {name!r}; types are {' '.join(BY_NAME)}") from None
+        meant = meant_types(name)
+        hint = f" (did you mean {' or '.join(meant)}?)" if meant else ""
+        raise ValueError(f"unknown type {name!r}{hint}; types are {' '.join(BY_NAME)}") from None
+
+
+_ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "int": ("i32", "i64"), "integer": ("i32", "i64"), "uint": ("u32", "u64"), "unsigned": ("u32", "u64"),
+    "float": ("f32", "f64"), "real": ("f32", "f64"), "single": ("f32",), "double": ("f64",), "half": ("f16",),
+    "bfloat": ("bf16",), "short": ("i16",), "long": ("i64",), "byte": ("u8",), "ubyte": ("u8",), "char": ("i8", "u8"),
+    "size": ("u64",), "boolean": ("bool",),
+}  # fmt: skip
+"""What types are called in other languages, without widths."""
+_WIDE = re.compile(r"(int|uint|float|bfloat|bool|i|u|f)(\d*)")
+
+
+def meant_types(name: str) -> tuple[str, ...]:
+    """The types that a name of another language may stand for."""
+    plain = name.strip().lower().rpartition(".")[2].removesuffix("_t").removesuffix("_")
+    if plain in BY_NAME:
+        return (plain,)
+    if plain in _ELSEWHERE:
+        return _ELSEWHERE[plain]
+    wide = _WIDE.fullmatch(plain)
+    if wide is not None:
+        own = f"{'bf' if wide[1] == 'bfloat' else wide[1][0]}{wide[2]}"
+        return (own,) if own in BY_NAME else ()
+    return tuple(difflib.get_close_matches(plain, BY_NAME, 1, 0.6))

@@ -85,7 +85,11 @@ def gathered(
 ) -> Data:
     """Find the data of every step. Raises `Replan` where types are not the plan's."""
     total = int(np.prod(dims, dtype=object))
-    data = Data(dims, min(limit, total), constants=dict(constants) | {f"dim{k}": n for k, n in zip(range(len(dims)), dims, strict=True)})
+    data = Data(
+        dims,
+        min(limit, total),
+        constants=dict(constants) | {f"dim{k}": n for k, n in zip(range(len(dims)), dims, strict=True)},
+    )
     for name, datum in reading.data.items():
         if datum.view is not None:
             _place(data, name, datum, reading, find)
@@ -108,9 +112,7 @@ def _dense(data: Data, name: str, var: Var, array: Array) -> None:
     data.streams[name] = Stream(var, True), array.ctypes.data, array.itemsize
 
 
-def _place(
-    data: Data, name: str, datum: Datum, reading: Reading, find: Callable[[str, Any], Typed | None]
-) -> None:
+def _place(data: Data, name: str, datum: Datum, reading: Reading, find: Callable[[str, Any], Typed | None]) -> None:
     view, var = datum.view, datum.var
     assert view is not None
     found = find(view.array, reading.arrays[view.array])
@@ -121,20 +123,23 @@ def _place(
         data.limit = 0
         _dense(data, name, var, np.zeros(1, dtype_of(var.type)))
         return
-    if found.kind != view.kind and not view.fields or array.ndim != len(view.shape):
+    if (found.kind != view.kind and not view.fields) or array.ndim != len(view.shape):
         raise Replan(view.array)
     for field_ in view.fields:
         array = getattr(array, field_) if array.dtype.kind == "c" else array[field_]
     if kind_of_dtype(array.dtype) and array.dtype != dtype_of(var.type):
         raise Replan(view.array)
     steps = {f"t{k}" for k in range(len(data.dims))} if len(data.dims) > 1 else {STEP.name}
-    forms = [affine(i, steps, data.constants) for i in view.indices]
-    if any(f is None or f[1] is None for f in forms):
-        _gather(data, name, var, array, view.indices)
-        return
+    forms: list[tuple[dict[str, int], int]] = []
+    for index in view.indices:
+        form = affine(index, steps, data.constants)
+        if form is None or form[1] is None:
+            _gather(data, name, var, array, view.indices)
+            return
+        forms.append((form[0], form[1]))
     order = sorted(steps)
     base, strides = 0, dict.fromkeys(order, 0)
-    for (factors, offset), size, stride in zip(forms, array.shape, array.strides, strict=True):  # type: ignore[misc]
+    for (factors, offset), size, stride in zip(forms, array.shape, array.strides, strict=True):
         if size == 0:
             data.limit = 0
             offset, factors, stride = 0, {}, 0
@@ -146,7 +151,7 @@ def _place(
         if -size <= low and high < 0:
             offset, low, high = offset + size, low + size, high + size
         if low < 0 or high >= size:
-            if low < 0 and -size <= low and high < size or len(data.dims) > 1:
+            if (low < 0 and -size <= low and high < size) or len(data.dims) > 1:
                 _gather(data, name, var, array, view.indices)
                 return
             factor = factors.get(order[0], 0)
@@ -181,8 +186,6 @@ def _strided(data: Data, name: str, var: Var, array: Array, base: int, strides: 
     if flat:
         address = array.ctypes.data + base
         data.streams[name] = Stream(var, strides[-1] == size), address, strides[-1]
-        whole = np.ndarray((0,), array.dtype)
-        del whole
         data.arrays[name] = _window(array, base, (data.limit,), (strides[-1],))
         return
     copied = np.ascontiguousarray(_window(array, base, dims, tuple(strides))).reshape(-1)
@@ -191,15 +194,9 @@ def _strided(data: Data, name: str, var: Var, array: Array, base: int, strides: 
 
 def _window(array: Array, base: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """Elements of an array from `base` bytes after its first on."""
-    anchor = np.lib.stride_tricks.as_strided(array.reshape(-1)[:1] if array.flags.c_contiguous else _first(array), (1,))
     address = array.ctypes.data + base
     holder = _Memory(address, array.dtype, array)
-    del anchor
     return as_strided(np.asarray(holder), shape, strides)
-
-
-def _first(array: Array) -> Array:
-    return array[(slice(0, 1),) + (0,) * (array.ndim - 1)]
 
 
 class _Memory:

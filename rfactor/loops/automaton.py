@@ -1,7 +1,8 @@
 """Loops that are driven by few states: a run of steps is summarized from each of them.
 
-Some numbers of the state, the *driver*, take a handful of values from where they begin, whatever the data: flags, modes
-of a parser, small counters. The others are *driven*: with the driver's value as data of the step, they have an operator.
+Some numbers of the state, the *driver*, take a handful of values from where they begin, whatever the data: flags,
+modes of a parser, small counters. The others are *driven*: with the driver's value as data of the step, they have an
+operator.
 A run is then a table: for each value of the driver at its beginning, the value at its end and the summary of what is
 driven. Tables are joined by looking the second up where the first ends. (A cascade: the composition of Krohn and
 Rhodes, with the driver written out as a finite map.)
@@ -40,27 +41,21 @@ def driver_of(update: Update, start: Sequence[Expr | None]) -> Driver | None:
     reads = [{int(n[1:]) for n in names(e) if n[0] == "x" and n[1:].isdigit()} for e in update.components]
     closed: list[frozenset[int]] = []
     for k in range(count):
-        group, pending = set[int](), [k]
+        reached, pending = set[int](), [k]
         while pending:
             j = pending.pop()
-            if j not in group:
-                group.add(j)
+            if j not in reached:
+                reached.add(j)
                 pending += reads[j]
-        closed.append(frozenset(group))
-    chosen: set[int] = set()
+        closed.append(frozenset(reached))
+    found: Driver | None = None
+    chosen: frozenset[int] = frozenset()
     for group in sorted(set(closed), key=len):
-        if _reached(update, start, sorted(group)) is not None:
-            chosen |= group
-    while chosen:
-        places = sorted(chosen)
+        places = sorted(chosen | group)
         values = _reached(update, start, places)
         if values is not None:
-            return Driver(tuple(places), values)
-        largest = max((g for g in closed if g <= chosen), key=len)
-        chosen -= largest - set().union(*(g for g in closed if g <= chosen and g != largest and len(g) < len(largest)))
-        if largest <= chosen:
-            return None
-    return None
+            chosen, found = chosen | group, Driver(tuple(places), values)
+    return found
 
 
 def _reached(update: Update, start: Sequence[Expr | None], places: list[int]) -> tuple[Values, ...] | None:

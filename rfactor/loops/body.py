@@ -7,22 +7,21 @@ expression language has it and by Python otherwise. Whatever cannot be read is r
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from rfactor.errors import FoldError, TypeMismatch
-from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names, select
+from rfactor.ir.expr import Const, Expr, Op, Var, apply, cast, const, names
 from rfactor.ir.simplify import simplify
-from rfactor.ir.types import BOOL, F64, I64
+from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops import purity
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
-from rfactor.loops.sequences import Typed, typed
+from rfactor.loops.sequences import Typed
 from rfactor.loops.source import Source, names_loaded, names_stored
 from rfactor.loops.symbols import (
     Binding,
@@ -34,6 +33,7 @@ from rfactor.loops.symbols import (
     Parts,
     Place,
     Symbol,
+    Truth,
     View,
     as_complex,
     conjunction,
@@ -46,7 +46,8 @@ Env = dict[str, Binding]
 POINTED = "element of "
 """What parts are called that are elements of arrays which a number of the state points to."""
 LONGEST = 16
-"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are unrolled."""
+"""Lists and arrays of up to so many elements are state, element by element; inner loops of so many turns are written
+out."""
 
 
 class Again(Exception):
@@ -90,6 +91,8 @@ class Datum:
     guard: ast.expr | None = None
     """Where this does not hold, the value is not wanted."""
     kind: str = ""
+    word: str = ""
+    """The loop's own word for it, for messages."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class Body:
         body: Sequence[ast.stmt],
         bind: Callable[[Body], Env],
         depth: int = 1,
-        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed, int]] | None = None,
+        evaluate: Callable[[ast.expr, ast.expr | None, Sequence[ast.stmt]], tuple[Typed | None, int]] | None = None,
         fixed: frozenset[str] = frozenset(),
         test: Sequence[ast.expr] = (),
         specialized: bool = False,
@@ -174,7 +177,8 @@ class Body:
         self.fixed = fixed
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
-        self.known_data: dict[str, tuple[Typed, int]] = {}
+        self.complexed: set[str] = set()
+        self.known_data: dict[str, tuple[Typed | None, int]] = {}
         self.inlined = 0
 
     # -- refusing ------------------------------------------------------------------------------------------------------
@@ -210,9 +214,10 @@ class Body:
         self.pointers: dict[str, tuple[View, str, Scalar]] = {}
         self.path: Expr = TRUE
         self.guards: list[ast.expr | None] = []
+        self.header_env: Env = {}
         env = self.bind(self)
-        self.targets = set(env)
         self.header_env = dict(env)
+        self.targets = set(env)
         self._find_stores()
         before: Env = {}
         for name in sorted((self.stored_names | self.mutated) - self.targets - self.fixed):
@@ -272,7 +277,9 @@ class Body:
                         name = base.id
                 if name is not None:
                     self.stores.setdefault(name, []).append(node)
-        self.mutated = {n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)}
+        self.mutated = {
+            n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)
+        }
 
     def _var(self, name: str, part: str, kinds: K.Kinds) -> Scalar:
         kinds = self.kinds.setdefault((name, part), kinds)
@@ -303,7 +310,7 @@ class Body:
             if kinds is None:
                 return Optional(FALSE, None)
             return Optional(has, self._var(name, "value", kinds))
-        if isinstance(value, complex):
+        if isinstance(value, complex) or (name in self.complexed and isinstance(value, int | float)):
             return Complex(
                 self._var(name, "real", frozenset({"float"})), self._var(name, "imag", frozenset({"float"})),
                 "np.complex128" if isinstance(value, np.generic) else "complex",
@@ -349,7 +356,9 @@ class Body:
         for k in range(size):
             element = flat[k]
             if isinstance(element, list | tuple) and len(element) <= 8:
-                inner = [self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)]
+                inner = [
+                    self._var(name, f"{k},{j}", frozenset({self._kind_of(name, e)})) for j, e in _numbered(element)
+                ]
                 items.append(Parts(tuple(inner), type(element).__name__))
             else:
                 items.append(self._var(name, str(k), frozenset({self._kind_of(name, element)})))
@@ -473,7 +482,8 @@ class Body:
                 raise self.no(f"{name} changes its length", self._store_of(name), "R3", "keep a fixed number of values")
             return [v for p, q in zip(old.items, new.items, strict=True) for v in self._values(name, p, q)]
         if isinstance(new, Complex):
-            raise self.no(f"{name} becomes complex", self._store_of(name), "R10", f"begin with {name} = 0j")
+            self.complexed.add(name)
+            raise Again
         if isinstance(new, View | Fixed | Opaque):
             raise self.no(f"{name} is no number in a later step", self._store_of(name), "R10", "accumulate numbers")
         if not isinstance(new, Scalar):
@@ -505,9 +515,7 @@ class Body:
             current = self.statement(statement, current, continued)
         return current
 
-    def statement(
-        self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]
-    ) -> Env | None:
+    def statement(self, s: ast.stmt, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]) -> Env | None:
         """The names after one statement."""
         if isinstance(s, ast.Pass):
             return env
@@ -543,12 +551,12 @@ class Body:
         )  # fmt: skip
 
     def _guard(self) -> ast.expr | None:
-        """The way here as a condition in Python; None where it depends on the state."""
+        """The way here as a condition in Python; None where it depends on the state, or there is none."""
         if any(g is None for g in self.guards):
             return None
         parts = [g for g in self.guards if g is not None]
         if not parts:
-            return ast.Constant(True)
+            return None
         return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
 
     def _if(self, s: ast.If, env: Env, continued: list[tuple[Expr, ast.expr | None, Env]]) -> Env | None:
@@ -832,8 +840,11 @@ class Body:
         """Does a piece of the body leave the state alone, and everything else but its own names?"""
         own = names_stored(node)
         for n in ast.walk(node):
-            if isinstance(n, ast.Name) and n.id in env and env[n.id].node is None and not isinstance(
-                env[n.id].symbol, Fixed
+            if (
+                isinstance(n, ast.Name)
+                and n.id in env
+                and env[n.id].node is None
+                and not isinstance(env[n.id].symbol, Fixed)
             ):
                 return False
             if isinstance(n, ast.Name) and n.id in self.mutated and n.id not in own:
@@ -893,7 +904,9 @@ class Body:
         try:
             return self.around.source.value(name)
         except KeyError:
-            raise self.no(f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop") from None
+            raise self.no(
+                f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop"
+            ) from None
 
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
@@ -942,6 +955,8 @@ class Body:
                 raise self.no("a row is taken for a number", node, "R10")
         if isinstance(symbol, Missing):
             raise self.no(symbol.why, node, "R10")
+        if isinstance(symbol, Truth):
+            raise self.no("a value of and/or is of several types", node, "R10", "give it one type, as with bool(...)")
         if value.node is not None and not isinstance(symbol, Parts | Complex):
             return self.opaque(value.node, node)
         raise self.no("a value is taken for a number that is none", node, "R10")
@@ -959,8 +974,9 @@ class Body:
                 self.known_data[text] = self.evaluate(value.node, guard, tuple(self.reading.prelude))
             found = self.known_data[text][0]
             if found is not None and found.kind.endswith(COMPLEX):
-                parts = [self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag")]
-                return Complex(*(Scalar(p.expr, frozenset({"float"})) for p in parts), found.kind)
+                real, imag = (self.opaque(ast.Attribute(value.node, p, ast.Load()), place) for p in ("real", "imag"))
+                plain = frozenset({"float"})
+                return Complex(Scalar(real.expr, plain), Scalar(imag.expr, plain), found.kind)
         return self.scalar(value, place)
 
     def opaque(self, node: ast.expr, place: ast.AST) -> Scalar:
@@ -998,8 +1014,15 @@ class Body:
             raise self.no(str(error), None, "R10") from None
         var = Var(type_, f"s{len(self.reading.data)}")
         del key
-        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind)
+        self.reading.data[var.name] = Datum(var, view=view, kind=view.kind, word=self._word(view))
         return self._as_kind(var, view.kind)
+
+    def _word(self, view: View) -> str:
+        """The name of an element in the loop's text, where it has one."""
+        for name, binding in self.header_env.items():
+            if isinstance(binding.symbol, View) and binding.symbol == view:
+                return name
+        return view.array if view.array.isidentifier() and not view.array.startswith("walk_") else ""
 
     def _as_kind(self, var: Var, kind: str) -> Scalar:
         return Scalar(cast(K.type_of({kind}), var), frozenset({kind}))
@@ -1015,6 +1038,8 @@ class Body:
     def truth(self, value: Binding, node: ast.AST) -> Expr:
         """Python's truth of a value."""
         symbol = value.symbol
+        if isinstance(symbol, Truth):
+            return symbol.expr
         if isinstance(symbol, Optional):
             return symbol.has if symbol.value is None else conjunction(symbol.has, K.truth(symbol.value))
         if isinstance(symbol, Parts):
@@ -1132,7 +1157,3 @@ def _globals(source: Source) -> dict[str, Any]:
         except ValueError:
             continue
     return known
-
-
-__all__ = ["Again", "Body", "Datum", "Reading", "Requirement", "Slot", "Stored", "Surroundings"]
-_UNUSED = (math, select, names, F64, BOOL, FunctionType, typed)

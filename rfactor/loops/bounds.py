@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from rfactor.ir.expr import Call, Const, Expr, Op, Var, names
+from rfactor.ir.expr import Const, Expr, Op, Var, names
 from rfactor.ir.types import Type
 
 Range = tuple[float, float]
@@ -31,18 +31,16 @@ def enclosure(expr: Expr, ranges: Mapping[str, Range], memo: dict[Expr, Range] |
 def _enclosure(e: Expr, ranges: Mapping[str, Range], memo: dict[Expr, Range]) -> Range:
     whole = of_type(e.type)
     if isinstance(e, Const):
-        if isinstance(e.value, float) and math.isnan(e.value):
-            return whole
-        return (e.value, e.value)
+        return whole if e.value != e.value else (e.value, e.value)
     if isinstance(e, Var):
         return ranges.get(e.name, whole)
-    if isinstance(e, Call) or not isinstance(e, Op):
+    if not isinstance(e, Op):
         return whole
     parts = [enclosure(a, ranges, memo) for a in e.args]
     if e.op == "select":
-        if parts[0] == (1, 1):
+        if parts[0][0] == 1:
             return parts[1]
-        if parts[0] == (0, 0):
+        if parts[0][1] == 0:
             return parts[2]
         return min(parts[1][0], parts[2][0]), max(parts[1][1], parts[2][1])
     if e.op == "cast":
@@ -107,9 +105,15 @@ def _operation(op: str, parts: list[Range], e: Op) -> Range | None:
     if op == "==":
         return (0, 0) if a[1] < b[0] or b[1] < a[0] else (1, 1) if a == b and a[0] == a[1] else (0, 1)
     if op == "!=":
-        return (1, 1) if a[1] < b[0] or b[1] < a[0] else (0, 0) if a == b and a[0] == a[1] and not float_operands else (0, 1)
+        return (
+            (1, 1)
+            if a[1] < b[0] or b[1] < a[0]
+            else (0, 0)
+            if a == b and a[0] == a[1] and not float_operands
+            else (0, 1)
+        )
     if op == "%" and b[0] > 0:
-        return (a[0], a[1]) if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+        return (a[0], a[1]) if a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)
     if op == "//" and b[0] > 0:
         corners = [x // y for x in a for y in b]
         return min(corners), max(corners)
@@ -121,7 +125,7 @@ def _operation(op: str, parts: list[Range], e: Op) -> Range | None:
     if op == ">>" and b[0] >= 0:
         corners = [int(x) >> min(int(y), 63) for x in a for y in b]
         return min(corners), max(corners)
-    if op == "<<" and 0 <= b[0] and b[1] <= 62:
+    if op == "<<" and b[0] >= 0 and b[1] <= 62:
         corners = [int(x) << int(y) for x in a for y in b]
         return min(corners), max(corners)
     return None
@@ -167,9 +171,7 @@ def growth(e: Expr, group: set[int], ranges: Mapping[str, Range], memo: dict[Exp
     return None
 
 
-def over_steps(
-    update: Sequence[Expr], start: Sequence[Range], steps: int, ranges: Mapping[str, Range]
-) -> list[Range]:
+def over_steps(update: Sequence[Expr], start: Sequence[Range], steps: int, ranges: Mapping[str, Range]) -> list[Range]:
     """Bounds of each number of the state before, between and after `steps` steps, if no integer wraps in them."""
     count = len(update)
     reads = [{int(n[1:]) for n in names(e) if n[0] == "x" and n[1:].isdigit()} for e in update]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rfactor.errors import FoldError
-from rfactor.ir.expr import Const, Expr, Var, apply, const, intrinsic, select
+from rfactor.ir.expr import Const, Expr, Var, apply, cast, const, intrinsic, select
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
@@ -26,6 +27,7 @@ from rfactor.loops.symbols import (
     Optional,
     Parts,
     Place,
+    Truth,
     View,
     as_complex,
     conjunction,
@@ -137,7 +139,6 @@ def _is_bound(node: ast.AST, name: str) -> bool:
 
 def fixed_binding(body: Body, node: ast.expr, value: Any) -> Binding:
     """A value of `node` that stays the same."""
-    text = ast.unparse(node)
     if value is None:
         body.note(node, None)
         return Binding(Optional(FALSE, None), node)
@@ -153,8 +154,10 @@ def fixed_binding(body: Body, node: ast.expr, value: Any) -> Binding:
             body.note(node, value)
             return Binding(K.literal(value), node)
         return Binding(constant(body, node, value), node)
-    if isinstance(value, tuple | list) and len(value) <= 16 and all(
-        type(v) in (int, float, bool, str) or isinstance(v, np.generic) for v in value
+    if (
+        isinstance(value, tuple | list)
+        and len(value) <= 16
+        and all(type(v) in (int, float, bool, str) or isinstance(v, np.generic) for v in value)
     ):
         body.note(node, (type(value).__name__, list(value)), "sequence")
         try:
@@ -178,7 +181,9 @@ def constant(body: Body, node: ast.expr, value: Any) -> Scalar:
 
 
 def _structure(body: Body, node: ast.expr, env: Env) -> Binding:
-    value = lambda n: body.value(n, env)
+    def value(n: ast.expr) -> Binding:
+        return body.value(n, env)
+
     if isinstance(node, ast.Tuple | ast.List):
         if any(isinstance(e, ast.Starred) for e in node.elts):
             raise body.no("starred values are not taken", node, "R10")
@@ -201,7 +206,7 @@ def _structure(body: Body, node: ast.expr, env: Env) -> Binding:
     if isinstance(node, ast.BoolOp):
         return _bool_op(body, node, env)
     if isinstance(node, ast.Compare):
-        return Binding(_boolean(_compare(body, node, env), _compare_kinds(body, node, env)))
+        return Binding(_compare(body, node, env))
     if isinstance(node, ast.IfExp):
         return _if_exp(body, node, env)
     if isinstance(node, ast.Attribute):
@@ -284,7 +289,10 @@ def _of_complex(body: Body, node: ast.BinOp, op: str, a: Binding, b: Binding) ->
         sides.append(symbol)
     p, q = sides
     kind = "np.complex128" if "np.complex128" in (p.kind, q.kind) else "complex"
-    make = lambda o, x, y: K.binary(o, x, y, body.require)
+
+    def make(o: str, x: Scalar, y: Scalar) -> Scalar:
+        return K.binary(o, x, y, body.require)
+
     if op in ("+", "-"):
         return Complex(make(op, p.real, q.real), make(op, p.imag, q.imag), kind)
     if op == "*":
@@ -318,23 +326,22 @@ def _bool_op(body: Body, node: ast.BoolOp, env: Env) -> Binding:
     body.path = path
     del body.guards[depth:]
     join = conjunction if is_and else disjunction
-    total = TRUE if is_and else FALSE
+    total: Expr = TRUE if is_and else FALSE
     for condition in conditions:
         total = join(total, condition)
     scalars = [b.symbol for b in bindings]
     if all(isinstance(s, Scalar) and s.kinds == frozenset({"bool"}) for s in scalars):
         return Binding(_boolean(total))
-    if all(isinstance(s, Scalar) and s.expr.type.is_bool for s in scalars) and len(bindings) == len(node.values):
-        return Binding(_boolean(total, frozenset({"bool"})))
     result = bindings[-1]
     for binding, condition in zip(reversed(bindings[:-1]), reversed(conditions[:-1]), strict=True):
-        pair = (result, binding) if is_and else (binding, result)
+        arms = [result, binding] if is_and else [binding, result]
         try:
-            result = merged(condition, None, *(Binding(_plain(body, p, node)) for p in pair), body.require)
-        except Untyped:
-            return Binding(_boolean(total))
+            true, false = (Binding(_plain(body, p, node)) for p in arms)
+            result = merged(condition, None, true, false, body.require)
+        except (Untyped, FoldError):
+            return Binding(Truth(total))
         if isinstance(result.symbol, Missing):
-            return Binding(_boolean(total))  # only its truth is told: other uses differ in type
+            return Binding(Truth(total))
     return Binding(result.symbol)
 
 
@@ -367,43 +374,33 @@ def _if_exp(body: Body, node: ast.IfExp, env: Env) -> Binding:
     return Binding(result.symbol)
 
 
-def _compare_kinds(body: Body, node: ast.Compare, env: Env) -> frozenset[str]:
-    """The sort of truth value that one comparison gives: Python's or NumPy's."""
-    if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARE:
-        return frozenset({"bool"})
-    a, b = (body.value(n, env) for n in (node.left, node.comparators[0]))
-    try:
-        p, q = body.scalar(a, node.left), body.scalar(b, node.comparators[0])
-        kinds = frozenset(K.result_kind("==", x, y) for x in p.kinds for y in q.kinds)
-    except (FoldError, Untyped):
-        return frozenset({"bool"})
-    return kinds if len(kinds) == 1 else frozenset({"bool"})
-
-
-def _compare(body: Body, node: ast.Compare, env: Env) -> Expr:
-    total = TRUE
+def _compare(body: Body, node: ast.Compare, env: Env) -> Scalar:
+    """A chain of comparisons: the first that fails, or the last."""
+    parts: list[Scalar] = []
     left, left_node = body.value(node.left, env), node.left
-    path, depth = body.path, len(body.guards)
+    path = body.path
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         if isinstance(op, ast.In | ast.NotIn):
             from rfactor.loops.places import contains
 
             found = contains(body, left_node, right_node, env)
-            condition = _member(body, left, left_node, right_node, env) if found is None else found
-            condition = condition if isinstance(op, ast.In) else negation(condition)
+            inside = _member(body, left, left_node, right_node, env) if found is None else found
+            part = _boolean(inside if isinstance(op, ast.In) else negation(inside))
             right = Binding(Missing("a container"))
         else:
             right = body.value(right_node, env)
-            condition = _relation(body, op, left, left_node, right, right_node)
-        total = conjunction(total, condition)
-        body.path = conjunction(body.path, condition)
+            part = _relation(body, op, left, left_node, right, right_node)
+        parts.append(part)
+        body.path = conjunction(body.path, part.expr)
         left, left_node = right, right_node
     body.path = path
-    del body.guards[depth:]
+    total = parts[-1]
+    for part in reversed(parts[:-1]):
+        total = K.choose(part.expr, total, part, body.require)
     return total
 
 
-def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Expr:
+def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding, b_node: ast.AST) -> Scalar:
     if isinstance(op, ast.Is | ast.IsNot) or (
         isinstance(op, ast.Eq | ast.NotEq) and (_is_none(a.symbol) or _is_none(b.symbol))
     ):
@@ -413,7 +410,7 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
                 assert isinstance(p, Scalar)
                 assert isinstance(q, Scalar)
                 same = simplify(apply("==", p.expr, q.expr))
-                return same if isinstance(op, ast.Is) else negation(same)
+                return _boolean(same if isinstance(op, ast.Is) else negation(same))
             raise body.no("identity is asked of numbers", b_node, "R10", "write == or !=")
         other = b.symbol if _is_none(a.symbol) else a.symbol
         if isinstance(other, Optional):
@@ -424,13 +421,26 @@ def _relation(body: Body, op: ast.cmpop, a: Binding, a_node: ast.AST, b: Binding
             none = body.opaque(ast.Compare(node, [ast.Is()], [ast.Constant(None)]), b_node).expr
         else:
             none = FALSE
-        return none if isinstance(op, ast.Is | ast.Eq) else negation(none)
+        return _boolean(none if isinstance(op, ast.Is | ast.Eq) else negation(none))
     text = _COMPARE[type(op)]
     if isinstance(a.symbol, Parts) and isinstance(b.symbol, Parts):
-        return _lexicographic(body, text, a.symbol, a_node, b.symbol, b_node)
+        return _boolean(_lexicographic(body, text, a.symbol, a_node, b.symbol, b_node))
+    a, b = (Binding(_plain(body, v, n), v.node) for v, n in ((a, a_node), (b, b_node)))
     if isinstance(a.symbol, Complex) or isinstance(b.symbol, Complex):
-        raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
-    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require).expr
+        if text not in ("==", "!="):
+            raise body.no("complex numbers are compared", b_node, "R10", "compare abs() or the parts")
+        sides = []
+        for v, n in ((a, a_node), (b, b_node)):
+            symbol = v.symbol
+            number = None if isinstance(symbol, Complex) else K.to_float(body.scalar(v, n), body.require)
+            sides.append(symbol if isinstance(symbol, Complex) else as_complex(number))  # type: ignore[arg-type]
+        first, second = sides
+        same = conjunction(
+            K.binary("==", first.real, second.real, body.require).expr,
+            K.binary("==", first.imag, second.imag, body.require).expr,
+        )
+        return _boolean(same if text == "==" else negation(same))
+    return K.binary(text, body.scalar(a, a_node), body.scalar(b, b_node), body.require)
 
 
 def _is_none(symbol: Any) -> bool:
@@ -445,9 +455,12 @@ def _lexicographic(body: Body, op: str, a: Parts, a_node: ast.AST, b: Parts, b_n
         (body.scalar(Binding(p), a_node), body.scalar(Binding(q), b_node))
         for p, q in zip(a.items, b.items, strict=False)
     ]
-    compare = lambda o, p, q: K.binary(o, p, q, body.require).expr
+
+    def compare(o: str, p: Scalar, q: Scalar) -> Expr:
+        return K.binary(o, p, q, body.require).expr
+
     if op in ("==", "!="):
-        same = TRUE if len(a.items) == len(b.items) else FALSE
+        same: Expr = TRUE if len(a.items) == len(b.items) else FALSE
         for p, q in pairs:
             same = conjunction(same, compare("==", p, q))
         return same if op == "==" else negation(same)
@@ -475,7 +488,9 @@ def _member(body: Body, left: Binding, left_node: ast.expr, container: ast.expr,
         value = body.scalar(left, left_node)
         if value.kinds != frozenset({"str"}):
             raise body.no("a number is looked for in a text", left_node, "R10")
-        body.require(apply("<", value.expr, const(value.expr.type, K.EMPTY)), "a text of several characters is looked for")
+        body.require(
+            apply("<", value.expr, const(value.expr.type, K.EMPTY)), "a text of several characters is looked for"
+        )
     elif isinstance(symbol, Fixed) and isinstance(symbol.value, set | frozenset | tuple | list | dict | range):
         if isinstance(symbol.value, range):
             raise body.no("a range is asked for a value", container, "R10", "compare with its ends")
@@ -507,7 +522,9 @@ def _attribute(body: Body, node: ast.Attribute, base: Binding) -> Binding:
     symbol = base.symbol
     if isinstance(symbol, Complex) and node.attr in ("real", "imag"):
         return Binding(symbol.real if node.attr == "real" else symbol.imag)
-    if isinstance(symbol, View) and node.attr in ("size", "ndim") or isinstance(symbol, View) and node.attr == "shape":
+    if (isinstance(symbol, View) and node.attr in ("size", "ndim")) or (
+        isinstance(symbol, View) and node.attr == "shape"
+    ):
         rest = symbol.shape[len(symbol.indices) :]
         if node.attr == "shape":
             return Binding(Parts(tuple(K.literal(n) for n in rest), "tuple"))
@@ -556,11 +573,13 @@ def _chosen_part(body: Body, parts: Parts, node: ast.Subscript, env: Env) -> Bin
     """An element of a small list whose number is known at run time."""
     index = body.scalar(body.value(node.slice, env), node.slice)
     size = len(parts.items)
-    if parts.form == "array" and len(parts.shape) > 1:
-        raise body.no("a row of an accumulator", node, "R10")
+    if not size or (parts.form == "array" and len(parts.shape) > 1):
+        raise body.no("an element of an empty list" if not size else "a row of an accumulator", node, "R10")
     if not index.expr.type.is_int:
         raise body.no("an index that is no integer", node, "R10")
-    K.require_between(index.expr, -size if index.expr.type.is_signed else 0, size - 1, body.require, "an index out of range")
+    K.require_between(
+        index.expr, -size if index.expr.type.is_signed else 0, size - 1, body.require, "an index out of range"
+    )
     result = body.scalar(Binding(parts.items[-1]), node)
     for k in range(size - 1):
         here = apply("==", index.expr, const(index.expr.type, k))
@@ -660,7 +679,8 @@ def _call(body: Body, node: ast.Call, env: Env) -> Binding:
         if known_ufunc is not None:
             return Binding(known_ufunc(body, node, [body.value(a, env) for a in node.args]))
     if isinstance(function, type) and issubclass(function, np.generic) and len(node.args) == 1:
-        return Binding(K.to_kind(K.kind_of_dtype(np.dtype(function)), body.scalar(body.value(node.args[0], env), node), body.require))
+        number = body.scalar(body.value(node.args[0], env), node)
+        return Binding(K.to_kind(K.kind_of_dtype(np.dtype(function)), number, body.require))
     if function in (np.array, np.asarray) and len(node.args) == 1:
         return Binding(_new_array(body, node, body.value(node.args[0], env)))
     module = getattr(function, "__module__", None)
@@ -717,7 +737,7 @@ def _extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], Any]:
         if any(isinstance(a.symbol, Parts) for a in args):
             best = args[0]
             for other in args[1:]:
-                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node)
+                better = _relation(body, ast.Gt() if op == ">" else ast.Lt(), other, node, best, node).expr
                 best = merged(better, None, Binding(other.symbol), Binding(best.symbol), body.require)
             return best.symbol
         best_ = body.scalar(args[0], node)
@@ -741,9 +761,7 @@ def _one(f: Callable[[Body, Scalar], Any]) -> Callable[[Body, ast.Call, Sequence
 
 def _absolute(body: Body, node: ast.Call, args: Sequence[Binding]) -> Any:
     if isinstance(args[0].symbol, Complex):
-        c = args[0].symbol
-        squares = [K.binary("*", p, p, body.require) for p in (c.real, c.imag)]
-        raise body.no("abs() of a complex number", node, "R10", f"compute with its parts ({len(squares)})")
+        raise body.no("abs() of a complex number", node, "R10", "compute with its parts")
     return K.unary("abs", body.scalar(args[0], node), body.require)
 
 
@@ -760,7 +778,7 @@ def _ord(body: Body, value: Scalar) -> Scalar:
     if value.kinds != frozenset({"str"}):
         raise Untyped("ord() of a number")
     body.require(simplify(apply("<", value.expr, const(value.expr.type, K.EMPTY))), "ord() of several characters")
-    return Scalar(K.cast(I64, value.expr), frozenset({"int"}))
+    return Scalar(cast(I64, value.expr), frozenset({"int"}))
 
 
 def _divmod(body: Body, node: ast.Call, args: Sequence[Binding]) -> Any:
@@ -822,7 +840,7 @@ _CALLS: dict[Any, Callable[[Body, ast.Call, Sequence[Binding]], Any]] = {
     int: _one(lambda body, a: K.to_int(a, body.require)), float: _one(lambda body, a: K.to_float(a, body.require)),
     bool: _one(lambda body, a: _boolean(K.truth(a))), ord: _one(_ord), complex: _complex,
 }  # fmt: skip
-_CALLS[__import__("math").isnan] = _one(_is_nan)
+_CALLS[math.isnan] = _one(_is_nan)
 
 
 def _ufunc_extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], Any]:
@@ -830,7 +848,8 @@ def _ufunc_extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], An
 
     def call(body: Body, node: ast.Call, args: Sequence[Binding]) -> Any:
         a, b = (body.scalar(x, node) for x in args)
-        kinds = frozenset(K.kind_of(getattr(np, op + "imum")(K._sample(x), K._sample(y))) for x in a.kinds for y in b.kinds)
+        function = getattr(np, op + "imum")
+        kinds = frozenset(K.kind_of(function(K.sample(x), K.sample(y))) for x in a.kinds for y in b.kinds)
         type_ = K.type_of(kinds)
         p, q = (K.converted(x, type_, body.require) for x in (a, b))
         if len(kinds) != 1:
@@ -843,7 +862,9 @@ def _ufunc_extremum(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], An
 def _ufunc_of(op: str) -> Callable[[Body, ast.Call, Sequence[Binding]], Any]:
     def call(body: Body, node: ast.Call, args: Sequence[Binding]) -> Any:
         numbers = [_as_numpy(body.scalar(a, node)) for a in args]
-        return K.unary(op, *numbers, body.require) if len(numbers) == 1 else K.binary(op, *numbers, body.require)
+        if len(numbers) == 1:
+            return K.unary(op, numbers[0], body.require)
+        return K.binary(op, numbers[0], numbers[1], body.require)
 
     return call
 
@@ -884,7 +905,7 @@ def _new_array(body: Body, node: ast.Call, value: Binding) -> Parts:
     else:
         flat, shape = list(symbol.items), (len(symbol.items),)
     numbers = [body.scalar(Binding(i), node) for i in flat]
-    dtype = np.result_type(*(np.asarray(K._sample(k)).dtype for n in numbers for k in n.kinds))
+    dtype = np.result_type(*(np.asarray(K.sample(k)).dtype for n in numbers for k in n.kinds))
     items = tuple(K.to_kind(f"np.{dtype.name}", n, body.require) for n in numbers)
     return Parts(items, "array", shape, dtype.name)
 
@@ -938,7 +959,8 @@ class _Helper:
 
         body = self.body
         keep = body.around, body.path, list(body.guards), body.stored_names, body.mutated, body.specialized
-        values = {n: c.cell_contents for n, c in zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)}
+        free = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
+        values = {n: c.cell_contents for n, c in free}
         source = Source(self.function, tree, Text(body.around.source.text.file, ()), self.function.__globals__)
         body.inlined += 1
         body.specialized = True

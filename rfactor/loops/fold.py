@@ -6,9 +6,10 @@ import ast
 import builtins
 import functools
 import math
+import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -16,24 +17,23 @@ import numpy as np
 
 from rfactor.errors import Error, FoldError
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, apply, const
-from rfactor.ir.simplify import simplify
+from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
 from rfactor.loops.engines import Engines
-from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
-from rfactor.loops.kinds import Scalar, Untyped
+from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
 from rfactor.loops.source import Source, names_loaded, names_stored, read
 from rfactor.loops.state_parts import part_of
-from rfactor.loops.symbols import Binding, Fixed, Opaque, View
 
 Floats = Literal["reassociate", "serial", "anyway"]
+OFTEN, LONG = 3, 1000
+"""Inner loops that are begun so often, and are shorter than that on average, are left to Python."""
 SHORT = 48
 """Loops of fewer steps are left to Python: compiled code takes longer to call."""
 _PLANS = 16
@@ -41,7 +41,7 @@ _PLANS = 16
 
 
 class FoldWarning(UserWarning):
-    """A loop that runs as Python, as `strict=False` allows."""
+    """A loop that is no fold, and runs in order or as Python, as `strict=False` allows."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,17 @@ class Call:
         self.fold = fold
         self.folded: set[int] = set()
         self.resume: dict[int, int] = {}
+        self.short = [False] * len(fold.loops)
+        """Inner loops that are begun often and are short: they are Python's from then on."""
+        self._begun: dict[int, tuple[int, int]] = {}
+
+    def _count(self, loop: Loop, steps: int) -> None:
+        """Note how long an inner loop is."""
+        if loop.parent is None:
+            return
+        times, total = self._begun.get(loop.number, (0, 0))
+        self._begun[loop.number] = times, total = times + 1, total + steps
+        self.short[loop.number] = times >= OFTEN and total < times * LONG
 
     def __call__(self, number: int, env: dict[str, Any]) -> Started:
         """From which step on Python runs loop `number`, and the values of its names there."""
@@ -187,11 +198,15 @@ class Call:
         outer = loop.parent
         while outer is not None:
             if outer.number in self.folded:
+                if number not in self.resume:
+                    self.short[number] = True
                 return Started(at.plain(self.resume.pop(number, 0)))
             outer = outer.parent
+        at.prepare()
         try:
-            started = at.start()
-        except FoldError as error:
+            return at.start()
+        except Exception as raised:
+            error = raised if isinstance(raised, FoldError) else _internal(at, raised)
             self.fold.refusals[number] = error
             if loop.inner:
                 return Started(at.plain(0))
@@ -202,13 +217,21 @@ class Call:
                 parent = parent.parent
             if self.fold.options.strict:
                 raise first from None
-            if number not in self.fold._warned:
-                self.fold._warned.add(number)
-                warnings.warn(str(error), FoldWarning, stacklevel=3)
+            self.warn(number, error, 4)
             return Started(at.plain(0))
-        if started.values or started.rest is not None:
-            pass
-        return started
+
+    def warn(self, number: int, error: FoldError, level: int) -> None:
+        """Say once why a loop is not run in parallel."""
+        if number not in self.fold._warned:
+            self.fold._warned.add(number)
+            warnings.warn(str(error), FoldWarning, stacklevel=level)
+
+
+def _internal(at: Beginning, error: Exception) -> FoldError:
+    """An error of ours as a refusal."""
+    if os.environ.get("RFACTOR_DEBUG"):
+        raise error
+    return at.no(f"an error of rfactor's own: {type(error).__name__}: {error}", at.loop.node, "R8", "please report it")
 
 
 class Beginning:
@@ -220,7 +243,7 @@ class Beginning:
         self.walks: list[Walk] = []
         self._typed: dict[int, tuple[Any, Typed | None]] = {}
         self._walk: Walk | None = None
-        self._walked: Any = None
+        self._no_walk: NoWalk | None = None
 
     # -- walking as Python ---------------------------------------------------------------------------------------------
 
@@ -237,10 +260,12 @@ class Beginning:
         node = self.loop.node
         assert isinstance(node, ast.For)
         if self._walk is None:
-            try:
-                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
-            except NoWalk as error:
+            if self._no_walk is None:
+                self.prepare()
+            if self._no_walk is not None:
+                error = self._no_walk
                 raise self.no(error.reason, error.node, "R4", error.advice) from None
+        assert self._walk is not None
         return self._walk
 
     def no(self, reason: str, node: ast.AST | None, kind: str, advice: str = "") -> FoldError:
@@ -251,23 +276,33 @@ class Beginning:
         node = self.loop.node
         if isinstance(node, ast.While):
             return ()
+        if self._walk is None and self._no_walk is None:
+            self.prepare()
         if self._walk is None:
-            if start == 0:
-                try:
-                    self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
-                except NoWalk:
-                    return self.evaluate(node.iter)  # type: ignore[no-any-return]
-            else:
-                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+            assert self._no_walk is not None
+            return self._no_walk.values  # type: ignore[no-any-return]
         return self._walk.rest(start)
 
     # -- folding -------------------------------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """Evaluate the header: what it raises is raised where the plain loop would."""
+        node = self.loop.node
+        if isinstance(node, ast.For):
+            try:
+                self._walk = walk_of(node.iter, self.evaluate, self._is_builtin)
+            except NoWalk as error:
+                self._no_walk = error
+
     def start(self) -> Started:
         """Fold as many steps as can be. Raises `FoldError`."""
+        if self._walk is not None and self._walk.length <= SHORT and self.fold.plans.get(self.loop.number):
+            self.call._count(self.loop, self._walk.length)
+            return Started(self.plain(0))
         frame = self.frame()
         if frame is None:
             return Started(self.plain(0))
+        self.call._count(self.loop, frame.total)
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)
@@ -319,11 +354,28 @@ class Beginning:
                 plans.insert(0, plan)
                 del plans[_PLANS:]
                 return plan
+            if not self.fold.options.strict and errors[0].kind in ("R7", "R8", "R9"):
+                return self._unproved(frame, key, errors[0])
             raise errors[0]
+
+    def _unproved(self, frame: Frame, key: Any, error: FoldError) -> Plan:
+        """A plan without an operator, whose steps compiled code takes in order."""
+        around = Surroundings(self.source, self.env, self.loop.read_after)
+        body = Body(
+            around, frame.body, frame.bind, frame.depth, lambda n, g, p: self.computed(frame, n, g, p),
+            frozenset(frame.fixed), frame.test,
+        )  # fmt: skip
+        options = self.fold.options
+        plan = made(body, self.loop.node, timeout=options.timeout, floats=options.floats, prove=False)
+        plan.signature = key
+        self.fold.plans[self.loop.number].insert(0, plan)
+        self.fold.refusals[self.loop.number] = error
+        self.call.warn(self.loop.number, error, 6)
+        return plan
 
     def _holds(self, plan: Plan) -> bool:
         """Are the values that a plan depends on those of this call?"""
-        for text, (how, node, value) in plan.reading.literal.items():
+        for how, node, value in plan.reading.literal.values():
             try:
                 now = self.evaluate(node)
                 if how == "list":
@@ -337,7 +389,6 @@ class Beginning:
                 return False
             if not same:
                 return False
-            del text
         for node, kind in plan.reading.constants.values():
             if isinstance(node, ast.expr):
                 try:
@@ -388,11 +439,7 @@ class Beginning:
         """Are there names that a step assigns and no state keeps?"""
         kept = {s.name for s in plan.slots}
         stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
-        return bool(stored & self.loop.read_after) or (
-            isinstance(self.loop.node, ast.For)
-            and bool(names_stored(self.loop.node.target) & self.loop.read_after)
-            and False
-        )
+        return bool(stored & self.loop.read_after)
 
     def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
         """Stop a step earlier: the last whole step gives names their values, and is Python's."""
@@ -476,17 +523,19 @@ class Beginning:
         return self.computed(frame, datum.node, datum.guard, tuple(plan.reading.prelude), datum.kind)
 
     def computed(
-        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: tuple[ast.stmt, ...], kind: str = ""
+        self, frame: Frame, node: ast.expr, guard: ast.expr | None, prelude: Sequence[ast.stmt], kind: str = ""
     ) -> tuple[Typed | None, int]:
         """The value of an expression in each step, as far as it can be computed, and how many there are. `kind` is
         what it is taken for where no step wants it."""
-        values = frame.column(self, node, guard, prelude)
+        values = frame.column(self, node, guard, tuple(prelude))
         if not values:
             return None, 0
         wanted = [v for v in values if v is not _NOT_WANTED]
         if not wanted:
             if not kind:
-                truth = isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "bool")
+                truth = isinstance(node, ast.Compare) or (
+                    isinstance(node, ast.Call) and ast.unparse(node.func) == "bool"
+                )
                 kind = "bool" if truth else "int"
             return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
         fill = wanted[0]
@@ -561,8 +610,13 @@ class Frame:
         found: dict[str, Any] = {}
         for name, own in parts.items():
             found[name] = _assembled(at.env[name], own, at.loop, name)
-        for stored, left in zip(plan.reading.stored, outcome.stored, strict=True):
-            _left_behind(at.env[stored.name], stored, left, self, at, plan)
+        for name in dict.fromkeys(s.name for s in plan.reading.stored):
+            pairs = [(s, o) for s, o in zip(plan.reading.stored, outcome.stored, strict=True) if s.name == name]
+            if len(pairs) > 1 and pairs[0][0].form == "append":
+                _appended(at.env[name], pairs)
+            else:
+                for stored, left in pairs:
+                    _left_behind(at.env[name], stored, left, self, at, plan)
         for group in outcome.groups:
             group.put()
         return found
@@ -603,10 +657,18 @@ def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
     return old
 
 
+def _appended(target: list[Any], pairs: Sequence[tuple[Stored, Left]]) -> None:
+    """Append what several places of a step left behind, in the order of the steps."""
+    lists = [_plain_list(s.value.kinds, o.values, o.tags) for s, o in pairs]
+    masks = [np.ones(len(o.values), bool) if o.mask is None else o.mask for _, o in pairs]
+    steps, places = np.nonzero(np.column_stack(masks))
+    target.extend(lists[p][t] for t, p in zip(steps.tolist(), places.tolist(), strict=True))
+
+
 def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Beginning, plan: Plan) -> None:
     """Put what the steps left behind into its list, set or array."""
     values, mask, tags = left.values, left.mask, left.tags
-    if stored.form == "index":
+    if stored.index is not None:
         first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
         places = np.arange(first, first + (second - first) * len(values), second - first)
         if mask is not None:
@@ -681,4 +743,3 @@ def for_frame(at: Beginning) -> Frame | None:
 
 
 __all__ = ["Call", "Fold", "FoldWarning", "Frame", "Options", "fold"]
-_UNUSED: Any = (apply, const, simplify, Count, Enumerated, Items, Zipped, Scalar, Untyped, Binding, Fixed, Opaque, View)

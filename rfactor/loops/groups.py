@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, Var, apply, const, names, select, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, names, select, substitute
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, column, in_steps
@@ -58,7 +58,11 @@ class Found:
 
     def _put(self, name: str) -> None:
         base = self.runner.at.env[name]
-        own = {s.part: (k, s) for k, s in zip(range(len(self.states)), self.runner.plan.slots, strict=True) if s.name == name}
+        own = {
+            s.part: (k, s)
+            for k, s in zip(range(len(self.states)), self.runner.plan.slots, strict=True)
+            if s.name == name
+        }
         if isinstance(base, np.ndarray):
             base[...] = self.states[own["at value"][0]].reshape(base.shape)
             return
@@ -119,7 +123,10 @@ class GroupRunner:
             if enclosure(e, ranges, memo) != (1, 1):
                 stop = disjunction(stop, negation(e))
         keyed = groups.keys is not None
-        tagged = [len(s.kinds) > 1 and len(self.final_kinds(k)) > 1 for k, s in zip(range(len(plan.slots)), plan.slots, strict=True)]
+        tagged = [
+            len(s.kinds) > 1 and len(self.final_kinds(k)) > 1
+            for k, s in zip(range(len(plan.slots)), plan.slots, strict=True)
+        ]
         if not keyed and stop == FALSE and not any(tagged) and self._worth_threads(groups):
             return self._parallel(groups, states)
         return self._serial(groups, states, stop, keyed, tagged)
@@ -205,9 +212,7 @@ class GroupRunner:
 
     # -- running -------------------------------------------------------------------------------------------------------
 
-    def _serial(
-        self, groups: Groups, states: list[Array], stop: Expr, keyed: bool, tagged: list[bool]
-    ) -> Found | None:
+    def _serial(self, groups: Groups, states: list[Array], stop: Expr, keyed: bool, tagged: list[bool]) -> Found | None:
         plan, data = self.plan, self.data
         state, update, arrays = [s.var for s in plan.slots], list(map(self.local, plan.update)), list(states)
         tags: list[Array | None] = [None] * len(states)
@@ -240,9 +245,9 @@ class GroupRunner:
 
     def _worth_threads(self, groups: Groups) -> bool:
         operator, data = self.plan.operator, self.data
-        assert operator is not None
         return (
-            threads() > 1 and data.limit >= THREADED and groups.count * 8 * threads() <= data.limit
+            operator is not None
+            and threads() > 1 and data.limit >= THREADED and groups.count * 8 * threads() <= data.limit
             and not operator.rounds and self.plan.unordered == FALSE
             and operator.answer.verdict == "associative" and operator.answer.update.meaning.value == "wrap"
             and not self.plan.compares_floats and self.plan.key is not None and self.plan.key.path == TRUE
@@ -253,12 +258,19 @@ class GroupRunner:
         plan, data, operator = self.plan, self.data, self.plan.operator
         assert operator is not None
         update, first = (tuple(map(self.local, e)) for e in (operator.update, operator.first))
-        inputs, streams, constants = data.inputs([*update, *first, groups.index])
-        kernel = compile_fold(Scatter(inputs, groups.index, operator.state, update, first))
+        answer = operator.answer
+        identity = [e.value for e in answer.identity or () if isinstance(e, Const)]
+        neutral = answer.identity_kind == "two-sided" and len(identity) == len(operator.types)
+        inputs, streams, constants = data.inputs([*update, *(() if neutral else first), groups.index])
+        kernel = compile_fold(Scatter(inputs, groups.index, operator.state, update, None if neutral else first))
         parts = threads()
         per = -(-data.limit // parts)
 
         def part(k: int) -> list[Array]:
+            if neutral:
+                own = [np.full(groups.count, v, dtype_of(t)) for v, t in zip(identity, operator.types, strict=True)]
+                kernel(streams, constants, own, k * per, min(data.limit, (k + 1) * per))
+                return [*own, np.ones(groups.count, np.uint8)]
             own = [np.zeros(groups.count, dtype_of(t)) for t in operator.types]
             seen = np.zeros(groups.count, np.uint8)
             kernel(streams, constants, [*own, seen], k * per, min(data.limit, (k + 1) * per))
@@ -304,6 +316,3 @@ def _coded_objects(values: list[Any]) -> tuple[Array, list[Any] | None]:
     if any(v != v for v in numbers):
         return np.zeros(0, np.int64), None
     return np.array(codes, np.int64), list(numbers) or [None]
-
-
-_UNUSED: Any = (const,)

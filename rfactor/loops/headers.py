@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,9 +17,10 @@ from rfactor.loops.sequences import Typed, typed
 class NoWalk(Exception):
     """A header that walks over nothing that could be cut into parts."""
 
-    def __init__(self, reason: str, node: ast.AST, advice: str = "") -> None:
+    def __init__(self, reason: str, node: ast.AST, values: Any, advice: str = "") -> None:
+        """`values`: what Python's loop walks over."""
         super().__init__(reason)
-        self.reason, self.node, self.advice = reason, node, advice
+        self.reason, self.node, self.values, self.advice = reason, node, values, advice
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +62,16 @@ class Items(Walk):
     """Its text in the header, where it is a name."""
     typed: Typed | None
     backward: bool = False
+    unordered: bool = False
+    """It is a set, which cannot be reversed."""
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
-            return self.values[::-1][start:] if hasattr(self.values, "__getitem__") else list(self.values)[::-1][start:]
-        if start == 0:
-            return iter(self.values)
-        if isinstance(self.values, np.ndarray | bytes | str | range | tuple):
+            backward: Iterable[Any] = self.values[::-1][start:]
+            return backward
+        if start and isinstance(self.values, np.ndarray | bytes | str | range | tuple):
             return iter(self.values[start:])
-        return islice(iter(self.values), start, None)
+        return islice(self.values, start, None)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -119,24 +121,52 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             return Count(len(numbers), numbers)
         if name == "enumerate" and plain and args and set(keywords) <= {"start"}:
             start = value(args[1]) if len(args) > 1 else value(keywords["start"]) if keywords else 0
-            inner = walk_of(args[0], value, is_builtin)
+            try:
+                inner = walk_of(args[0], value, is_builtin)
+            except NoWalk as error:
+                raise NoWalk(error.reason, node, builtins.enumerate(error.values, start), error.advice) from None
             return Enumerated(inner.length, inner, start)
         if name == "zip" and plain and args and set(keywords) <= {"strict"}:
-            parts = tuple(walk_of(a, value, is_builtin) for a in args)
+            parts = tuple(_parts_of(args, node, value, is_builtin))
             lengths = {part.length for part in parts}
             if len(lengths) > 1 and keywords and value(keywords["strict"]):
-                raise NoWalk("zip(strict=True) of different lengths", node)
+                whole = builtins.zip(*(part.rest(0) for part in parts), strict=True)
+                raise NoWalk("zip(strict=True) of different lengths", node, whole)
             return Zipped(min(lengths), parts)
         if name == "reversed" and len(args) == 1 and plain:
             inner = walk_of(args[0], value, is_builtin)
             if isinstance(inner, Count):
                 return Count(inner.length, inner.numbers[::-1])
+            if isinstance(inner, Items) and inner.unordered:
+                builtins.reversed(set())  # type: ignore[call-overload]
             if isinstance(inner, Items) and not inner.backward:
                 return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True)
-            raise NoWalk("reversed of what is no sequence", node)
+            raise NoWalk("reversed of what is no sequence", node, builtins.reversed(_values(inner)))
         if name in ("map", "filter") and plain and not keywords:
             return _items(list(value(node)), node)
     return _items(value(node), node)
+
+
+def _parts_of(
+    args: Sequence[ast.expr], node: ast.expr, value: Value, is_builtin: Callable[[str], bool]
+) -> Iterator[Walk]:
+    """The walks over what `zip` joins; where one is none, all are Python's."""
+    parts: list[Walk | NoWalk] = []
+    for arg in args:
+        try:
+            parts.append(walk_of(arg, value, is_builtin))
+        except NoWalk as error:
+            parts.append(error)
+    bad = next((p for p in parts if isinstance(p, NoWalk)), None)
+    if bad is not None:
+        whole = builtins.zip(*(p.values if isinstance(p, NoWalk) else p.rest(0) for p in parts), strict=False)
+        raise NoWalk(bad.reason, node, whole, bad.advice)
+    return (p for p in parts if isinstance(p, Walk))
+
+
+def _values(walk: Walk) -> Any:
+    """The object that a walk is over, for what only Python knows to do with it."""
+    return walk.values if isinstance(walk, Items) else list(walk.rest(0))
 
 
 def _backward(found: Typed | None) -> Typed | None:
@@ -144,23 +174,28 @@ def _backward(found: Typed | None) -> Typed | None:
 
 
 def _items(values: Any, node: ast.expr) -> Walk:
+    """A walk over the elements of a value, if it has a length. Raises `NoWalk`."""
     if isinstance(values, range):
         return Count(len(values), values)
     if isinstance(values, Iterator):
         raise NoWalk(
-            f"{ast.unparse(node)} is an iterator, which can be walked once and not in parts", node,
+            f"{ast.unparse(node)} is an iterator, which can be walked once and not in parts", node, values,
             "make it a list before the loop, or use .stream()",
         )  # fmt: skip
     if isinstance(values, np.ndarray) and values.ndim == 0:
-        raise NoWalk("an array without dimensions", node)
+        raise NoWalk("an array without dimensions", node, values)
     try:
         length = len(values)
     except TypeError:
-        raise NoWalk(f"{ast.unparse(node)} has no length", node, "walk over a sequence") from None
+        raise NoWalk(f"{ast.unparse(node)} has no length", node, values, "walk over a sequence") from None
     name = node.id if isinstance(node, ast.Name) else ""
-    if not isinstance(values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset) and not (
-        type(values).__module__ in ("builtins", "array", "collections")
-    ):
-        raise NoWalk(f"nothing is known of walking over a {type(values).__name__}", node, "make it a list or an array")
-    source = list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
-    return Items(length, source, name, typed(source))
+    if not isinstance(
+        values, np.ndarray | list | tuple | str | bytes | bytearray | range | dict | set | frozenset
+    ) and type(values).__module__ not in ("builtins", "array", "collections"):
+        raise NoWalk(
+            f"nothing is known of walking over a {type(values).__name__}", node, values, "make it a list or an array"
+        )
+    source = (
+        list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
+    )
+    return Items(length, source, name, typed(source), unordered=isinstance(values, set | frozenset))

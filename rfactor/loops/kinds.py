@@ -79,14 +79,10 @@ _CODES: list[str] = list(_TYPES)
 
 def kind_of(value: Any) -> str:
     """The kind of a value of the plain run. Raises `Untyped`."""
-    for type_, name in ((bool, "bool"), (np.generic, ""), (int, "int"), (float, "float")):
-        if isinstance(value, type_):
-            if type_ is np.generic:
-                return kind_of_dtype(value.dtype)
-            if type(value) is type_:
-                return name
-    if type(value) is str:
-        return "str"
+    if isinstance(value, np.generic):
+        return kind_of_dtype(value.dtype)
+    if type(value) in (bool, int, float, str):
+        return type(value).__name__
     raise Untyped(f"{type(value).__name__} is no number")
 
 
@@ -226,10 +222,12 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _sample(kind: str) -> Any:
-    return {"int": 1, "float": 1.0, "bool": True, "str": "a"}[kind] if kind in (*PYTHON, "str") else np.dtype(
-        kind[3:]
-    ).type(1)
+def sample(kind: str) -> Any:
+    return (
+        {"int": 1, "float": 1.0, "bool": True, "str": "a"}[kind]
+        if kind in (*PYTHON, "str")
+        else np.dtype(kind[3:]).type(1)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -238,7 +236,7 @@ def result_kind(op: str, *kinds: str) -> str:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return kind_of(_OPERATORS[op](*map(_sample, kinds)))
+            return kind_of(_OPERATORS[op](*map(sample, kinds)))
         except TypeError:
             raise Untyped(f"{op} of {' and '.join(kinds)}") from None
 
@@ -275,9 +273,7 @@ def _tag(op: str, a: Scalar, b: Scalar) -> Expr:
     result: Expr = const(I64, 0)
     for x in sorted(a.kinds):
         for y in sorted(b.kinds):
-            here = apply(
-                "and", apply("==", a.kind, const(I64, code(x))), apply("==", b.kind, const(I64, code(y)))
-            )
+            here = apply("and", apply("==", a.kind, const(I64, code(x))), apply("==", b.kind, const(I64, code(y))))
             result = select(here, const(I64, code(result_kind(op, x, y))), result)
     return simplify(result)
 
@@ -350,7 +346,7 @@ def _require_small(size: Expr, require: Require) -> None:
 def floored(op: str, p: Expr, q: Expr, positive: bool = False) -> Expr:
     """Python's `//` and `%`: the quotient is rounded down, the remainder has the divisor's sign."""
     plain = apply(op, p, q)
-    if isinstance(q, Const) and q.value > 0 or not q.type.is_signed or positive:
+    if (isinstance(q, Const) and q.value > 0) or not q.type.is_signed or positive:
         return simplify(plain)
     rest = apply("%", p, q)
     off = apply("and", apply("<", q, const(q.type, 0)), apply("!=", rest, const(q.type, 0)))
@@ -395,8 +391,11 @@ def unary(op: str, a: Scalar, require: Require) -> Scalar:
 
 def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
     kinds = frozenset(result_kind(op, x, y) for x in a.kinds for y in b.kinds)
-    if len(kinds) > 1:
-        kinds = frozenset({"bool"})  # truth values of both sorts are used alike; a result that is kept is refused below
+    truth_ = _relation(op, a, b, require)
+    return Scalar(truth_, kinds, _tag(op, a, b) if len(kinds) > 1 else None)
+
+
+def _relation(op: str, a: Scalar, b: Scalar, require: Require) -> Expr:
     p, q = a.expr, b.expr
     if "str" in a.kinds | b.kinds:
         if a.kinds != b.kinds:
@@ -404,10 +403,10 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
         if op not in ("==", "!="):
             for side in (p, q):
                 require(simplify(apply("<", side, const(U32, EMPTY))), "the order of texts of several characters")
-        return Scalar(simplify(apply(op, p, q)), kinds)
+        return simplify(apply(op, p, q))
     if p.type.is_bool and q.type.is_bool:
         if op in ("==", "!="):
-            return Scalar(simplify(apply(op, p, q)), kinds)
+            return simplify(apply(op, p, q))
         p, q = cast(I64, p), cast(I64, q)
     if p.type.is_float or q.type.is_float:
         narrow = {p.type, q.type} == {F32} or (
@@ -418,7 +417,7 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
             if value.expr.type.is_int and value.kinds & {"int"}:
                 limit = EXACT if type_ is F64 else 1 << 24
                 require_between(value.expr, -limit, limit, require, "an integer beside floats that may round it")
-        return Scalar(simplify(apply(op, cast(type_, p), cast(type_, q))), kinds)
+        return simplify(apply(op, cast(type_, p), cast(type_, q)))
     if p.type != q.type:
         if U64 in (p.type, q.type):
             other = b if p.type is U64 else a
@@ -427,7 +426,7 @@ def _comparison(op: str, a: Scalar, b: Scalar, require: Require) -> Scalar:
             p, q = cast(U64, p), cast(U64, q)
         else:
             p, q = cast(I64, p), cast(I64, q)
-    return Scalar(simplify(apply(op, p, q)), kinds)
+    return simplify(apply(op, p, q))
 
 
 def truth(a: Scalar) -> Expr:
@@ -469,9 +468,18 @@ def to_kind(kind: str, a: Scalar, require: Require) -> Scalar:
     if "str" in a.kinds:
         raise Untyped("a number of text")
     if type_.is_int and e.type.is_float:
-        require(apply("<", apply("abs", cast(F64, e)), const(F64, min(LARGEST, float(type_.max)))), "a float that does not fit")
+        require(
+            apply("<", apply("abs", cast(F64, e)), const(F64, min(LARGEST, float(type_.max)))),
+            "a float that does not fit",
+        )
     elif type_.is_int and "int" in a.kinds:
-        require_between(e, int(max(type_.min, I64.min)), int(min(type_.max, I64.max)), require, f"a number that does not fit {type_}")
+        require_between(
+            e,
+            int(max(type_.min, I64.min)),
+            int(min(type_.max, I64.max)),
+            require,
+            f"a number that does not fit {type_}",
+        )
     return Scalar(cast(type_, e), frozenset({kind}))
 
 

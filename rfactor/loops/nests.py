@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from rfactor.ir.expr import Expr, Var, apply, const
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
-from rfactor.loops import kinds as K
 from rfactor.loops.body import Body, Env, _globals
 from rfactor.loops.fold import _NOT_WANTED, Beginning, Frame, Started
 from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
 from rfactor.loops.kinds import Scalar
 from rfactor.loops.plan import Plan
+from rfactor.loops.rewrite import Loop
 from rfactor.loops.run import Outcome
 from rfactor.loops.sequences import Typed
 from rfactor.loops.source import names_loaded, names_stored
-from rfactor.loops.symbols import Binding, Fixed, Opaque, Parts, Symbol, View
+from rfactor.loops.symbols import Binding, Opaque, Parts, Symbol, View
 
 
 class Nest(Frame):
@@ -33,10 +33,11 @@ class Nest(Frame):
     def of(at: Beginning) -> Nest | None:
         """The deepest nest of rectangular loops; None without steps."""
         first = at.walk()
-        loops, walks, dims = [at.loop], [first], [first.length]
-        varying = names_stored(at.loop.node.target)
+        walks: list[Walk | None] = [first]
+        loops, dims = [at.loop], [first.length]
+        varying = names_stored(_for(at.loop).target)
         for inner in at.loop.nest[1:]:
-            node = inner.node
+            node = _for(inner)
             if node.orelse or any(isinstance(n, ast.Break) for s in node.body for n in ast.walk(s)):
                 break
             loaded = names_loaded(node.iter)
@@ -62,9 +63,7 @@ class Nest(Frame):
             varying |= names_stored(node.target)
         if not all(dims):
             return None
-        if len(loops) > 1 and any(
-            isinstance(n, ast.Break) for n in _shallow(loops[-1].node)
-        ):
+        if len(loops) > 1 and any(isinstance(n, ast.Break) for s in _for(loops[-1]).body for n in ast.walk(s)):
             loops, walks, dims = loops[:1], walks[:1], dims[:1]
         return Nest(loops, walks, tuple(dims))
 
@@ -118,18 +117,15 @@ class Nest(Frame):
             first = self._number(body, (*path, "first"), walk.first)
             return Parts((Scalar(simplify(apply("+", first, step)), frozenset({"int"})), inner), "tuple")
         if isinstance(walk, Zipped):
-            return Parts(
-                tuple(self._symbol(body, w, (*path, k), step) for k, w in zip(range(len(walk.parts)), walk.parts, strict=True)),
-                "tuple",
-            )
+            numbered = zip(range(len(walk.parts)), walk.parts, strict=True)
+            return Parts(tuple(self._symbol(body, w, (*path, k), step) for k, w in numbered), "tuple")
         assert isinstance(walk, Items)
         found = walk.typed
         if found is None:
             return Opaque()
         name = "walk_" + "_".join(map(str, path))
         body.reading.arrays[name] = ("walk", path)
-        view = View(name, (step,), found.array.shape, _dtype(found), found.kind)
-        return view
+        return View(name, (step,), found.array.shape, _dtype(found), found.kind)
 
     def _number(self, body: Body, path: tuple[Any, ...], value: int) -> Expr:
         if value in (0, 1, -1):
@@ -139,10 +135,14 @@ class Nest(Frame):
         return Var(I64, name)
 
     def _at(self, path: tuple[Any, ...]) -> Walk:
-        walk = self.walks[path[0]]
+        walk: Walk | None = self.walks[path[0]]
         assert walk is not None
         for k in path[1:]:
-            walk = walk.inner if isinstance(walk, Enumerated) else walk.parts[k]  # type: ignore[attr-defined,union-attr]
+            if isinstance(walk, Enumerated):
+                walk = walk.inner
+            else:
+                assert isinstance(walk, Zipped)
+                walk = walk.parts[k]
         return walk
 
     def number(self, where: tuple[Any, ...]) -> int:
@@ -160,9 +160,7 @@ class Nest(Frame):
         return walk.typed
 
     def signature(self, at: Beginning) -> Any:
-        shapes = tuple(
-            (None if w is None else w.signature, _numbers(w), _rows(w)) for w in self.walks
-        )
+        shapes = tuple((None if w is None else w.signature, _numbers(w), _rows(w)) for w in self.walks)
         return len(self.dims), shapes, super().signature(at)
 
     # -- Python --------------------------------------------------------------------------------------------------------
@@ -193,10 +191,8 @@ class Nest(Frame):
             if walk is not None:
                 scope[f"rfactor_walk_{k}_"] = walk.rest
         exec(compile(module, at.source.text.file, "exec"), scope)
-        try:
+        with suppress(Exception):  # the step that raises is Python's, which raises again
             scope["column"](*(at.env[n] for n in free))
-        except Exception:
-            pass  # the step that raises is Python's, which raises again
         return values
 
     def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:
@@ -217,8 +213,9 @@ class Nest(Frame):
         return Started(first.rest(where[0]), values)
 
 
-def _shallow(node: ast.For) -> Iterable[ast.AST]:
-    return (n for s in node.body for n in ast.walk(s))
+def _for(loop: Loop) -> ast.For:
+    assert isinstance(loop.node, ast.For)
+    return loop.node
 
 
 def _row_of(outer: Any, walk: Walk | None, iterated: ast.expr) -> int | None:
@@ -253,6 +250,3 @@ def _rows(walk: Walk | None) -> Any:
     if isinstance(walk, Items) and walk.typed is not None:
         return walk.typed.array.shape[1:]
     return None
-
-
-_UNUSED: Any = (Fixed, K)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rfactor.errors import FoldError
-from rfactor.ir.expr import Expr, apply, const
+from rfactor.ir.expr import Expr, apply, const, select
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
@@ -57,9 +57,7 @@ def keyed_slot(body: Body, name: str, value: dict[Any, Any] | set[Any]) -> Symbo
 def _is_read(body: Body, name: str) -> bool:
     """Is a set asked what it holds?"""
     added = {id(s.func.value) for s in body.stores.get(name, []) if isinstance(s, ast.Call)}  # type: ignore[attr-defined]
-    return any(
-        isinstance(n, ast.Name) and n.id == name and id(n) not in added for s in body.body for n in ast.walk(s)
-    )
+    return any(isinstance(n, ast.Name) and n.id == name and id(n) not in added for s in body.body for n in ast.walk(s))
 
 
 def sequence_slot(body: Body, name: str, value: Any, subscripts: list[ast.Subscript]) -> Symbol:
@@ -145,7 +143,7 @@ def _use_key(body: Body, name: str, node: ast.expr, env: Env, place: ast.AST) ->
             index = K.converted(n, I64, body.require)
             K.require_between(index, -size, size - 1, body.require, "an index out of range")
             if n.expr.type.is_signed:
-                index = K.select(apply("<", index, const(I64, 0)), apply("+", index, const(I64, size)), index)
+                index = select(apply("<", index, const(I64, 0)), apply("+", index, const(I64, size)), index)
             expr = simplify(apply("+", apply("*", expr, const(I64, size)), index))
         text = f"{expr} of {shape}"
         shown = ast.parse(f"{name}.shape" if isinstance(base, np.ndarray) else f"len({name})", mode="eval").body
@@ -170,12 +168,9 @@ def _use_key(body: Body, name: str, node: ast.expr, env: Env, place: ast.AST) ->
         raise body.no(f"two elements of {name} are used in one step", place, "R5", "use one key in a step")
     before = body.reading.keys.get(text)
     if before is not None and before.path != path:
-        either = None
-        if before.guard is not None and guard is not None:
-            either = ast.BoolOp(ast.Or(), [before.guard, guard])
-        key = Key(key.expr, key.node, None if key.node is None else either, key.kind, disjunction(before.path, path))
-        if key.node is not None and either is None:
-            key = Key(key.expr, key.node, ast.Constant(True), key.kind, key.path)
+        both = before.guard is not None and guard is not None
+        either = ast.BoolOp(ast.Or(), [before.guard, guard]) if both else None  # type: ignore[list-item]
+        key = Key(key.expr, key.node, either, key.kind, disjunction(before.path, path))
     body.reading.keys[text] = key
 
 
@@ -282,9 +277,7 @@ def place_of(body: Body, node: ast.Subscript, env: Env) -> Binding:
     return Binding(place.value)
 
 
-def _own_output(
-    body: Body, name: str, index_node: ast.expr, node: ast.Subscript, env: Env
-) -> Binding:
+def _own_output(body: Body, name: str, index_node: ast.expr, node: ast.Subscript, env: Env) -> Binding:
     """An element of an output: one of a step before, or this step's own."""
     index = body.scalar(body.value(index_node, env), index_node)
     own = body.outputs[name]
@@ -340,8 +333,6 @@ def effect(body: Body, node: ast.Call, env: Env) -> bool:
         return False
     if (function.attr == "append" and type(base) is list) or (function.attr == "add" and type(base) is set):
         number = body.scalar(body.value(node.args[0], env), node.args[0])
-        if function.attr == "append" and any(s.name == name for s in body.reading.stored):
-            raise body.no(f"{name} is appended to at two places", node, "R5", "choose the value first, append once")
         body.reading.stored.append(Stored(name, function.attr, number, body.path, None, node))
         return True
     return False

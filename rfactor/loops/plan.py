@@ -61,12 +61,14 @@ class Operator:
 
     @cached_property
     def rounds(self) -> bool:
-        """Does another order of the steps round floats in another way?"""
-        return any(
-            isinstance(n, Op) and n.type.is_float and n.op in ("+", "-", "*", "/") and is_stateful(n)
-            for e in (*self.update, *self.joined)
-            for n in walk(e)
-        )
+        """May another order of the steps round floats in another way?
+
+        It does not where each float is an element that is chosen, or one operation on such elements, of which the
+        least or greatest is kept: rounding is monotone, so that what holds of reals holds of rounded values.
+        """
+        from rfactor.loops.rounding import rounds
+
+        return rounds(self.update, self.joined, self.applied)
 
 
 @dataclass(eq=False)
@@ -116,7 +118,9 @@ class Plan:
     def compares_floats(self) -> bool:
         """Do floats of the state or beside it decide anything? Then NaN is looked out for."""
         return any(
-            isinstance(n, Op) and n.op in ("<", "<=", ">", ">=", "==", "!=", "min", "max") and n.args[0].type.is_float
+            isinstance(n, Op)
+            and n.op in ("<", "<=", ">", ">=", "==", "!=", "min", "max")
+            and n.args[0].type.is_float
             and is_stateful(n)
             for e in self.update
             for n in walk(e)
@@ -141,7 +145,9 @@ class Plan:
         condition: Expr = FALSE
         for part in found:
             size = apply("abs", part)
-            bad = apply("not", apply("<", size, const(part.type, float("inf")))) if computed else apply("!=", part, part)
+            bad = (
+                apply("not", apply("<", size, const(part.type, float("inf")))) if computed else apply("!=", part, part)
+            )
             condition = disjunction(condition, bad)
         return condition
 
@@ -162,8 +168,11 @@ def _data_of(e: Expr) -> list[Expr]:
     return [part for child in e.children for part in _data_of(child)]
 
 
-def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) -> Plan:
-    """Read the loop, and prove the operators behind it. Raises `FoldError`."""
+def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str, prove: bool = True) -> Plan:
+    """Read the loop, and prove the operators behind it. Raises `FoldError`.
+
+    Without `prove` there are no operators: steps are taken in order.
+    """
     reading = body.read()
     observed = [reading.leaves, *(r.condition for r in reading.required)]
     for s in reading.stored:
@@ -186,7 +195,7 @@ def made(body: Body, loop: ast.For | ast.While, *, timeout: float, floats: str) 
         chosen = [k for k in live if _group_of(reading, k) == group]
         if group and not chosen:
             continue
-        parts.append(_part(body, reading, group, chosen, owner, loop, timeout, floats))
+        parts.append(_part(body, reading, group, chosen, owner, loop, timeout, floats, prove))
     parts[0].groups = tuple(parts[1:])
     return parts[0]
 
@@ -204,7 +213,7 @@ def _check_apart(body: Body, e: Expr, owner: Mapping[str, str], loop: ast.AST) -
 
 def _part(
     body: Body, reading: Reading, group: str, chosen: list[int], owner: Mapping[str, str], loop: ast.AST,
-    timeout: float, floats: str,
+    timeout: float, floats: str, prove: bool,
 ) -> Plan:  # fmt: skip
     """The plan of the numbers of one group."""
     values = {f"x{k}": Var(reading.slots[k].var.type, f"x{j}") for j, k in zip(range(len(chosen)), chosen, strict=True)}
@@ -214,15 +223,18 @@ def _part(
         for j, s in zip(range(len(chosen)), (reading.slots[k] for k in chosen), strict=True)
     )
     own = {f"x{k}" for k in chosen}
-    of_group = lambda e: (not group and not names(e) & set(owner)) or bool(names(e) & own)
-    leaves = FALSE
+
+    def of_group(e: Expr) -> bool:
+        return (not group and not names(e) & set(owner)) or bool(names(e) & own)
+
+    leaves: Expr = FALSE
     for term in _terms(reading.leaves):
         if of_group(term):
             leaves = disjunction(leaves, substitute_all([term], values)[0])
     required = tuple(
         (substitute_all([r.condition], values)[0], r.why) for r in reading.required if of_group(r.condition)
     )
-    operator = proved(body, update, slots, loop, timeout=timeout, floats=floats) if chosen else None
+    operator = proved(body, update, slots, loop, timeout=timeout, floats=floats) if chosen and prove else None
     key = reading.keys[group] if group else None
     return Plan(reading, tuple(chosen), slots, update, operator, leaves, required, body.depth, key=key)
 
@@ -280,7 +292,8 @@ def proved(
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
                     )  # fmt: skip
                 return operator_of(form, answer, invariants)
-            if refused is None or (answer.verdict == "not_associative" and refused[1].verdict == "unknown"):
+            better = answer.verdict == "not_associative" and (refused is None or meaning is Meaning.MATH)
+            if refused is None or better or (answer.verdict, refused[1].verdict) == ("not_associative", "unknown"):
                 refused = form, answer
             if not _has_inner_data(form):
                 break
@@ -356,7 +369,7 @@ def _start_of(body: Body, slot: Slot) -> Expr | None:
     return const(slot.var.type, value) if holds_value(slot.var.type, value) else None
 
 
-def holds_value(type_: Type, value: float) -> bool:
+def holds_value(type_: Type, value: Any) -> bool:
     """Does a type have a number exactly?"""
     if type_.is_float:
         if isinstance(value, int):
@@ -383,15 +396,11 @@ def operator_of(form: Abstracted, answer: Answer, invariants: tuple[Expr, ...] =
         update = substitute_all(joined, {f"y{k}": e for k, e in zip(range(len(first)), first, strict=True)})
         update = tuple(e if e.type.is_float else simplify(e) for e in update)
     c = form.concrete
-    return Operator(
-        answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes), c(invariants)
-    )
+    return Operator(answer, tuple(types), c(first), c(update), c(joined), c(applied), c(answer.assumes), c(invariants))
 
 
 def _refusal(body: Body, form: Abstracted, answer: Answer, slots: tuple[Slot, ...], loop: ast.AST) -> FoldError:
     from rfactor.loops.reasons import reason_of
 
-    reason, kind, advice = reason_of(form, answer, slots)
+    reason, kind, advice = reason_of(form, answer, slots, body.reading)
     return body.no(reason, loop, kind, advice)
-
-

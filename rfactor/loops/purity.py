@@ -54,15 +54,19 @@ def is_pure_function(value: Any) -> bool:
     if isinstance(value, FunctionType):
         module = value.__module__ or ""
         if module.split(".")[0] == "numpy" and "random" not in module:
-            return getattr(np, value.__name__, None) is value and value.__name__ not in _EFFECTS
+            called = value.__name__
+            return called not in _EFFECTS and getattr(np, called, None) is value
         return _is_pure_definition(value)
-    if callable(value) and type(value).__module__.split(".")[0] == "numpy":  # dispatchers of NumPy
+    if callable(value):
         name = getattr(value, "__name__", "")
-        return getattr(np, name, None) is value and name not in _EFFECTS
+        numpy = type(value).__module__.startswith("numpy")  # dispatchers of NumPy
+        return numpy and getattr(np, name, None) is value and name not in _EFFECTS
     return False
 
 
-_EFFECTS = frozenset({"save", "savez", "savetxt", "copyto", "put", "place", "putmask", "fill_diagonal", "seterr", "load"})
+_EFFECTS = frozenset(
+    {"save", "savez", "savetxt", "copyto", "put", "place", "putmask", "fill_diagonal", "seterr", "load"}
+)
 
 
 @lru_cache(maxsize=1024)
@@ -100,7 +104,7 @@ def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: 
         base = root(node.func)
         if base in own and node.func.attr in ("append", "add", "extend", "pop", "sort", "reverse", "update", "insert"):
             return True
-        module = function.__globals__.get(base) if base not in own | local else None
+        module = function.__globals__.get(base) if base is not None and base not in own | local else None
         if isinstance(module, ModuleType):
             return is_pure_function(getattr(module, node.func.attr, None))
         return node.func.attr in METHODS

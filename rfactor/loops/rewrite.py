@@ -1,9 +1,10 @@
 """A function with its loops opened: each asks, where it begins, from which step on Python is to run it.
 
-    for T in HEADER:            loop_3 = loops(3, locals())
-        BODY                    if "s" in loop_3.values: s = loop_3.values["s"]
-    else:               ->      for T in loop_3.rest:
-        LAST                        BODY
+    for T in HEADER:            loop_3 = None if loops.short[3] else loops(3, locals())
+        BODY                    if loop_3 and loop_3.values:
+    else:               ->          if "s" in loop_3.values: s = loop_3.values["s"]
+        LAST                    for T in loop_3.rest if loop_3 else HEADER:
+                                    BODY
                                 else:
                                     LAST
 
@@ -104,15 +105,17 @@ class _Opener(ast.NodeTransformer):
         stored = set().union(*(names_stored(s) for s in node.body))
         if isinstance(node, ast.For):
             stored -= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-        text = f"{name} = {_CONTEXT}({number}, {_LOCALS}())\n"
+        text = f"{name} = None if {_CONTEXT}.short[{number}] else {_CONTEXT}({number}, {_LOCALS}())\n"
         if stored:
-            text += f"if {name}.values:\n"
+            text += f"if {name} is not None and {name}.values:\n"
             for s in sorted(stored):
                 text += f"    if {s!r} in {name}.values: {s} = {name}.values[{s!r}]\n"
         before = ast.parse(text).body
         self.generic_visit(node)
         if isinstance(node, ast.For):
-            node.iter = ast.Attribute(ast.Name(name, ast.Load()), "rest", ast.Load())
+            rest = ast.Attribute(ast.Name(name, ast.Load()), "rest", ast.Load())
+            asked = ast.Compare(ast.Name(name, ast.Load()), [ast.Is()], [ast.Constant(None)])
+            node.iter = ast.IfExp(asked, node.iter, rest)
         for statement in before:
             for n in ast.walk(statement):
                 ast.copy_location(n, node)
@@ -144,9 +147,11 @@ def opened(source: Source, begin: Callable[[], Any]) -> FunctionType:
     first = ast.parse(f"{_CONTEXT} = {_BEGIN}()").body[0]
     tree.body = [ast.copy_location(first, tree.body[0]), *body]
     free = [*source.function.__code__.co_freevars, _BEGIN, _LOCALS]
+    own: list[ast.stmt] = [] if tree.name in free else [ast.Global([tree.name])]
     maker = ast.FunctionDef(
-        "make", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), [tree], [], lineno=1, col_offset=0
-    )
+        "make", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []), [*own, tree], [],
+        lineno=1, col_offset=0,
+    )  # fmt: skip
     module = ast.fix_missing_locations(ast.Module([maker], []))
     code = compile(module, source.function.__code__.co_filename, "exec")
     inner = _inner_code(_inner_code(code, "make"), tree.name)

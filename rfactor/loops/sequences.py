@@ -27,7 +27,11 @@ class Typed:
     @property
     def signature(self) -> tuple[Any, ...]:
         """All that a compiled loop depends on: types, not values."""
-        return (self.array.dtype.str if not self.array.dtype.names else str(self.array.dtype), self.array.ndim, self.kind)
+        return (
+            self.array.dtype.str if not self.array.dtype.names else str(self.array.dtype),
+            self.array.ndim,
+            self.kind,
+        )
 
 
 _PLAIN = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -93,6 +97,8 @@ def _of_list(value: Sequence[Any]) -> Typed | None:
         return Typed(np.array(list(map(held_value, value)), np.uint32), "str")
     if isinstance(one, type) and issubclass(one, np.generic):
         dtype = np.dtype(one)
+        if dtype == np.complex128:
+            return Typed(np.array(value, dtype), "np.complex128")
         try:
             return Typed(np.array(value, dtype), kind_of_dtype(dtype)) if dtype.kind in "biuf" else None
         except Untyped:

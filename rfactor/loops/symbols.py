@@ -1,4 +1,5 @@
-"""What names mean inside of a loop's body: numbers as expressions, values that may be None, small lists, views of arrays."""
+"""Symbols: what names mean inside of a loop's body. Numbers as expressions, values that may be None, small lists, views
+of arrays."""
 
 from __future__ import annotations
 
@@ -29,6 +30,11 @@ class Parts:
     """`tuple`, `list` or `array`."""
     shape: tuple[int, ...] = ()
     dtype: str = ""
+
+    @property
+    def outline(self) -> tuple[str, tuple[int, ...], int]:
+        """What it is, its elements aside."""
+        return self.form, self.shape, len(self.items)
 
     def with_item(self, index: int, item: Symbol) -> Parts:
         """The same with one element replaced."""
@@ -81,13 +87,20 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Truth:
+    """A value of which only the truth is known."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True)
 class Missing:
     """A name that may be unbound, or a value of which nothing is known."""
 
     why: str
 
 
-Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Place | Missing
+Symbol = Scalar | Optional | Parts | Complex | View | Fixed | Opaque | Place | Truth | Missing
 
 
 @dataclass(frozen=True)
@@ -137,14 +150,18 @@ def merge(condition: Expr, a: Symbol, b: Symbol, require: Require) -> Symbol:
         return Place(has, choose(condition, a.value, b.value, require))
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return choose(condition, a, b, require)
-    if isinstance(a, Parts) and isinstance(b, Parts) and (a.form, a.shape, len(a.items)) == (b.form, b.shape, len(b.items)):
+    if (
+        isinstance(a, Parts)
+        and isinstance(b, Parts)
+        and (a.form, a.shape, len(a.items)) == (b.form, b.shape, len(b.items))
+    ):
         items = tuple(merge(condition, p, q, require) for p, q in zip(a.items, b.items, strict=True))
         return Parts(items, a.form, a.shape, a.dtype)
     if isinstance(a, Complex | Scalar) and isinstance(b, Complex | Scalar):
-        p, q = as_complex(a), as_complex(b)
-        if p.kind != q.kind:
+        c, d = as_complex(a), as_complex(b)
+        if c.kind != d.kind:
             raise Untyped("a value is a complex number of Python in one case and of NumPy in another")
-        return Complex(choose(condition, p.real, q.real, require), choose(condition, p.imag, q.imag, require), p.kind)
+        return Complex(choose(condition, c.real, d.real, require), choose(condition, c.imag, d.imag, require), c.kind)
     raise Untyped("a value is of different forms in two cases")
 
 

@@ -23,9 +23,7 @@ class Abstracted:
         return substitute_all(exprs, self.meanings)
 
 
-def abstracted(
-    components: Sequence[Expr], meaning: Meaning, whole: bool = True, choices: bool = False
-) -> Abstracted:
+def abstracted(components: Sequence[Expr], meaning: Meaning, whole: bool = True, choices: bool = False) -> Abstracted:
     """The update with a variable for each largest part that does not depend on the state; with `whole` false, for each
     smallest one; with `choices`, choices among literals stay."""
     known: dict[Expr, Var] = {}

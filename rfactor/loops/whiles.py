@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from rfactor.ir.expr import Expr, Var, apply, const
@@ -68,10 +69,8 @@ class Walked(Frame):
             "rfactor_walk_": range(self.start_, self.start_ + self.by * self.dims[0], self.by),
         }  # fmt: skip
         exec(compile(module, at.source.text.file, "exec"), scope)
-        try:
+        with suppress(Exception):  # the step that raises is Python's, which raises again
             scope["column"](*(at.env[n] for n in free))
-        except Exception:
-            pass  # the step that raises is Python's, which raises again
         return values
 
     def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:
@@ -91,15 +90,9 @@ def while_frame(at: Beginning) -> Frame | None:
             name, start, by, length = found
             if length < 1:
                 return None
-            if k and _may_fail(parts[:k]):
-                break
             return Walked(name, start, by, length, loop, [*parts[:k], *parts[k + 1 :]])
-    raise at.no("the loop is no walk over data: how often it turns depends on what it computes", loop.test, "R4", _ADVICE)
-
-
-def _may_fail(parts: Sequence[ast.expr]) -> bool:
-    """Are elements read before the index is compared with its bound? Then Python may raise where this would not."""
-    return False
+    reason = "the loop is no walk over data: how often it turns depends on what it computes"
+    raise at.no(reason, loop.test, "R4", _ADVICE)
 
 
 def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -> tuple[str, int, int, int] | None:
@@ -112,9 +105,14 @@ def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -
     ):
         if not isinstance(left, ast.Name) or op not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq):
             continue
-        if names_loaded(right) & stored or left.id not in at.env or any(isinstance(n, ast.Call) and not (
-            isinstance(n.func, ast.Name) and n.func.id == "len"
-        ) for n in ast.walk(right)):
+        if (
+            names_loaded(right) & stored
+            or left.id not in at.env
+            or any(
+                isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id == "len")
+                for n in ast.walk(right)
+            )
+        ):
             continue
         by = _growth(at, loop, left.id)
         if by is None:

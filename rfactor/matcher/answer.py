@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NoReturn
 
+from rfactor.errors import NoTruthValue
 from rfactor.ir.expr import Expr, Value
 from rfactor.ir.types import Type
 from rfactor.ir.update import Update
@@ -99,6 +100,12 @@ class Answer:
     """Parts of the lifted state that may overflow on floats where the loop does not; None where nobody has looked."""
     rounded: tuple[int, Expr] | None = None
     """A component that is no float but may depend on how a float is rounded, and that float."""
+    text: str | None = field(default=None, compare=False)
+    """The update in the user's words, where it was asked about in words."""
+    state: tuple[str, ...] = field(default=(), compare=False)
+    """The user's names of the accumulators, where they are not `x`, or `x0`, `x1`, …"""
+    note: str | None = field(default=None, compare=False)
+    """What the user may have meant otherwise."""
     from_start: FromStart | None = None
     """Loop invariants, where `update` is what they leave of the one that was asked about."""
 
@@ -114,15 +121,69 @@ class Answer:
         return tuple(e for e in self.assumes if e not in promised)
 
     @property
+    def associative(self) -> bool:
+        """Tell whether there is an operator on the state as it is."""
+        return self.verdict == "associative"
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether there is an operator, on the state as it is or on a richer one."""
+        return self.verdict in ("associative", "lifted")
+
+    def __bool__(self) -> NoReturn:
+        raise NoTruthValue(
+            "an answer is neither true nor false: ask .associative (an operator on the state as it is), .ok (that, or "
+            "one on a richer state) or .verdict"
+        )
+
+    def __str__(self) -> str:
+        from rfactor.matcher.report import to_text
+
+        return to_text(self)
+
+    def _repr_html_(self) -> str:
+        from rfactor.matcher.report import to_html
+
+        return to_html(self)
+
+    def element(self, **data: Any) -> Any:
+        """Compute the state of one step from its data, and from the constants that it reads.
+
+        Data are numbers or NumPy arrays, of which each element is a step. A state is a number or an array, or a tuple
+        of those where it has several parts, of the answer's types: those of `lift` where there is one. Raises
+        `rfactor.Error` where there is no operator, and for what is no value of its type.
+        """
+        from rfactor.matcher.values import element_of
+
+        return element_of(self, data)
+
+    def combine(self, s: Any, t: Any, **constants: Any) -> Any:
+        """Join the states of two runs, that of the earlier one first; raises as `element` does."""
+        from rfactor.matcher.values import combined
+
+        return combined(self, s, t, constants)
+
+    def apply(self, x: Any, s: Any, **constants: Any) -> Any:
+        """Compute what a run that has the state `s` makes of the accumulators `x`; raises as `element` does."""
+        from rfactor.matcher.values import applied
+
+        return applied(self, x, s, constants)
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What the proof over the reals leaves open on floats, one sentence each."""
         from rfactor.matcher.caveats import rounded_sentence, sentences, unreached
 
-        rounded = () if self.rounded is None else (rounded_sentence(*self.rounded),)
+        rounded = (*(() if self.rounded is None else (rounded_sentence(*self.rounded),)), *self._of_cancelled())
         if self.lift is None:
             return rounded + self._of_exponentials()
         overflowing = unreached(self.update, self.lift) if self.overflowing is None else self.overflowing
         return rounded + sentences(self.lift, overflowing)
+
+    def _of_cancelled(self) -> tuple[str, ...]:
+        from rfactor.matcher.cancelled import cancelled, sentence
+
+        return tuple(sentence(*found) for found in cancelled(self.update)) if self.ok else ()
 
     def _of_exponentials(self) -> tuple[str, ...]:
         from rfactor.matcher.exponentials import unsteady, unsteady_sentence

@@ -127,7 +127,7 @@ def _whatever_floats_do(update: Update, search: _Search) -> Answer:
     else:
         if not meanings:
             return _as_stored(_held_or_found(other, search), search.limits)
-        said = _of_reals(other, lambda real: search.held(real) or _yes(real, search))
+        said = _of_reals(other, lambda real: _first_of(search.held(real), lambda: _yes(real, search)))
         if said is not None and said.verdict in _HINTS:
             return with_decisions(_as_stored(said, search.limits), update, meanings)
         unsure = "what is compared may be NaN, infinite or rounded"
@@ -148,8 +148,12 @@ def _as_stored(answer: Answer, limits: Limits) -> Answer:
     return replace(answer, assumes=assumes, rounded=rounded_integer(answer, limits))
 
 
+def _first_of(answer: Answer | None, otherwise: Callable[[], Answer | None]) -> Answer | None:
+    return answer if answer is not None else otherwise()
+
+
 def _held_or_found(update: Update, search: _Search) -> Answer:
-    answer = _of_reals(update, lambda real: search.held(real) or _answer(real, search))
+    answer = _of_reals(update, lambda real: _first_of(search.held(real), lambda: _answer(real, search)))
     assert answer is not None
     return answer
 
@@ -177,7 +181,8 @@ def _yes(update: Update, search: _Search) -> Answer | None:
 def _answer(update: Update, search: _Search) -> Answer:
     """The answer about an update that is in no table."""
     if search.effort != "refute":
-        return _yes(update, search) or Answer(update, "unknown", reason="no associative operator was found so far")
+        found = _yes(update, search)
+        return Answer(update, "unknown", reason="no associative operator was found so far") if found is None else found
     own, back = _without_operand_names(update)
     limits, table = search.limits, search.table
     solver = _solver(limits, table)

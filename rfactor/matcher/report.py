@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
-from rfactor.ir.expr import Expr, Value, Var, variables
+from rfactor.ir.expr import Expr, Value, Var, substitute_all, variables
 from rfactor.ir.graph import closures
 from rfactor.ir.printer import show, show_tuple
 from rfactor.ir.unknown import signatures
@@ -22,8 +24,18 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
     update = answer.asked
     lift = answer.lift
     functions = {name: str(signature) for name, signature in signatures(update.components).items()}
+    more: dict[str, list[str] | dict[str, str] | None] = {
+        "state": list(answer.state),
+        "functions": functions,
+        "caveats": list(answer.caveats),
+    }
+    if answer.from_start is not None:
+        more |= {
+            "loop_invariant": _texts(answer.from_start.invariants),
+            "simplified": _texts(answer.update.components),
+        }
     return {
-        "update": text if text is not None else show_tuple(update.components),
+        "update": next((t for t in (text, answer.text) if t is not None), show_tuple(update.components)),
         "types": {var.name: str(var.type) for var in names_of(update)},
         "semantics": str(update.meaning),
         "verdict": answer.verdict,
@@ -46,16 +58,7 @@ def to_json(answer: Answer, text: str | None = None) -> Json:
         ]
         + _of_invariants(answer),
         "ms": round(answer.ms, 3),
-    } | {
-        key: value
-        for key, value in (
-            ("functions", functions),
-            ("caveats", list(answer.caveats)),
-            ("loop_invariant", _texts(() if answer.from_start is None else answer.from_start.invariants)),
-            ("simplified", _texts(() if answer.from_start is None else answer.update.components)),
-        )
-        if value
-    }
+    } | {key: value for key, value in more.items() if value}
 
 
 def _of_invariants(answer: Answer) -> list[Json]:
@@ -100,52 +103,95 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def to_text(answer: Answer, text: str) -> str:
-    """The answer for people."""
+def to_text(answer: Answer, text: str | None = None) -> str:
+    """The answer for people, one line an entry; `text` is the update where the answer has no words for it."""
+    return "\n".join(f"{title:<12}{entry}" for title, entry in entries(answer, text))
+
+
+def to_html(answer: Answer) -> str:
+    """The answer for people as a table, for notebooks."""
+    rows = "".join(
+        f'<tr><th style="text-align: left">{escape(title)}</th>'
+        f'<td style="text-align: left"><code>{escape(entry)}</code></td></tr>'
+        for title, entry in entries(answer)
+    )
+    return f"<table>{rows}</table>"
+
+
+def entries(answer: Answer, text: str | None = None) -> list[tuple[str, str]]:
+    """What there is to say, by titles; an entry that goes on with the last one has none."""
     update = answer.asked
-    lines = [f"update      {_assignment(text, len(update.types))}"]
+    names = answer.state or tuple(x.name for x in update.accumulators)
+    words = next((t for t in (answer.text, text) if t is not None), show_tuple(update.components))
+    said = [("update", f"{', '.join(names)} := {words}")]
     if answer.from_start is not None:
-        lines += _listed("invariant", [show(e) for e in answer.from_start.invariants])
-        named = zip(range(len(answer.update.types)), answer.update.components, strict=True)
-        lines += _listed("leaves", [f"x{i} := {show(e)}" for i, e in named])
-    lines.append(f"verdict     {_VERDICTS[answer.verdict]}")
+        said += _listed("invariant", _conditions(answer, answer.from_start.invariants))
+        said += _listed("leaves", _assigned(answer, answer.update.components))
+    said.append(("verdict", VERDICTS[answer.verdict]))
+    if answer.state:
+        said.append(("names", ", ".join(f"x{i} is {n}" for i, n in zip(range(len(names)), names, strict=True))))
     if answer.operator is not None:
-        lines += _listed("operator", [show(e) for e in answer.operator])
+        said += _listed("operator", [show(e) for e in answer.operator])
         if answer.identity is not None:
-            lines.append(f"identity    {show_tuple(answer.identity)}   ({_KINDS[answer.identity_kind or 'none']})")
+            said.append(("identity", f"{show_tuple(answer.identity)}   ({_KINDS[answer.identity_kind or 'none']})"))
         else:
-            lines.append("identity    none")
+            said.append(("identity", "none"))
         assert answer.data is not None
-        lines += _listed(
-            "data", [f"y{i} = {show(e)}" for i, e in zip(range(len(answer.data)), answer.data, strict=True)]
-        )
+        said += _listed("data", _given("y", "=", answer.data))
     if answer.lift is not None:
         lift = answer.lift
-        lines.append(f"state       {', '.join(map(str, lift.types))}")
-        lines += _listed("operator", [show(e) for e in lift.operator])
-        lines.append(f"identity    {show_tuple(lift.identity)}")
-        lines += _listed("data", [f"y{i} = {show(e)}" for i, e in zip(range(len(lift.data)), lift.data, strict=True)])
-        lines += _listed(
-            "apply", [f"x{i} := {show(e)}" for i, e in zip(range(len(lift.apply)), lift.apply, strict=True)]
-        )
+        said.append(("state", ", ".join(map(str, lift.types))))
+        said += _listed("operator", [show(e) for e in lift.operator])
+        said.append(("identity", show_tuple(lift.identity)))
+        said += _listed("data", _given("y", "=", lift.data))
+        said += _listed("apply", _assigned(answer, lift.apply))
     if answer.commutative is not None:
-        lines.append(f"commutes    {'yes' if answer.commutative else 'no'}")
+        said.append(("commutes", "yes" if answer.commutative else "no"))
     if answer.invariant:
-        lines.append(f"where       {show_tuple(answer.invariant)}")
+        said.append(("where", show_tuple(answer.invariant)))
     if answer.assumes:
-        lines.append(f"assuming    {show_tuple(answer.assumes)}")
-    lines += [f"caveat      {sentence}" for sentence in answer.caveats]
+        said.append(("assuming", ", ".join(_conditions(answer, answer.assumes))))
+    said += [("caveat", sentence) for sentence in answer.caveats]
     for name, signature in signatures(update.components).items():
-        lines.append(f"function    {name}: {signature}, which may be any function")
+        said.append(("function", f"{name}: {signature}, which may be any function"))
     if answer.reason:
-        lines.append(f"because     {answer.reason}")
+        said.append(("because", answer.reason))
+    if answer.note:
+        said.append(("note", answer.note))
     if names_of(update)[len(update.types) :] and not _reads_itself(update):
-        lines.append("note        no accumulator is read; accumulators are called x, or x0, x1, …")
+        said.append(("note", "no accumulator is read: the last step alone decides"))
     if answer.proofs:
-        proofs: list[tuple[str, Method, float]] = [(p.claim, p.method, p.ms) for p in answer.proofs]
-        proofs += [] if answer.from_start is None else [(p.claim, p.method, p.ms) for p in answer.from_start.proofs]
-        lines.append("proved      " + ", ".join(f"{claim} ({method}, {ms:.1f} ms)" for claim, method, ms in proofs))
-    return "\n".join(lines)
+        owed: list[tuple[str, Method, float]] = [(p.claim, p.method, p.ms) for p in answer.proofs]
+        owed += [] if answer.from_start is None else [(p.claim, p.method, p.ms) for p in answer.from_start.proofs]
+        said.append(("proved", ", ".join(f"{claim} ({method}, {ms:.1f} ms)" for claim, method, ms in owed)))
+    return said
+
+
+def _given(letter: str, sign: str, exprs: Sequence[Expr]) -> list[str]:
+    return [f"{letter}{i} {sign} {show(e)}" for i, e in zip(range(len(exprs)), exprs, strict=True)]
+
+
+def _conditions(answer: Answer, exprs: Sequence[Expr]) -> list[str]:
+    return [show(e) for e in substitute_all(exprs, _own(answer, exprs))]
+
+
+def _assigned(answer: Answer, exprs: Sequence[Expr]) -> list[str]:
+    """What becomes of the accumulators."""
+    own = _own(answer, exprs)
+    named = zip(answer.update.accumulators, substitute_all(exprs, own), strict=True)
+    return [f"{show(own.get(x.name, x))} := {show(e)}" for x, e in named]
+
+
+def _own(answer: Answer, exprs: Iterable[Expr]) -> dict[str, Expr]:
+    """The user's names of the accumulators, where those are none of an operand's and none that is read beside them."""
+    read = {var.name for expr in exprs for var in variables(expr)}
+    if not answer.state or any(_OPERAND.fullmatch(name) or name in read for name in answer.state):
+        return {}
+    named = zip(answer.update.accumulators, answer.state, strict=True)
+    return {x.name: Var(x.type, name) for x, name in named}
+
+
+_OPERAND = re.compile(r"[xyz]\d*")
 
 
 def _reads_itself(update: Update) -> bool:
@@ -153,7 +199,7 @@ def _reads_itself(update: Update) -> bool:
     return any(var.name in own for component in update.components for var in variables(component))
 
 
-_VERDICTS = {
+VERDICTS = {
     "associative": "associative",
     "lifted": "associative on a richer state",
     "not_associative": "not associative",
@@ -167,12 +213,8 @@ _KINDS = {
 }
 
 
-def _assignment(text: str, count: int) -> str:
-    return f"{', '.join(f'x{i}' for i in range(count))} := {text}"
-
-
-def _listed(title: str, entries: list[str]) -> list[str]:
-    return [f"{title if i == 0 else '':<12}{entry}" for i, entry in zip(range(len(entries)), entries, strict=True)]
+def _listed(title: str, lines: list[str]) -> list[tuple[str, str]]:
+    return [(title if i == 0 else "", line) for i, line in zip(range(len(lines)), lines, strict=True)]
 
 
 def explain(answer: Answer) -> str:

@@ -25,7 +25,7 @@ from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.emit import Emitter
 from rfactor.native.engine import Code, compile_module, host
 from rfactor.native.instructions import I32, splat
-from rfactor.native.literal import Builder, LLVMValue, llvm_type, memory_type, vector
+from rfactor.native.literal import Builder, LLVMValue, memory_type, vector
 
 Array = NDArray[Any]
 STEP = Var(I64, "t")
@@ -66,6 +66,8 @@ class Run:
     """Values that are stored in arrays, one an element and step."""
     failed: Expr | None = None
     """A condition on state and data that is remembered once it held."""
+    changed: Expr | None = None
+    """Steps of which this does not hold leave the state as it is: they are passed over by a branch."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Reduce:
     """Lanes take neighbouring steps: the operator commutes."""
     failed: Expr | None = None
     """A condition on data that is remembered once it held."""
+    changed: Expr | None = None
+    """Steps of which this does not hold leave the state as it is: they are passed over by a branch."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,8 @@ class Kernel:
         `streams`: the address of the element of step 0 and the bytes from step to step, of each array. `states`: one
         array a variable of the state; of a `Run` they hold one element, the start before and the state after, of a
         `Reduce` one a slice of `slice` steps, of a `Scatter` one a group, with an array of bytes after them that tell
-        which groups saw a step, where it has a first state. `stored`: the arrays of stored values, element `t - low` is step t's.
+        which groups saw a step, where it has a first state. `stored`: the arrays of stored values, one a step from
+        `low` on.
         """
         count = max(1, len(streams))
         bases = (ctypes.c_void_p * count)(*[base for base, _ in streams])
@@ -301,7 +306,7 @@ class _Loops:
                 self._store(value.type, emitter.emit(value), place)
             if fold.failed is not None:
                 failed = builder.or_(failed, emitter.emit(fold.failed))
-            return [*(emitter.emit(e) for e in fold.update), failed]
+            return [*self._updated(fold, emitter, known, state, 1), failed]
 
         end = self._loop("step", self.low, self.high, [*start, ir.IntType(1)(0)], body)
         exits.append((self.high, end, builder.block))
@@ -412,7 +417,7 @@ class _Loops:
         any_failed = builder.or_(failed, builder.icmp_unsigned("!=", bits, ir.IntType(lanes)(0)))
         for var, value, place in zip(fold.state, states, room, strict=True):
             self._store(var.type, value, place, lanes)
-        left = [self._load(v.type, self._element(v.type, place, _I64(0))) for v, place in zip(fold.state, room, strict=True)]
+        left = [self._load(v.type, place) for v, place in zip(fold.state, room, strict=True)]
 
         def join(k: LLVMValue, values: list[LLVMValue]) -> list[LLVMValue]:
             known = self.constants | {v.name: value for v, value in zip(fold.state, values, strict=True)}
@@ -442,15 +447,37 @@ class _Loops:
             failed = self.builder.or_(failed, emitter.emit(fold.failed))
         return [emitter.emit(e) for e in fold.first], failed
 
-    def _step(
-        self, fold: Reduce, known: dict[str, LLVMValue], values: list[LLVMValue], lanes: int
-    ) -> list[LLVMValue]:
+    def _step(self, fold: Reduce, known: dict[str, LLVMValue], values: list[LLVMValue], lanes: int) -> list[LLVMValue]:
         *state, failed = values
         known |= {v.name: value for v, value in zip(fold.state, state, strict=True)}
         emitter = Emitter(self.builder, known, lanes=lanes)
         if fold.failed is not None:
             failed = self.builder.or_(failed, emitter.emit(fold.failed))
-        return [*(emitter.emit(e) for e in fold.update), failed]
+        return [*self._updated(fold, emitter, known, state, lanes), failed]
+
+    def _updated(
+        self, fold: Run | Reduce, emitter: Emitter, known: dict[str, LLVMValue], state: list[LLVMValue], lanes: int
+    ) -> list[LLVMValue]:
+        """The state after a step."""
+        if fold.changed is None:
+            return [emitter.emit(e) for e in fold.update]
+        builder, changed = self.builder, emitter.emit(fold.changed)
+        if lanes > 1:
+            bits = builder.bitcast(changed, ir.IntType(lanes))
+            changed = builder.icmp_unsigned("!=", bits, ir.IntType(lanes)(0))
+        before, inside, after = builder.block, self._block("changed"), self._block("unchanged")
+        builder.cbranch(changed, inside, after)
+        builder.position_at_end(inside)
+        inner = Emitter(builder, known, lanes=lanes)
+        new = [inner.emit(e) for e in fold.update]
+        end = builder.block
+        builder.branch(after)
+        builder.position_at_end(after)
+        phis = [builder.phi(v.type) for v in new]
+        for phi, old, value in zip(phis, state, new, strict=True):
+            phi.add_incoming(old, before)
+            phi.add_incoming(value, end)
+        return phis
 
     def _steps(self, fold: Reduce, low: LLVMValue, high: LLVMValue, values: list[LLVMValue]) -> list[LLVMValue]:
         """Steps `low` to `high`, one after the other."""

@@ -29,6 +29,7 @@ from rfactor.prover.infinity import is_among_reals
 from rfactor.prover.limits import MEMORY, PATIENCE, SETUP, Limits
 from rfactor.prover.smt_operations import BOOL, EXACT, WRAP, bits_counted, if_
 from rfactor.prover.sums import Sum, plus
+from rfactor.prover.waiting import interruptibly
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +152,13 @@ def _solvers(context: Any, meaning: Meaning, linear: bool, reals: bool, rlimit: 
 def _checked(solver: Any, conditions: Sequence[Any], limits: Limits, rlimit: int) -> Any:
     """What the solver says of the terms within the limits."""
     solver.set("rlimit", rlimit)
-    # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it.
+    # Z3 would take Ctrl-C for a limit that was reached, and nobody else would see it: Python tells of it.
     solver.set("ctrl_c", False)
     seconds = limits.remaining()
     solver.set("timeout", max(1, int(1000 * (PATIENCE if seconds is None else seconds))))
     for condition in conditions:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, condition.ast)
-    return solver.check()
+    return interruptibly(solver.check, solver.ctx.interrupt)
 
 
 def _units(solver: Any) -> int:

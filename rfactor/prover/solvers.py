@@ -40,7 +40,7 @@ def _module(name: Name) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Error(f"the solver {name} is not installed: pip install 'rfactor[verify]'") from None
+        raise Error(f"the solver {name} is not installed: pip install 'rfactor-compiler[verify]'") from None
 
 
 def _z3(z3: Any, script: str, milliseconds: int) -> str:

@@ -25,6 +25,12 @@ def test_any_size_has_its_programs():
         assert all(0 < array.size <= size for program in made for array in program.inputs)
 
 
+def test_the_complex_numbers_have_a_product_that_is_not_zero():
+    real, imaginary = case("complex", 4096).arrays
+    assert (real % 2 == 1).all()  # units modulo 2^32: a product of others soon ends in zeros alone
+    assert (imaginary % 2 == 0).all()
+
+
 def test_hard_data_do_not_let_argmin_pass_over_them():
     equal, late = (case(key, 4096).arrays[0] for key in HARD)
     assert equal.min() == equal.max()

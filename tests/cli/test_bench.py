@@ -127,12 +127,12 @@ def test_another_tie_of_the_kitchen_sink_differs_in_positions_alone():
 def test_absent_peers_are_said_to_be_absent(monkeypatch):
 
     def absent():
-        raise Absent("Halide is not installed: pip install 'rfactor[bench]'")
+        raise Absent("Halide is not installed: pip install 'rfactor-compiler[bench]'")
 
     monkeypatch.setattr(of_halide, "version", absent)
     result = run("--size", "300", "--table", "1", "--only", "maximum", "--peers", "halide")
     assert result.return_value == 0
-    assert "absent: Halide is not installed: pip install 'rfactor[bench]'" in result.stdout
+    assert "absent: Halide is not installed: pip install 'rfactor-compiler[bench]'" in result.stdout
     said = json.loads(run("--size", "300", "--table", "1", "--only", "maximum", "--peers", "halide", "--json").stdout)[
         "table1"
     ]

@@ -39,10 +39,29 @@ def test_every_reduction_gives_the_serial_bits_and_numpys(photograph):
     assert all(
         row["same_bits"] and row["same_as_numpy"] and row["verdict"] == "associative" for row in said["reductions"]
     )
+    assert all(any(np.any(part) for part in row["value"]) for row in said["reductions"])  # not zero against zero
     listing_2, refused = said["checks"]
     assert listing_2["verdict"] == "associative"
     assert refused["verdict"] == "not associative"
     assert refused["reason"]
+
+
+def test_every_reduction_shows_its_value(photograph):
+    pixels = load(photograph)[1]
+    result = CliRunner().invoke(demo, ["--image", str(photograph)], standalone_mode=False)
+    values = [line.split(None, 1)[1] for line in result.stdout.splitlines() if line.startswith("  value ")]
+    assert len(values) == 6
+    assert values[1] == str(pixels[:, :, 0].max())
+    assert values[2].endswith("(256 numbers)")
+
+
+def test_the_product_of_a_black_picture_is_no_zero(tmp_path):
+    from skimage import io
+
+    path = tmp_path / "black.png"
+    io.imsave(path, np.zeros((61, 43, 3), np.uint8), check_contrast=False)
+    result = CliRunner().invoke(demo, ["--image", str(path), "--json"], standalone_mode=False)
+    assert json.loads(result.stdout)["reductions"][-1]["value"] == [1, 0]
 
 
 def test_a_wrong_answer_fails_the_demo(photograph, monkeypatch):
@@ -84,6 +103,14 @@ def test_examples_run(path, capsys, monkeypatch):
     assert capsys.readouterr().out
 
 
+def test_the_example_of_complex_numbers_compares_what_is_not_zero(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["complex_product.py"])
+    runpy.run_path(str(ROOT / "examples" / "complex_product.py"), run_name="__main__")
+    said = re.fullmatch(r"the product is (-?\d+) \+ (-?\d+) i, serial and factored\n", capsys.readouterr().out)
+    assert said is not None
+    assert int(said[1]) % 2 == 1
+
+
 @EXAMPLES
 def test_examples_say_what_they_are(path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", [path.name, "--help"])
@@ -102,3 +129,4 @@ def test_the_program_of_the_readme_gives_the_serial_bits():
     for a, b in zip(re_.tolist(), im.tolist(), strict=True):
         x, y = (x * a - y * b) & 0xFFFFFFFF, (x * b + y * a) & 0xFFFFFFFF
     assert [int(part) & 0xFFFFFFFF for part in names["out"]] == [x, y]
+    assert x & 1, "the product must be of units modulo 2^32: others end in zeros, whatever the program does"

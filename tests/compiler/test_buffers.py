@@ -184,7 +184,7 @@ def test_what_two_have_in_common_is_copied() -> None:
         (lambda b: b.fill(3.7), TypeMismatch, "3.7 is no i32"),
         (lambda b: b.fill(1 << 40), TypeMismatch, "does not fit i32"),
         (lambda b: b.fill("3"), TypeMismatch, "is no number"),
-        (lambda b: hl.Buffer([1, 2, 3]), TypeMismatch, "takes an array, a type and sizes"),
+        (lambda b: hl.Buffer(7), TypeMismatch, "takes an array, a type and sizes"),
         (lambda b: hl.Buffer(hl.Int(32), 4), TypeMismatch, "takes an array, a type and sizes"),
         (lambda b: hl.Buffer(hl.Int(32), [-4]), BufferError, "sizes are 0 or more"),
         (lambda b: hl.Buffer(hl.Int(32), [4, 3], [0, 0]), TypeMismatch, "names each of 2 dimensions once"),

@@ -127,6 +127,6 @@ def test_a_solver_that_is_missing_is_named(
 ):
     monkeypatch.setitem(sys.modules, "cvc5", None)
     assert code(["table", "verify", str(small), "--solver", "cvc5", "--jobs", "1"]) == 2
-    assert "pip install 'rfactor[verify]'" in capsys.readouterr().err
+    assert "pip install 'rfactor-compiler[verify]'" in capsys.readouterr().err
     with pytest.raises(Error, match="not installed"):
         decide(Obligation("x", (), (), (), Meaning.WRAP), "cvc5", 1.0)

@@ -14,10 +14,11 @@ import numpy as np
 from rfactor.ir.evaluate import evaluate
 from rfactor.ir.expr import Const, Expr, variables, walk
 from rfactor.ir.meaning import Meaning
-from rfactor.ir.parser import parse_expr, parse_update
+from rfactor.ir.parser import parse_expr
 from rfactor.ir.types import BOOL, Type, parse_type
 from rfactor.ir.unknown import parse_signature
 from rfactor.ir.update import Update
+from rfactor.matcher.question import read_question
 
 Row = list[Any]
 
@@ -35,7 +36,8 @@ class Judge:
         types = {name: parse_type(t) for name, t in answer["types"].items()}
         self.meaning = Meaning(answer["semantics"])
         self.functions = {name: parse_signature(text) for name, text in answer.get("functions", {}).items()}
-        self.update: Update = parse_update(answer["update"], types["x0"], types, const, self.meaning, self.functions)
+        asked, default, state = answer["update"], types["x0"], answer.get("state", ())
+        self.update: Update = read_question(asked, default, types, const, self.meaning, self.functions, state).update
         nodes = {node for component in self.update.components for node in walk(component)}
         self.literals = sorted({int(n.value) for n in nodes if isinstance(n, Const) and n.type.is_int})
         own = {x.name for x in self.update.accumulators}

@@ -133,3 +133,43 @@ def test_integers_have_none() -> None:
     for semantics in ("wrap", "math"):
         assert check("x*a + b", "i32", semantics=semantics).caveats == ()
     assert check("x + a", "f16").caveats == ()
+
+
+KAHAN = "x0 + (a - x1), (x0 + (a - x1) - x0) - (a - x1)"
+
+
+@pytest.mark.parametrize(
+    ("update", "component", "gone"),
+    [
+        (KAHAN, 1, "x0, a, x1 cancel"),
+        ("x0 + a, x1 + ((x0 - (x0 + a)) + a)", 1, "x0, a cancel"),
+        ("x0 + a, x1 + select(abs(x0) >= abs(a), (x0 - (x0 + a)) + a, (a - (x0 + a)) + x0)", 1, "x0, a cancel"),
+        ("(x + a) - a", 0, "a cancels"),
+        ("x + ((a + k) - k)", 0, "k cancels"),
+    ],
+)
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_what_only_floats_keep_is_a_caveat(update: str, component: int, gone: str, type_: str) -> None:
+    answer = check(update, type=type_)
+    assert answer.ok
+    (caveat,) = [one for one in answer.caveats if "over the reals" in one]
+    assert f"over the reals {gone} in x{component};" in caveat
+    assert caveat in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("update", "type_"),
+    [
+        (KAHAN, "i32"),
+        ("x0 + a, x1 + a*a", "f32"),
+        ("x + a - a*0.5", "f32"),
+        ("x*a + b", "f32"),
+        ("max(x, a - b)", "f64"),
+        ("0.5*(x + a + abs(x - a))", "f32"),
+        ("x + 1.0*a", "f32"),
+        ("x0 + 1, x1 + (a - x1)/(f32(x0) + 1.0)", "f32"),
+    ],
+)
+def test_what_floats_keep_as_reals_do_is_none(update: str, type_: str) -> None:
+    types = {"x0": "i32"} if "f32(x0)" in update else {}
+    assert not [one for one in check(update, type=type_, types=types).caveats if "over the reals" in one]

@@ -73,7 +73,9 @@ def test_a_no_shows_values_and_says_where_overflow_is_to_blame() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [["x + "], ["x +; a"], ["x + a", "--type", "i33"], ["x0, x2"], ["x + gcd(a)"], ["x + 300", "--type", "u8"],
-     ["x + a", "--types", "a"], [], ["x + a", "--timeout", "0"], ["--batch", "/nowhere.jsonl"], ["--claim", "/nowhere"],
+     ["x + a", "--types", "a"],
+     ["acc + a"], ["acc + a", "--state", "ac"], ["acc + a", "--state", "acc,n"], ["-", "--batch", "-"],
+     [], ["x + a", "--timeout", "0"], ["--batch", "/nowhere.jsonl"], ["--claim", "/nowhere"],
      ["x + a", "--timeout", "nan"], ["x + y", "--operator", "--explain"],
      ["--batch", "-", "--svg", "graph.svg"], ["--claim", "-", "--explain"], ["__import__('os').getcwd()"]],
 )  # fmt: skip
@@ -116,6 +118,64 @@ def test_a_batch_answers_in_order_and_marks_bad_lines(tmp_path: Path) -> None:
     assert [o["id"] for o in objects] == ["one", None, "three", "four"]
     assert ["error" in o for o in objects] == [False, True, True, False]
     assert run("--batch", "-", text=lines[0])[0] == 0
+
+
+def test_a_list_of_updates_is_answered_line_by_line() -> None:
+    for arguments in (["-"], ["--batch", "-"]):
+        code, output = run(*arguments, text="x + a\n\nmax(x, a)\n(x + a) >> 1\nx*a + b\n")
+        sums, largest, no, lifted = output.splitlines()
+        assert code == 0
+        assert sums == "x + a: associative, operator x0 + y0, identity 0"
+        assert largest.startswith("max(x, a): associative, operator max(x0, y0), identity -2147483648")
+        assert no.startswith("(x + a) >> 1: not associative: no operator on this state exists")
+        assert lifted.startswith("x*a + b: associative on a richer state, operator x0 * y0, x1 * y0 + y1")
+
+
+def test_a_bad_line_of_a_list_is_said_in_its_place() -> None:
+    code, output = run("-", "--type", "u8", text="x +\nx + 300\nx + a\n")
+    first, second, third = output.splitlines()
+    assert code == 2
+    assert first.startswith("x +: error: not an expression")
+    assert "does not fit u8" in second
+    assert third == "x + a: associative, operator x0 + y0, identity 0"
+
+
+def test_a_list_of_updates_has_objects_for_answers_where_they_are_asked_for() -> None:
+    code, output = run("-", "--json", text="x + a\nx +\n")
+    answer, bad = map(json.loads, output.splitlines())
+    assert (code, answer["operator"], "error" in bad) == (2, ["x0 + y0"], True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["check", "x + a", "--type", "float32"], "did you mean f32?"),
+        (["check", "x + a", "--type", "int"], "did you mean i32 or i64?"),
+        (["check", "x + a", "--types", "a=double"], "did you mean f64?"),
+        (["check", "x + a", "--type", "np.uint8"], "did you mean u8?"),
+        (["chek", "x + a"], "Did you mean check?"),
+        (["check", "x + a", "--tpye", "f32"], "'--type'"),
+        (["check", "x + maxx(a)"], "is max meant?"),
+    ],
+)
+def test_what_is_misspelt_is_told_what_is_meant(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert meant in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [["check", "x + a", "--type", "quux"], ["frobnicate"]])
+def test_what_is_like_nothing_is_told_what_there_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    said = capsys.readouterr().err
+    assert "mean" not in said.lower()
+    assert "i32" in said or "bench" in said
 
 
 def test_options_beside_a_batch_or_a_claim_are_for_what_an_object_does_not_say(tmp_path: Path) -> None:

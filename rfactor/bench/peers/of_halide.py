@@ -21,7 +21,7 @@ def version() -> str:
     try:
         import halide  # noqa: F401
     except ImportError as error:
-        raise Absent("Halide is not installed: pip install 'rfactor[bench]'") from error
+        raise Absent("Halide is not installed: pip install 'rfactor-compiler[bench]'") from error
     return f"Halide {installed('halide')}"
 
 

@@ -19,7 +19,7 @@ def version() -> str:
     try:
         import numba  # noqa: F401
     except ImportError as error:
-        raise Absent("Numba is not installed: pip install 'rfactor[bench]'") from error
+        raise Absent("Numba is not installed: pip install 'rfactor-compiler[bench]'") from error
     return f"Numba {installed('numba')}"
 
 

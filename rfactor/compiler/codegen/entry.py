@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rfactor.compiler.codegen.free import uses_threads
 from rfactor.compiler.codegen.module import build, passes_for
-from rfactor.compiler.codegen.parallel import Indirect
+from rfactor.compiler.codegen.parallel import RUNTIME, Indirect
 from rfactor.compiler.codegen.statements import I32, I64_, OUT_OF_MEMORY, POINTER
 from rfactor.compiler.runtime.arguments import FOLDED
 from rfactor.ir.loopnest import BufferArgument, LoweredPipeline, ScalarArgument
@@ -33,7 +33,6 @@ PARALLEL, THREADS = "rfactor_parallel", "rfactor_threads"
 """How a program runs parallel loops: functions that it may define; those in the object run them on the caller alone."""
 
 _CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "bfloat": 4}
-_CELL = ir.LiteralStructType([POINTER, I64_])
 _I8 = ir.IntType(8)
 
 
@@ -249,12 +248,14 @@ class _Emitted:
         room = _stack(builder, I64_, len(values))
         for i, value in zip(count(), values, strict=False):
             builder.store(value, builder.gep(room, [I64_(i)], source_etype=I64_))
-        runtime = _stack(builder, _CELL, 1)
+        runtime = _stack(builder, RUNTIME, 1)
         if cell is not None:
             launch, threads = cell
-            builder.store(launch, builder.gep(runtime, [I32(0), I32(0)], source_etype=_CELL))
+            builder.store(launch, builder.gep(runtime, [I32(0), I32(0)], source_etype=RUNTIME))
             wide = builder.sext(builder.call(threads, []), I64_)
-            builder.store(wide, builder.gep(runtime, [I32(0), I32(1)], source_etype=_CELL))
+            builder.store(wide, builder.gep(runtime, [I32(0), I32(1)], source_etype=RUNTIME))
+            nothing = ir.Constant(POINTER, None)
+            builder.store(nothing, builder.gep(runtime, [I32(0), I32(2)], source_etype=RUNTIME))
         status = builder.call(pipeline, [room, runtime, _stack(builder, I64_, reported)])
         failed = builder.icmp_signed(">", status, I32(0))
         builder.ret(builder.select(failed, builder.add(status, I32(len(self.messages))), status))

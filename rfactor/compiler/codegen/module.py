@@ -18,6 +18,7 @@ from rfactor.compiler.codegen.parallel import emit_parallel
 from rfactor.compiler.codegen.statements import (
     I32,
     I64_,
+    INTERRUPTED,
     OUT_OF_MEMORY,
     POINTER,
     Context,
@@ -31,7 +32,7 @@ from rfactor.compiler.codegen.vectorizable import most_stores, vectorizable
 from rfactor.compiler.lower.prefixes import is_prefixes
 from rfactor.compiler.runtime.alike import Call
 from rfactor.compiler.runtime.arguments import Argument, Binding, slots
-from rfactor.compiler.runtime.threads import cell, waker, waker_address
+from rfactor.compiler.runtime.threads import cell, raise_interrupt, waker, waker_address
 from rfactor.errors import BufferError
 from rfactor.ir.algorithm import ADDRESS
 from rfactor.ir.loopnest import (
@@ -81,7 +82,7 @@ class Executable:
 
         Raises `BufferError` where an array has the wrong type, rank, strides or size, or an output overlaps another
         array; `KeyError` where an argument is missing; `MemoryError` where storage cannot be had; at the end, what
-        `sys.stdout` raised first while it printed.
+        `sys.stdout` raised first while it printed; what a handler of signals raised during a parallel loop.
         """
         # The arrays are held until the code is done with them.
         given, _arrays = self.bind(values)
@@ -125,6 +126,8 @@ class Executable:
         return True
 
     def _raise(self, status: int, report: ctypes.Array[ctypes.c_int64]) -> None:
+        if status == INTERRUPTED:
+            raise_interrupt()
         if status == OUT_OF_MEMORY:
             raise MemoryError(f"{self.lowered.name}: no memory for an intermediate")
         if status:

@@ -15,6 +15,7 @@ from rfactor.compiler.codegen.statements import (
     ALIGNMENT,
     I32,
     I64_,
+    INTERRUPTED,
     POINTER,
     Context,
     Statements,
@@ -29,8 +30,14 @@ from rfactor.native.literal import LLVMValue
 _TURNS = 16
 """How many ranges a thread gets of a loop of many iterations, so that a slow thread holds up the others but little."""
 
-_RUNTIME = ir.LiteralStructType([POINTER, I64_])
-"""`runtime.threads.Cell`: `launch(worker, closure, threads, flags)` and the most threads that it is asked for."""
+RUNTIME = ir.LiteralStructType([POINTER, I64_, POINTER])
+"""`runtime.threads.Cell`: `launch(worker, closure, threads, flags)`, the most threads that it is asked for, and
+`poll(since)`, null where there is none. At `since` it keeps when it was first called by a worker; 0 before."""
+_STOP, _LONG = 1, 2
+"""What `poll` says where the run is to end early, and where the worker has taken long."""
+_FIRST_PARTS, _PARTS = 4, 256
+"""How many parts the first range of a thread is run in, which shows whether ranges take long, and those that do: so
+that the run may end in between."""
 
 
 def emit_parallel(loop: For, outside: Statements) -> None:
@@ -92,7 +99,7 @@ def _launch(
     shared.align = ALIGNMENT
     shared.type = POINTER
     count = builder.sext(extent, I64_)
-    most = builder.load(_field(builder, _RUNTIME, context.runtime, 1), typ=I64_)
+    most = builder.load(_field(builder, RUNTIME, context.runtime, 1), typ=I64_)
     threads = builder.select(builder.icmp_signed("<", count, most), count, most)
     share = builder.udiv(count, builder.mul(threads, I64_(_TURNS)))
     chunk = builder.select(builder.icmp_unsigned("==", share, I64_(0)), I64_(1), share)
@@ -102,7 +109,7 @@ def _launch(
         with everywhere:
             for index, value in enumerate([I64_(0), count, chunk, *passed]):
                 builder.store(value, _field(builder, closure, shared, index))
-            run = builder.load(_field(builder, _RUNTIME, context.runtime, 0), typ=POINTER)
+            run = builder.load(_field(builder, RUNTIME, context.runtime, 0), typ=POINTER)
             signature = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I32, I32])
             address = ir.FormattedConstant(POINTER, worker.get_reference())
             builder.call(Indirect(run, signature), [address, shared, builder.trunc(threads, I32), I32(1)])
@@ -134,8 +141,19 @@ def _body(loop: For, outside: Statements, variables: dict[str, LLVMValue], array
     return builder.function
 
 
+def _part(builder: ir.IRBuilder, chunk: LLVMValue, number: int) -> LLVMValue:
+    share = builder.udiv(chunk, I64_(number))
+    return builder.select(builder.icmp_unsigned("==", share, I64_(0)), I64_(1), share)
+
+
+def _cell(builder: ir.IRBuilder, type: ir.Type) -> LLVMValue:
+    room = builder.alloca(type)
+    room.type = POINTER
+    return room
+
+
 def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Function:
-    """Take ranges of iterations from the counter until there are none, the last iterations first.
+    """Take ranges of iterations from the counter until there are none, the last iterations first, or the run is to end.
 
     What ran before went upwards, as a rule: of what it read or wrote the end is in the caches, and of more than they
     hold nothing but the end.
@@ -147,14 +165,32 @@ def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Functi
     for attribute in ("noinline", "nounwind", "optnone"):
         function.attributes.add(attribute)
     (shared,) = function.args
-    entry, take, work, done = (function.append_basic_block(name) for name in ("entry", "take", "work", "done"))
+    names = ("entry", "look", "more", "take", "work", "run", "ask", "stop", "done")
+    entry, look, more, take, work, run, ask, stop, done = map(function.append_basic_block, names)
     builder = ir.IRBuilder(entry)
     fields = [
         builder.load(_field(builder, closure, shared, index), typ=element)
         for index, element in zip(range(1, len(closure.elements)), closure.elements[1:], strict=True)
     ]
     count, chunk, first, *passed = fields
-    builder.branch(take)
+    runtime, failure = passed[:2]  # the first two of `Context.values`
+    poll = builder.load(_field(builder, RUNTIME, runtime, 2), typ=POINTER)
+    asks = builder.icmp_unsigned("!=", poll, ir.Constant(POINTER, None))
+    few, part = (_part(builder, chunk, number) for number in (_FIRST_PARTS, _PARTS))
+    step, at, last, since = (_cell(builder, I64_) for _ in range(4))
+    builder.store(I64_(0), since)
+    builder.store(builder.select(asks, few, chunk), step)
+    builder.store(I64_(0), at)
+    builder.store(I64_(0), last)
+    builder.branch(look)
+
+    builder.position_at_end(look)
+    failed = builder.load_atomic(failure, "monotonic", 4, typ=I32)
+    builder.cbranch(builder.icmp_signed("==", failed, I32(INTERRUPTED)), done, more)
+
+    builder.position_at_end(more)
+    begun = builder.icmp_signed("<", builder.load(at, typ=I64_), builder.load(last, typ=I64_))
+    builder.cbranch(begun, run, take)
 
     builder.position_at_end(take)
     start = builder.atomic_rmw("add", shared, chunk, "monotonic")
@@ -163,10 +199,31 @@ def _worker(module: ir.Module, body: ir.Function, closure: ir.Type) -> ir.Functi
     builder.position_at_end(work)
     end = builder.add(start, chunk)
     end = builder.select(builder.icmp_signed("<", end, count), end, count)
-    start, end = builder.sub(count, end), builder.sub(count, start)
-    low, high = (builder.add(first, builder.trunc(bound, I32)) for bound in (start, end))
-    builder.call(body, [low, high, *passed])
-    builder.branch(take)
+    builder.store(builder.sub(count, end), at)
+    builder.store(builder.sub(count, start), last)
+    builder.branch(run)
+
+    builder.position_at_end(run)
+    low, limit = builder.load(at, typ=I64_), builder.load(last, typ=I64_)
+    high = builder.add(low, builder.load(step, typ=I64_))
+    high = builder.select(builder.icmp_signed("<", high, limit), high, limit)
+    builder.store(high, at)
+    ends = (builder.add(first, builder.trunc(bound, I32)) for bound in (low, high))
+    builder.call(body, [*ends, *passed])
+    builder.cbranch(asks, ask, look)
+
+    builder.position_at_end(ask)
+    answer = builder.call(Indirect(poll, ir.FunctionType(I32, [POINTER])), [since])
+    # The first range goes in parts, the others do where time has shown that they are long.
+    within = builder.icmp_signed("<", high, limit)
+    held = builder.load(step, typ=I64_)
+    brief = builder.select(within, held, chunk)
+    builder.store(builder.select(builder.icmp_signed("==", answer, I32(_LONG)), part, brief), step)
+    builder.cbranch(builder.icmp_signed("==", answer, I32(_STOP)), stop, look)
+
+    builder.position_at_end(stop)
+    builder.atomic_rmw("xchg", failure, I32(INTERRUPTED), "monotonic")
+    builder.branch(done)
 
     ir.IRBuilder(done).ret_void()
     return function

@@ -55,6 +55,7 @@ from rfactor.native.output import lane_of
 POINTER, I32, I64_ = ir.PointerType(), ir.IntType(32), ir.IntType(64)
 _I1, _I8 = ir.IntType(1), ir.IntType(8)
 OUT_OF_MEMORY = -1
+INTERRUPTED = -2
 """What a pipeline returns where an allocation failed; an Assert that fails returns its number, from 1."""
 
 _STACK_BYTES = 1 << 14
@@ -154,6 +155,7 @@ class Statements:
             case For(kind="parallel"):
                 self.parallel(stmt, self)
                 self._read = {}
+                self._leave_if_interrupted()
             case Let():
                 with self._bound(stmt.name, self.value(stmt.value)):
                     self.emit(stmt.body)
@@ -257,6 +259,8 @@ class Statements:
         builder.ret_void()
         self.builder.call(builder.function, arguments(self.context, variables, arrays))
         self._read = {}
+        if launches(stmt):
+            self._leave_if_interrupted()
 
     # -- control -----------------------------------------------------------------------------------------------------
 
@@ -415,10 +419,20 @@ class Statements:
             self.emit(stmt.body)
         builder.atomic_rmw("xchg", lock, I32(0), "release")
 
+    def _leave_if_interrupted(self) -> None:
+        """After a parallel loop: one that was interrupted has computed but a part of what comes next would read."""
+        builder = self.builder
+        failure = builder.load_atomic(self.context.failure, "monotonic", 4, typ=I32)
+        with builder.if_then(builder.icmp_signed("==", failure, I32(INTERRUPTED)), likely=False):
+            self._leave(failure)
+
     def _leave(self, status: LLVMValue) -> None:
         for raw in self._heap:
             self._call("free", ir.VoidType(), raw)
-        self.builder.ret(status)
+        if isinstance(self.builder.function.function_type.return_type, ir.VoidType):
+            self.builder.ret_void()
+        else:
+            self.builder.ret(status)
 
     def _assert(self, check: Assert) -> None:
         if not self._entry:

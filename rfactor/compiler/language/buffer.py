@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rfactor.compiler.language.chance import numbered
 from rfactor.compiler.language.expr import Expr, ExprLike, OnEntry, as_expr, as_i32, joined
+from rfactor.compiler.language.foreign import array_of, of_list
 from rfactor.compiler.language.images import ENDS, OutputImageParam
 from rfactor.compiler.language.implicit import expanded
 from rfactor.compiler.language.memory import ALIGNMENT, reserved, reserved_like
@@ -63,7 +64,8 @@ def coordinate(what: str, value: Expr) -> Expr:
 class Buffer(OnEntry, Named, Region):
     """An array with a place in the plane.
 
-    `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying, and
+    `Buffer(array, name="", reverse_axes=True)` over anything with Python's buffer interface, without copying, arrays of
+    other libraries (see `foreign`), and a copy of a list, of `type` where that is given;
     `Buffer(words, type=BFloat(16))` over integers of 16 bits that are the bits of brain floats (an array of the package
     `ml_dtypes` needs no type), `Buffer(buffer, type=UInt(16))` back;
     `Buffer(type, sizes, name="")` and `Buffer(type, sizes, storage_order, name="")` of zeros, sizes of dimension 0
@@ -272,9 +274,11 @@ class Buffer(OnEntry, Named, Region):
 
 def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, ...], str, bool]:
     """What `Buffer` was given: the array, its mins, a name, and whether its axes are to be reversed."""
-    if len(given) == 1 and isinstance(given[0], np.ndarray):
+    if len(given) == 1 and type(given[0]) is np.ndarray:
         return given[0], (0,) * given[0].ndim, "", True
     if given and isinstance(given[-1], Type) and not all(isinstance(one, str | Type) for one in given):
+        if isinstance(given[0], list | tuple):
+            given = (of_list(given[0], given[-1]), *given[1:])
         held, mins, name, whole = _array_of(given[:-1])
         return None if held is None else _read_as(given[-1], held), mins, name, whole
     own = next((one for one in given if isinstance(one, str)), "")
@@ -293,15 +297,11 @@ def _array_of(given: tuple[Any, ...]) -> tuple[NDArray[Any] | None, tuple[int, .
             if sorted(order) != list(range(len(sizes))):
                 raise TypeMismatch(f"the storage order {order} names each of {len(sizes)} dimensions once")
             return _zeros(type_, sizes, order), (0,) * len(sizes), own, True
-        case [np.ndarray() as array, *reverse]:
+        case [list() | tuple() as values, *reverse]:
+            array = of_list(values)
             return array, (0,) * array.ndim, own, all(reverse)
-        case [value, *reverse]:
-            try:
-                array = np.asarray(memoryview(value))
-            except TypeError:
-                pass
-            else:
-                return array, (0,) * array.ndim, own, all(reverse)
+        case [value, *reverse] if (taken := array_of(value)) is not None:
+            return taken, (0,) * taken.ndim, own, all(reverse)
     raise TypeMismatch(
         f"Buffer takes an array, a type and sizes ([width, height, …]), or another Buffer, not {given!r}"
     )
@@ -401,10 +401,16 @@ class ImageParam(Named, OutputImageParam, Wrapped):
         self.trace = replace(self.trace, loads=True)
         return self
 
-    def set(self, array: Buffer | NDArray[Any]) -> None:
-        """Give the array. Raises `BufferError` for another type or number of dimensions."""
-        buffer = array if isinstance(array, Buffer) else Buffer(np.asarray(array))
-        type_, dimensions, given, rank = self.type(), self.dimensions(), buffer.type(), buffer.dimensions()
+    def set(self, array: Any) -> None:
+        """Give the array: a `Buffer`, or what one is made of; a list is copied as the type of this.
+
+        Raises `BufferError` for another type or number of dimensions.
+        """
+        type_, dimensions = self.type(), self.dimensions()
+        if isinstance(array, list | tuple):
+            array = of_list(array, type_)
+        buffer = array if isinstance(array, Buffer) else Buffer(array)
+        given, rank = buffer.type(), buffer.dimensions()
         if given != type_ or rank != dimensions:
             raise BufferError(misfit(f"Input buffer {self.name()}", type_, dimensions, given, rank))
         self._buffer = buffer

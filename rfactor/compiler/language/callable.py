@@ -11,6 +11,7 @@ import numpy as np
 from rfactor.compiler.language.arguments import Argument, ArgumentKind
 from rfactor.compiler.language.buffer import Buffer, ImageParam
 from rfactor.compiler.language.compiled import Compiled
+from rfactor.compiler.language.foreign import array_of, output_of
 from rfactor.compiler.language.public import public
 from rfactor.compiler.language.region import misfit
 from rfactor.compiler.language.types import dtype_of, in_memory
@@ -121,10 +122,11 @@ def _called(dtype: np.dtype[Any]) -> str:
 
 
 def _placed(kind: str, name: str, value: Any, dtype: np.dtype[Any], dimensions: int) -> Placed:
-    if isinstance(value, np.ndarray):
-        place = Placed(in_memory(value), (0,) * value.ndim)
-    elif isinstance(value, Buffer):
+    array = None if isinstance(value, Buffer) else output_of(value) if kind == "Output" else array_of(value)
+    if isinstance(value, Buffer):
         place = Placed(value.array, value.mins)
+    elif array is not None:
+        place = Placed(in_memory(array), (0,) * array.ndim)
     else:
         raise BufferError(f"{name} must be an array of {_called(dtype)}: {value!r} is not an instance of Buffer")
     if place.array.dtype != dtype or place.array.ndim != dimensions:

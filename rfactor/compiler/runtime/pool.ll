@@ -9,6 +9,7 @@ declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_destroy(ptr)
 declare i32 @sched_yield()
 declare i32 @clock_gettime(i32, ptr)
+declare i64 @pthread_self()
 ${processor}
 ${declared}
 
@@ -31,6 +32,92 @@ ${declared}
 @ended = internal global i64 0                               ; when a loop ended last,
 @row = internal global i32 0                                 ; whether the last loop followed another,
 @missed = internal global i64 0                              ; and how often in a row nobody came who was woken for one
+
+@began = internal global i64 0, align 64                     ; when loops began that follow each other,
+@polled = internal global i64 0                              ; when Python was asked,
+@main = internal global i64 0                                ; which thread handles signals,
+@found = internal global [3 x ptr] zeroinitializer           ; and what a handler raised: type, value, traceback
+
+; 1 where what runs in the main thread is to end, as a handler of a signal raised; 2 where the worker that keeps at
+; `since` when it first asked has taken long; else 0.
+define i32 @poll(ptr %since.at) {
+  %time = alloca [2 x i64]
+  %told = call i32 @clock_gettime(i32 ${coarse}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  %first = load i64, ptr %since.at
+  %is.first = icmp eq i64 %first, 0
+  %own.since = select i1 %is.first, i64 %now, i64 %first
+  store i64 %own.since, ptr %since.at
+  %own.time = sub i64 %now, %own.since
+  %long = icmp sgt i64 %own.time, ${poll_ns}
+  %answer = select i1 %long, i32 2, i32 0
+  %began = load atomic i64, ptr @began monotonic, align 8
+  %since = sub i64 %now, %began
+  %late = icmp sgt i64 %since, ${poll_ns}
+  br i1 %late, label %who, label %soon
+
+soon:
+  ret i32 %answer
+
+who:
+  %own = call i64 @pthread_self()
+  %main = load atomic i64, ptr @main monotonic, align 8
+  %is.main = icmp eq i64 %own, %main
+  %before = load atomic i64, ptr @polled monotonic, align 8
+  %since.asked = sub i64 %now, %before
+  %again = icmp sgt i64 %since.asked, ${poll_ns}
+  %asks = and i1 %is.main, %again
+  br i1 %asks, label %ask, label %on
+
+ask:
+  store atomic i64 %now, ptr @polled monotonic, align 8
+  %ensure = inttoptr i64 ${PyGILState_Ensure} to ptr
+  %release = inttoptr i64 ${PyGILState_Release} to ptr
+  %check = inttoptr i64 ${PyErr_CheckSignals} to ptr
+  %fetch = inttoptr i64 ${PyErr_Fetch} to ptr
+  %state = call i32 %ensure()
+  %raised = call i32 %check()
+  %none = icmp eq i32 %raised, 0
+  br i1 %none, label %go, label %keep
+
+keep:
+  %value = getelementptr ptr, ptr @found, i64 1
+  %traceback = getelementptr ptr, ptr @found, i64 2
+  call void %fetch(ptr @found, ptr %value, ptr %traceback)
+  call void %release(i32 %state)
+  ret i32 1
+
+go:
+  call void %release(i32 %state)
+  ret i32 %answer
+
+on:
+  ret i32 %answer
+}
+
+; Raise it, with Python's lock.
+define void @raise_found() {
+  %restore = inttoptr i64 ${PyErr_Restore} to ptr
+  %value.at = getelementptr ptr, ptr @found, i64 1
+  %traceback.at = getelementptr ptr, ptr @found, i64 2
+  %type = load ptr, ptr @found
+  %value = load ptr, ptr %value.at
+  %traceback = load ptr, ptr %traceback.at
+  store ptr null, ptr @found
+  store ptr null, ptr %value.at
+  store ptr null, ptr %traceback.at
+  call void %restore(ptr %type, ptr %value, ptr %traceback)
+  ret void
+}
+
+define void @set_main(i64 %thread) {
+  store atomic i64 %thread, ptr @main monotonic, align 8
+  ret void
+}
 
 define internal i64 @now() {
   %time = alloca [2 x i64]
@@ -380,6 +467,12 @@ offer:
   %work = load atomic i64, ptr %slot monotonic, align 8
   %asked = call i64 @now()
   %idle = call i1 @idle(i64 %work, i64 %asked)
+  %ended.before = load atomic i64, ptr @ended monotonic, align 8
+  %pause.before = sub i64 %asked, %ended.before
+  %alone.for.long = icmp sgt i64 %pause.before, ${poll_ns}
+  %began.before = load atomic i64, ptr @began monotonic, align 8
+  %began.now = select i1 %alone.for.long, i64 %asked, i64 %began.before
+  store atomic i64 %began.now, ptr @began monotonic, align 8
   %timed = icmp ne i32 %flags, 0
   %nobody = and i1 %idle, %timed
   %soon = call i1 @follows(i64 %asked)

@@ -26,6 +26,12 @@ Where other processes have all processors, a thread may be woken on the one that
 caller from running, so it gives way once before it takes a loop, and never looks there: the system moves it to another
 processor as soon as one is free.
 
+A signal that Python handles, as that of Ctrl-C, waits while native code runs in the main thread. So generated code
+calls `poll` after each range of iterations. It reads a clock, and 50 ms after loops began, in the main thread alone,
+takes Python's lock and has signals handled. Where a handler raises, that is kept, no more ranges are taken, and the
+pipeline is left after the loop. Ranges are run in parts where loops take so long. Before that no call pays more than to
+read a coarse clock.
+
 Who may touch what. All that is shared (the variables from `@newest` on, the fields of a loop that is offered) is
 written with `@mutex` held, and read with it but in three places:
 
@@ -34,8 +40,8 @@ written with `@mutex` held, and read with it but in three places:
 * A caller that waits reads `running` of its own loop without it (`acquire`). When that is 0 it returns, and the loop
   is gone with its stack. The 0 was written (`release`) by the last thread inside, which touches the loop no more: it
   has read before whether the caller sleeps, and a caller that sleeps needs the mutex to wake.
-* What is kept of times (`@took`, `@pipeline`, `@ended`, `@row`, `@missed`) is read and written without it, atomically
-  and in no order. It decides whether a thread is woken, and no more.
+* What is kept of times (`@took`, `@pipeline`, `@ended`, `@row`, `@missed`, `@began`, `@polled`) is read and written
+  without it, atomically and in no order. It decides whether a thread is woken, or Python asked, and no more.
 
 What any thread wrote in a loop happens before it takes the mutex to leave, so before the last one leaves, so before
 that 0. What was written before `launch` happens before the loop is offered, with the mutex held.
@@ -52,6 +58,8 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -67,6 +75,12 @@ _NEAR_NS = 50_000
 _LITTLE_NS = 100_000
 """Work for which no thread is woken where loops come apart: one begins 30 to 90 µs after it is woken, by when half of
 it is done."""
+_POLL_NS = 50_000_000
+"""How long loops run before Python is asked whether a signal came, and from then on between two questions."""
+_COARSE = 6
+"""Linux's `CLOCK_MONOTONIC_COARSE`: a few milliseconds late, and read in a fifth of the time."""
+_ASKED = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_Restore")
+"""Functions of Python's that `poll` calls."""
 _SLOT_BITS = 8
 """2^8 loops and pipelines are known at a time. Two may share a place: a thread is woken in vain then, or is not."""
 _PAUSES = {
@@ -98,6 +112,13 @@ class Pool:
     """Called in the child of a fork."""
     loops: Callable[[], int]
     """How many loops were offered to threads so far."""
+    poll: int | None
+    """The address of `poll(since)`: in the main thread it has Python handle the signals that came, now and then, and is
+    1 where a handler raised, 2 where the worker has taken long. None where Python has no such functions."""
+    raise_found: Callable[[], None] | None
+    """Raises what that was."""
+    set_main: Callable[[int], None]
+    """Told which thread handles signals: its number among POSIX threads."""
 
 
 def pool() -> Pool | None:
@@ -123,19 +144,43 @@ def _made() -> Pool | None:
         clock=time.CLOCK_MONOTONIC,
         processor="declare i32 @sched_getcpu()" if _are_there(["sched_getcpu"]) else _UNKNOWN,
         pause=f"call void @{pause}" if pause else "",
+        poll_ns=_POLL_NS,
+        coarse=_COARSE if sys.platform == "linux" else time.CLOCK_MONOTONIC,
+        **_python(),
         declared=f"declare void @{pause.replace('i32 15', 'i32')}" if pause else "",
     )
-    if not _are_there(re.findall(r"declare i32 @(pthread_\w+|sched_yield|clock_gettime)", text)):
+    if not _are_there(re.findall(r"declare i(?:32|64) @(pthread_\w+|sched_yield|clock_gettime)", text)):
         return None
-    code = compile_module(text, ["begin", "launch", "loops", "wake", "wake_for"], machine).keep()
+    exported = ["begin", "launch", "loops", "poll", "raise_found", "set_main", "wake", "wake_for"]
+    code = compile_module(text, exported, machine).keep()
     begin = ctypes.CFUNCTYPE(None)(code.addresses["begin"])
     begin()
     # It holds the interpreter: to let it go for these microseconds could cost the thread its turn.
     wake = ctypes.PYFUNCTYPE(None)(code.addresses["wake"])
     wake_for = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.addresses["wake_for"])
+    set_main = ctypes.PYFUNCTYPE(None, ctypes.c_uint64)(code.addresses["set_main"])
+    set_main(threading.main_thread().ident or 0)
+    asks = "0" not in _python().values()
     return Pool(
-        code.addresses["launch"], wake, wake_for, begin, ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"])
+        code.addresses["launch"],
+        wake,
+        wake_for,
+        begin,
+        ctypes.PYFUNCTYPE(ctypes.c_int64)(code.addresses["loops"]),
+        code.addresses["poll"] if asks else None,
+        ctypes.PYFUNCTYPE(None)(code.addresses["raise_found"]) if asks else None,
+        set_main,
     )
+
+
+def _python() -> dict[str, str]:
+    """Where the functions of `_ASKED` lie; 0 for what is not there."""
+    python = getattr(ctypes, "pythonapi", None)
+    found = {name: getattr(python, name, None) for name in _ASKED}
+    return {
+        name: "0" if function is None else str(ctypes.cast(function, ctypes.c_void_p).value)
+        for name, function in found.items()
+    }
 
 
 def _are_there(names: list[str]) -> bool:
@@ -151,6 +196,7 @@ def _after_fork_in_child() -> None:
     for made in _kept.values():
         if made is not None:
             made.begin()
+            made.set_main(threading.get_ident())  # who forks is the main thread of the child
 
 
 if hasattr(os, "register_at_fork"):

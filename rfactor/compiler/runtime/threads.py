@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import NoReturn
 
 from rfactor.compiler.runtime import pool
 
@@ -16,10 +17,10 @@ ALONE = "one thread"
 class Cell(ctypes.Structure):
     """What generated code is told about threads: its address is an argument of every pipeline."""
 
-    _fields_ = [("launch", ctypes.c_void_p), ("threads", ctypes.c_int64)]
+    _fields_ = [("launch", ctypes.c_void_p), ("threads", ctypes.c_int64), ("poll", ctypes.c_void_p)]
 
 
-_CELL = Cell(None, 0)
+_CELL = Cell(None, 0, None)
 
 
 def cell() -> int:
@@ -50,6 +51,14 @@ def loops_run() -> int:
     return 0 if made is None else made.loops()
 
 
+def raise_interrupt() -> NoReturn:
+    """Raise what a handler of signals raised while a loop ran."""
+    made = pool.pool()
+    if made is not None and made.raise_found is not None:
+        made.raise_found()
+    raise KeyboardInterrupt
+
+
 def runtime_name() -> str:
     """What runs parallel loops in this process: `POSIX threads`, or `one thread` where there is no more."""
     cell()
@@ -63,7 +72,7 @@ def count_threads() -> int:
     if made is None:
         count = 1
     else:
-        _CELL.launch = made.launch
+        _CELL.launch, _CELL.poll = made.launch, made.poll
     _CELL.threads = count
     return count
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from rfactor.ir.expr import Op, names, walk
+from rfactor.ir.expr import Op, names, variables, walk
 from rfactor.ir.printer import show
 from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, FromStart
@@ -142,7 +142,8 @@ def _broken(update: Update, unproved: Unproved) -> Answer:
     if not isinstance(verdict, Refuted):
         where = "to hold at the start" if unproved.claim == "initial" else "to be a loop invariant"
         return Answer(update, "unknown", reason=f"{stated} was not proved {where}: {verdict.reason}")
-    values = {name: value for name, value in verdict.counterexample.items() if " " not in name}
+    own = {var.name for component in update.components for var in variables(component)}
+    values = {name: value for name, value in verdict.counterexample.items() if " " not in name or name in own}
     at = ", ".join(f"{name} = {value}" for name, value in values.items())
     if unproved.claim == "initial":
         reason = f"{stated} does not hold at the start" + (f", where {at}" if at else "")

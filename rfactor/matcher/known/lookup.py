@@ -21,7 +21,7 @@ from rfactor.ir.update import Update
 from rfactor.matcher.answer import Answer, ProofRecord
 from rfactor.matcher.known.folded import folded
 from rfactor.matcher.known.guarded import Guarded, under
-from rfactor.matcher.known.joined import in_another_order, of_groups
+from rfactor.matcher.known.joined import Ask, in_another_order, of_groups
 from rfactor.matcher.known.record import has_numbers_of, read
 from rfactor.matcher.known.refused import by_condition, by_parts
 from rfactor.matcher.known.shape import Shape
@@ -73,10 +73,19 @@ def _found(update: Update, table: KnownTable) -> Answer | None:
     def ask(other: Update) -> Answer | None:
         return _of_whole(other, table)
 
-    def ask_of_one(other: Update) -> Answer | None:
-        return ask(other) or in_another_order(other, ask) or _by_condition(other, table) or by_parts(other, ask)
+    ways: tuple[Ask, ...] = (
+        ask,
+        lambda other: in_another_order(other, ask),
+        lambda other: _by_condition(other, table),
+        lambda other: by_parts(other, ask),
+    )
 
-    found = ask_of_one(update) or of_groups(update, ask_of_one)
+    def ask_of_one(other: Update) -> Answer | None:
+        return next((answer for way in ways if (answer := way(other)) is not None), None)
+
+    found = ask_of_one(update)
+    if found is None:
+        found = of_groups(update, ask_of_one)
     if found is None:
         plain = folded(update)
         answer = None if plain is None else _found(plain, table)
@@ -137,7 +146,7 @@ def _of_form(update: Update, table: KnownTable) -> Answer | None:
         return None
     row = _row(table, parts, parts.literals)
     found = None if row is None else _instance(row, update, parts)
-    return found or _of_constants(update, table, parts)
+    return found if found is not None else _of_constants(update, table, parts)
 
 
 def _of_constants(update: Update, table: KnownTable, shape: Shape) -> Answer | None:
