@@ -169,7 +169,7 @@ class Started:
 class Call:
     """One call of a folded function: what its loops ask."""
 
-    short = SHORT
+    few = SHORT
     """Loops of up to so many steps are Python's."""
     last = 1
     """So many steps at the end are Python's."""
@@ -296,7 +296,7 @@ class Beginning:
 
     def start(self) -> Started:
         """Fold as many steps as can be. Raises `FoldError`."""
-        if self._walk is not None and self._walk.length <= SHORT and self.fold.plans.get(self.loop.number):
+        if self._walk is not None and self._walk.length <= self.call.few and self.fold.plans.get(self.loop.number):
             self.call._count(self.loop, self._walk.length)
             return Started(self.plain(0))
         frame = self.frame()
@@ -306,7 +306,7 @@ class Beginning:
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)
-            if frame.total <= self.call.short:
+            if frame.total <= self.call.few:
                 return Started(self.plain(0))
             try:
                 outcome = self.run(plan, frame)

@@ -191,10 +191,10 @@ class StreamCall(Call):
             return Started(Beginning(self, self.fold.loops[number], env).plain(0))
         rounds = self.grain > 1
         self.last = 0 if rounds and not stretch.last and not self.may_forget else 1
-        self.short = 0 if rounds and stretch.low else SHORT
+        self.few = 0 if rounds and stretch.low else SHORT
         if stretch.low == 0:
             return super().__call__(number, env)
-        if stretch.high - stretch.low <= self.short:
+        if stretch.high - stretch.low <= self.few:
             return Started(Beginning(self, self.fold.loops[number], env).plain(0))
         try:
             return Call.__call__(self, number, env)

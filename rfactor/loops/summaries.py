@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -232,9 +233,9 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
         return Summary((), 0, ()), True
     inner = frame.total // frame.dims[0]
     runner = Runner(plan, data, at.starts(plan, data, frame), at.fold.options.floats)
-    runner.ranges()
+    bounded = runner.ranges(2)
     stop = _parted(plan.leaves)[0]
-    ranges = {n: r for n, r in runner._ranges.items() if not (n[0] == "x" and n[1:].isdigit())}
+    ranges = {n: r for n, r in bounded.items() if not (n[0] == "x" and n[1:].isdigit())}
     for e, _ in loop.whole.data_requirements:
         if enclosure(e, ranges) != (1, 1):
             stop = disjunction(stop, negation(e))
@@ -242,7 +243,7 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
     steps = data.limit if stop == FALSE else _first_of(stop, runner, shift)
     stopped = steps < frame.total
     steps -= steps % inner
-    bounds = tuple(_bounds(runner, name) for name in plan.reading.data)
+    bounds = tuple(bounded.get(name, (-math.inf, math.inf)) for name in plan.reading.data)
     if steps < 1:
         return Summary((), 0, bounds), stopped
     if loop.operator is None:
@@ -251,11 +252,6 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
     if values is None:
         raise at.no("there are NaNs or infinities where floats decide", node, "R9", "use .stream(), which goes step by step there")
     return Summary(values, steps // inner, bounds), stopped
-
-
-def _bounds(runner: Runner, name: str) -> Range:
-    low, high = runner._ranges.get(name, (-float("inf"), float("inf")))
-    return low, high
 
 
 def _shifted(data: Data, exprs: Sequence[Expr], shift: int) -> tuple[Inputs, list[tuple[int, int]], list[Any]]:
@@ -357,11 +353,12 @@ def applied(loop: Summarized, at: Beginning, summary: Summary, constants: dict[s
     data = Data((summary.steps,), summary.steps, constants=constants)
     runner = Runner(loop.whole, data, begun, at.fold.options.floats)
     fixed = {n: r for n, r in zip(plan.reading.data, summary.ranges, strict=True)}
-    runner._memo, runner._ranges = {}, _all_ranges(loop.whole, begun, constants, fixed, first + summary.steps)
+    ranges = _all_ranges(loop.whole, begun, constants, fixed, first + summary.steps)
+    memo: dict[Expr, Range] = {}
     for e, why in loop.whole.state_requirements:
-        if enclosure(e, runner._ranges, runner._memo) != (1, 1):
+        if enclosure(e, ranges, memo) != (1, 1):
             raise at.no(f"{why}: bounds of the data do not exclude it", node, "R10", "use .stream(), which looks at each step")
-    if not runner._fits(operator, summary.steps):
+    if not _fits(runner, operator, summary.steps, ranges):
         raise at.no("an integer may leave 64 bits: bounds of the data do not exclude it", node, "R10", "use .stream()")
     if not runner._begins_right(operator):
         raise at.no("the loop begins with values for which the operator is not proved", node, "R8", "use .stream()")
@@ -380,6 +377,12 @@ def applied(loop: Summarized, at: Beginning, summary: Summary, constants: dict[s
     outcome = Outcome(summary.steps, after[: len(plan.slots)], found, [])
     outcome.stored = []
     return Frame().values(at, plan, outcome)
+
+
+def _fits(runner: Runner, operator: Operator, steps: int, ranges: dict[str, Range]) -> bool:
+    """Under `math`: does no integer leave its type, by the bounds of the data?"""
+    wraps = operator.answer.update.meaning.value == "wrap"
+    return wraps or runner._fits_within(operator, steps, ranges)
 
 
 def _all_ranges(
