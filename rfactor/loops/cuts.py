@@ -80,6 +80,16 @@ class Cut:
         """The arguments that the body indexes by the step."""
         return tuple(n for n in self.walked if any(p.argument == n for p in self.places))
 
+    @cached_property
+    def reach(self) -> int:
+        """The greatest position of an element that is used before the loop; -1 without any."""
+        found = [
+            n.args[0].value for n in ast.walk(self.source.tree)
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "element"
+            and n.args and isinstance(n.args[0], ast.Constant) and isinstance(n.args[0].value, int)
+        ]  # fmt: skip
+        return max(found, default=-1)
+
 
 def cut_of(source: Source) -> Cut:
     """Rewrite a function. Raises `FoldError` where its loop cannot take its arguments in parts."""

@@ -76,6 +76,8 @@ def as_column(value: Any, name: str) -> Column:
 
     if type(value).__module__.split(".")[0] == "polars" and getattr(value, "null_count", int)():
         raise Error(f"{name}: a column with nulls: fill them, as with .fill_null(0)")
+    if getattr(value, "num_chunks", 0) == 1:
+        value = value.chunk(0)  # without a copy
     plain = as_plain(value)
     if isinstance(plain, np.ndarray) and plain.ndim:
         return plain.tolist() if plain.dtype.hasobject and type(value) is not np.ndarray else plain

@@ -92,6 +92,10 @@ class Feed:
         while self._pieces and self._pieces[0][0] + len(self._pieces[0][1][0]) <= position:
             self._pieces.popleft()
 
+    def boundary(self, position: int) -> int:
+        """Where the chunk ends that an element is of."""
+        return next((s + len(p[0]) for s, p in self._pieces if position < s + len(p[0])), self.known)
+
     def column(self, name: str, low: int, high: int) -> Column:
         """Elements of an argument from position `low` to `high`, as far as they have been read."""
         k = self.walked.index(name)

@@ -17,7 +17,7 @@ from rfactor.loops.elements import Column, as_column, columns_of, joined
 from rfactor.loops.fold import Call, Fold
 from rfactor.loops.rewrite import opened
 from rfactor.loops.source import names_loaded
-from rfactor.loops.states import Chunk, prologue_reach
+from rfactor.loops.states import Chunk, State, digest_of
 from rfactor.loops.stream import Rewritten
 
 SCALARS = (int, float, complex, str, bytes, bool, np.generic, type(None))
@@ -101,13 +101,14 @@ def scan(fold: Fold, args: Sequence[Any], keywords: Mapping[str, Any]) -> list[A
     cut = fold.streamed.cut
     if not count:
         return []
-    g = Chunk(fold.streamed, others, tuple(columns.values())).geometry
+    whole = tuple(columns.values())
+    g = Chunk(State(fold, others, digest_of(fold, others), count, 0, whole), whole).geometry
     if g.low < 0 or g.high > max(g.fewer, 0) or g.fewer < 0:
         raise cut.source.text.refusal(
             "steps look at elements beyond those that have been walked", cut.loop, kind="R4",
             advice="look back, not ahead, and begin where there is something to look back at",
         )  # fmt: skip
-    if prologue_reach(cut) > 0:
+    if cut.reach > 0:
         raise cut.source.text.refusal(
             "the function looks at a second element before its loop", cut.source.tree, kind="R4",
             advice="call the function on each prefix",

@@ -212,8 +212,9 @@ class _Oracle(StreamCall):
 class Chunk:
     """Some elements, and the loop as it is where they are the first: names, types, the plan and its summaries."""
 
-    def __init__(self, fold: Streamed, others: Mapping[str, Any], columns: Columns) -> None:
-        self.fold, self.others = fold, others
+    def __init__(self, state: State, columns: Columns) -> None:
+        fold, others = state.fold.streamed, state.others
+        self.fold, self.digest, self.columns = fold, state.digest, columns
         self.feed = _Sample(fold.cut.walked, columns)
         self.call = _Oracle(fold, self.feed)
         parts = {name: Part(self.feed, name) for name in fold.cut.walked}
@@ -239,7 +240,7 @@ class Chunk:
         """So many elements at the beginning are kept."""
         self.behind = self.width + 1 + max(0, g.fewer - g.high)
         """And so many at the end."""
-        self.keep = max(SAMPLE + self.ahead, prologue_reach(cut) + 1)
+        self.keep = max(SAMPLE + self.ahead, cut.reach + 1)
         self.few = max(FEW, self.keep + self.behind)
 
     def begun(self, low: int, high: int) -> tuple[Beginning, Frame] | None:
@@ -267,10 +268,15 @@ class Chunk:
 
     def typical(self, known: bool) -> tuple[Summarized, dict[str, Any]]:
         """How the loop is summarized, and its numbers that stay the same. Raises `FoldError`."""
-        begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + 4 * SAMPLE))
-        assert begun is not None
-        loop = self.loop(*begun, known)
-        return loop, begun[0].constants(loop.plan, begun[1])
+        key = (self.digest, tuple(map(form_of, self.columns)), known)
+        found = self.fold.typical.get(key)
+        if found is None:
+            begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + 4 * SAMPLE))
+            assert begun is not None
+            loop = self.loop(*begun, known)
+            found = self.fold.typical[key] = loop, begun[0].constants(loop.plan, begun[1])
+        result: tuple[Summarized, dict[str, Any]] = found
+        return result
 
     def summary(self, loop: Summarized, low: int, high: int, position: int | None) -> tuple[Summary, bool] | None:
         """The summary of windows `low` to `high`, and whether it ends before; None where there are none. `position` is
@@ -285,16 +291,6 @@ class Chunk:
                 "elements are of another type than those before", self.fold.cut.loop.iter, kind="R10",
                 advice="give all parts one type",
             ) from None  # fmt: skip
-
-
-def prologue_reach(cut: Any) -> int:
-    """The greatest position of an element that is used before the loop."""
-    found = [
-        n.args[0].value for n in ast.walk(cut.source.tree)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "element"
-        and n.args and isinstance(n.args[0], ast.Constant) and isinstance(n.args[0].value, int)
-    ]  # fmt: skip
-    return max(found, default=-1)
 
 
 # -- making and merging ------------------------------------------------------------------------------------------------
@@ -322,7 +318,7 @@ def shortened(state: State) -> State:
     """A state that keeps no more elements than it must. Raises `FoldError` where the loop has no operator."""
     if state.summary is not None or state.count <= FEW:
         return state
-    chunk = Chunk(state.fold.streamed, state.others, state.first)
+    chunk = Chunk(state, state.first)
     if state.count <= chunk.few:
         return replace(state, first=tuple(map(owned, state.first)))
     high = state.count - chunk.behind
@@ -376,10 +372,9 @@ def _merged(a: State, b: State) -> State:
 
 def _met(a: State, b: State, count: int, start: int | None) -> State:
     """Two runs, of which one has a summary at least: the steps between are taken where they meet."""
-    streamed = a.fold.streamed
     left = a.last if a.summary is not None else a.first
     one = a if a.summary is not None else b
-    chunk = Chunk(streamed, a.others, one.first)
+    chunk = Chunk(a, one.first)
     loop, constants = _way_of(chunk, one)
     if any(s.summary is not None and s.operator != loop.digest for s in (a, b)):
         raise FoldError(
@@ -391,7 +386,7 @@ def _met(a: State, b: State, count: int, start: int | None) -> State:
                         advice="give at= for all or none")  # fmt: skip
     right = tuple(c[: chunk.ahead] for c in b.first) if b.summary is not None else b.first
     seam = tuple(joined([x, y]) for x, y in zip(left, right, strict=True))
-    between = Chunk(streamed, a.others, seam)
+    between = Chunk(a, seam)
     low = 0 if a.summary is not None else chunk.skip
     high = len(left[0]) + chunk.skip if b.summary is not None else len(seam[0]) - chunk.behind
     position = None
@@ -500,7 +495,7 @@ def result_of(state: State) -> Any:
     streamed = state.fold.streamed
     if state.summary is None:
         return state.fold.python(**dict(zip(streamed.cut.walked, state.first, strict=True)), **state.others)
-    chunk = Chunk(streamed, state.others, state.first)
+    chunk = Chunk(state, state.first)
     if state.start and _way_of(chunk, state)[0].places:
         raise FoldError(
             f"the state begins at element {state.start}, and its loop uses the numbers of the steps", kind="R4",

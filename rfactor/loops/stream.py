@@ -137,6 +137,8 @@ class Streamed(Rewritten):
             if original is not None and loop.number != self.cut.outer:
                 loop.read_after = original.read_after
         self._begun = threading.local()
+        self.typical: dict[Any, Any] = {}
+        """How the loop is summarized, by the types of its elements and the other arguments."""
         self._opened = opened(self.source, lambda: self._begun.call)
 
     def run(self, call: StreamCall, parts: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
@@ -220,8 +222,10 @@ class StreamCall(Call):
                 form, high = "hanging", min(ready, geometry.hanging)
             elif not feed.ended and self.grain > 1:
                 high = low + max(0, ready - 1 - low) // self.grain * self.grain
+            if high > low and form == "loop":
+                high = self.within(low, high, feed.boundary(low + geometry.low) - geometry.low)
             if high > low:
-                self.stretch = Stretch(low, high, form, feed.ended and high == ready)
+                self.stretch = Stretch(low, high, form, feed.ended and high == geometry.steps(feed.known))
                 yield self.bindings(geometry, low, high, form == "hanging")
                 low = high
                 feed.drop(low + geometry.low)
@@ -229,6 +233,12 @@ class StreamCall(Call):
                 return
             else:
                 feed.more()
+
+    def within(self, low: int, high: int, boundary: int) -> int:
+        """Where a stretch ends that joins no more of two chunks than it must."""
+        if low < boundary < high:
+            return min(high, low + -(-(boundary - low) // self.grain) * self.grain)
+        return high
 
     def bindings(
         self, geometry: Geometry, low: int, high: int, hanging: bool = False, shift: int = 0

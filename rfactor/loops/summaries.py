@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import math
+import os
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,7 @@ from rfactor.loops.body import POINTED, Body, Slot, Surroundings
 from rfactor.loops.bounds import Range, enclosure
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.plan import Operator, Plan, holds_value, proved
-from rfactor.loops.run import SLICE, Outcome, Runner, _parted, _plain, holds
+from rfactor.loops.run import SLICE, THREADED, Outcome, Runner, _parted, _plain, _pool, holds, threads
 from rfactor.loops.source import names_loaded
 from rfactor.loops.symbols import disjunction, negation
 from rfactor.loops.update import is_stateful
@@ -288,7 +290,16 @@ def _values(loop: Summarized, runner: Runner, shift: int, steps: int) -> tuple[A
     kernel = compile_fold(Reduce(inputs, operator.state, first, update, operator.right, joined, lanes, interleaved, bad))
     count = -(-steps // SLICE)
     arrays = [np.empty(count, dtype_of(t)) for t in operator.types]
-    if kernel(streams, constants, arrays, shift, shift + steps, SLICE)[1]:
+    parts = min(threads(), count) if steps >= THREADED and threading.current_thread() is threading.main_thread() else 1
+    per = -(-count // parts)
+
+    def part(k: int) -> bool:
+        low, high = shift + k * per * SLICE, shift + min(steps, (k + 1) * per * SLICE)
+        own = [a[k * per : (k + 1) * per] for a in arrays]
+        return low < high and kernel(streams, constants, own, low, high, SLICE)[1]
+
+    others = [_pool(os.getpid()).submit(part, k) for k in range(1, parts)]
+    if any([part(0), *(o.result() for o in others)]):
         return None
     return _reduced(operator, arrays, data.constants)
 

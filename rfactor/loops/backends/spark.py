@@ -62,7 +62,7 @@ def _commutes(fold: Fold, states: list[State]) -> bool:
         return False
     for state in states:
         if state.summary is not None:
-            loop = Chunk(fold.streamed, state.others, state.first).typical(False)[0]
+            loop = Chunk(state, state.first).typical(False)[0]
             operator = loop.operator
             return operator is not None and operator.answer.commutative is True and operator.driver is None and (
                 not loop.counted and not loop.plan.compares_floats
