@@ -27,7 +27,7 @@ from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, gathered, in_steps
 from rfactor.loops.body import POINTED, Body, Slot, Surroundings
-from rfactor.loops.bounds import Range, enclosure
+from rfactor.loops.bounds import Range, enclosure, of_type
 from rfactor.loops.kinds import FALSE
 from rfactor.loops.plan import Operator, Plan, holds_value, proved
 from rfactor.loops.run import SLICE, THREADED, Outcome, Runner, _parted, _plain, _pool, holds, threads
@@ -235,7 +235,7 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
         return Summary((), 0, ()), True
     inner = frame.total // frame.dims[0]
     runner = Runner(plan, data, at.starts(plan, data, frame), at.fold.options.floats)
-    bounded = runner.ranges(2)
+    bounded = _bounds(loop, data)
     stop = _parted(plan.leaves)[0]
     ranges = {n: r for n, r in bounded.items() if not (n[0] == "x" and n[1:].isdigit())}
     for e, _ in loop.whole.data_requirements:
@@ -254,6 +254,48 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
     if values is None:
         raise at.no("there are NaNs or infinities where floats decide", node, "R9", "use .stream(), which goes step by step there")
     return Summary(values, steps // inner, bounds), stopped
+
+
+def _bounds(loop: Summarized, data: Data) -> dict[str, Range]:
+    """Bounds of the data, as far as anything rests on them."""
+    whole, operator = loop.whole, loop.operator
+    found: dict[str, Range] = {}
+    for name, value in data.constants.items():
+        v = _plain(value)
+        found[name] = (v, v) if v == v else (-math.inf, math.inf)
+    for k, n in zip(range(len(data.dims)), data.dims, strict=True):
+        found["t" if len(data.dims) == 1 else f"t{k}"] = (0, n - 1)
+    used = {n for e, _ in whole.required for n in names(e)}
+    if whole.required or (operator is not None and operator.answer.update.meaning.value != "wrap"):
+        used |= {n for e in whole.update for n in names(e)}
+    for name, (stream, _, _) in data.streams.items():
+        type_ = stream.var.type
+        found[name] = of_type(type_)
+        array = data.arrays.get(name)
+        if name not in used or type_.is_bool or (type_.is_int and type_.bits < 64) or array is None or not len(array):
+            continue
+        low, high = _extent(stream, array) if type_.is_int else (array.min().item(), array.max().item())
+        if low == low and high == high:
+            found[name] = (low, high)
+    return found
+
+
+def _extent(stream: Stream, array: Array) -> Range:
+    """The least and the greatest of some integers, by one walk."""
+    type_ = stream.var.type
+    low, high, more, most = (Var(type_, n) for n in ("x0", "x1", "y0", "y1"))
+    dense = array.strides[0] == array.itemsize
+    update = (apply("min", low, stream.var), apply("max", high, stream.var))
+    joined = (apply("min", low, more), apply("max", high, most))
+    kernel = compile_fold(
+        Reduce(
+            Inputs((Stream(stream.var, dense),)), (low, high), (stream.var, stream.var), update, (more, most), joined,
+            32 if dense else 1, dense,
+        )
+    )  # fmt: skip
+    ends = [np.empty(1, array.dtype), np.empty(1, array.dtype)]
+    kernel([(array.ctypes.data, array.strides[0])], (), ends, 0, len(array), len(array))
+    return ends[0].item(), ends[1].item()
 
 
 def _shifted(data: Data, exprs: Sequence[Expr], shift: int) -> tuple[Inputs, list[tuple[int, int]], list[Any]]:
