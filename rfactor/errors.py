@@ -107,9 +107,7 @@ class FoldError(Error):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        keywords = {
-            name: getattr(self, name) for name in ("kind", "file", "line", "column", "end", "source", "advice")
-        }
+        keywords = {name: getattr(self, name) for name in ("kind", "file", "line", "column", "end", "source", "advice")}
         return (_fold_error, (self.reason, keywords))
 
 

@@ -20,9 +20,10 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops import purity
+from rfactor.loops.aliasing import changes_in
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import Source, names_loaded, names_stored
+from rfactor.loops.source import Source, names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import (
     Binding,
     Complex,
@@ -139,6 +140,8 @@ class Reading:
     """Values that what was read depends on, by the expression that gives them."""
     prelude: list[ast.stmt] = field(default_factory=list)
     """What Python runs at each step before it computes data."""
+    changed: frozenset[str] = frozenset()
+    """Names of what is changed in place."""
     keys: dict[str, Key] = field(default_factory=dict)
     """What groups are told apart by, by its text."""
     key_of: dict[str, str] = field(default_factory=dict)
@@ -173,7 +176,7 @@ class Body:
         self.around, self.body, self.bind, self.depth, self.evaluate = around, body, bind, depth, evaluate
         self.test, self.specialized = test, specialized
         self.steps = [Var(I64, "t")] if depth == 1 else [Var(I64, f"t{k}") for k in range(depth)]
-        self.stored_names = set().union(*(names_stored(s) for s in body)) if body else set()
+        self.stored_names = stored_in(body).union(*map(names_stored, test))
         self.fixed = fixed
         self.kinds: dict[tuple[str, str], K.Kinds] = {}
         self.optional: set[str] = set()
@@ -230,6 +233,11 @@ class Body:
         continued: list[tuple[Expr, ast.expr | None, Env]] = []
         after = self.block(self.body, env, continued)
         final = self._end(after, continued)
+        for name, binding in final.items():
+            unbound = isinstance(binding.symbol, Missing) and name not in before and name not in self.targets
+            if unbound and name in self.around.read_after:
+                raise self.no(f"{name} is assigned in some steps only, and read after the loop", self._store_of(name),
+                              "R6", f"assign {name} before the loop")  # fmt: skip
         self._finish(before, final)
         return self.reading
 
@@ -264,22 +272,10 @@ class Body:
 
     def _find_stores(self) -> None:
         """Which names are changed in place, and how."""
-        self.mutated: set[str] = set()
-        self.stores: dict[str, list[ast.AST]] = {}
-        for statement in self.body:
-            for node in ast.walk(statement):
-                name = None
-                if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
-                    name = purity.root(node)
-                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                    base = node.func.value
-                    if isinstance(base, ast.Name) and node.func.attr in _CHANGING:
-                        name = base.id
-                if name is not None:
-                    self.stores.setdefault(name, []).append(node)
-        self.mutated = {
-            n for n in self.stores if n in self.around.values and not isinstance(self.around.values[n], ModuleType)
-        }
+        self.stores = changes_in(self.body)
+        values = self.around.values
+        self.mutated = {n for n in self.stores if n in values and not isinstance(values[n], ModuleType)}
+        self.reading.changed = frozenset(self.mutated)
 
     def _var(self, name: str, part: str, kinds: K.Kinds) -> Scalar:
         kinds = self.kinds.setdefault((name, part), kinds)
@@ -374,7 +370,7 @@ class Body:
             node = node.value
         return True
 
-    def _unrolled(self, loaded: set[str]) -> bool:
+    def _unrolled(self, loaded: frozenset[str]) -> bool:
         """Are all the names that vary counters of inner loops that are short?"""
         inner: set[str] = set()
         for statement in self.body:
@@ -523,6 +519,11 @@ class Body:
             continued.append((self.path, self._guard(), env))
             return None
         if isinstance(s, ast.Break | ast.Return | ast.Raise):
+            for name in sorted(names_loaded(s) & self.stored_names - self.targets):
+                binding = env.get(name)
+                if binding is None or (isinstance(binding.symbol, Missing) and name not in self.around.values):
+                    raise self.no(f"{name} may have no value yet, or that of an earlier step", s, "R6",
+                                  f"assign {name} before the loop")  # fmt: skip
             self.reading.leaves = disjunction(self.reading.leaves, self.path)
             return None
         if isinstance(s, ast.Assert):
@@ -801,17 +802,28 @@ class Body:
         if self.path != TRUE:
             raise self.no("an inner loop runs in some steps only", s, "R4", "move it into a function of the data")
         stored = names_stored(s)
-        for name in sorted(stored):
-            node = env[name].node if name in env else None
-            if node is not None and not (isinstance(node, ast.Name) and node.id == name):
-                self.reading.prelude.append(_statement(ast.Assign([ast.Name(name, ast.Store())], node), s))
-        for name in sorted(names_loaded(s) - stored):
+        known = [d.node for d in self.reading.data.values() if d.node is not None]
+        known += [d.guard for d in self.reading.data.values() if d.guard is not None]
+        used = frozenset().union(*map(names_loaded, known)) | self.targets
+        kept = {
+            n: b for n, b in env.items() if b.node is not None and names_loaded(b.node) & stored and n not in stored
+        }
+        if stored & used or kept:
+            name = min(stored & used) if stored & used else min(kept)
+            raise self.no(f"an inner loop changes what {name} is made of", s, "R4", "give it names of its own")
+        for name in sorted(stored | names_loaded(s)):
             node = env[name].node if name in env else None
             if node is not None and not (isinstance(node, ast.Name) and node.id == name):
                 self.reading.prelude.append(_statement(ast.Assign([ast.Name(name, ast.Store())], node), s))
         self.reading.prelude.append(s)
-        for name in stored:
-            env[name] = Binding(Opaque(), ast.Name(name, ast.Load()))
+        for name in sorted(stored):
+            own = f"rfactor_{name}_{len(self.reading.prelude)}"  # as a later loop may use the name again
+            kept_value = ast.Assign([ast.Name(own, ast.Store())], ast.Name(name, ast.Load()))
+            if name in env:
+                self.reading.prelude.append(_statement(kept_value, s))
+                env[name] = Binding(Opaque(), ast.Name(own, ast.Load()))
+            else:
+                env[name] = Binding(Missing(f"{name} may have no value"))
         return env
 
     # -- dependence ----------------------------------------------------------------------------------------------------
@@ -910,8 +922,7 @@ class Body:
 
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
-        code = compile(ast.fix_missing_locations(ast.Expression(_copied(node))), "<fold>", "eval")
-        return eval(code, _globals(self.around.source), dict(self.around.values))
+        return self.around.source.evaluate(node, self.around.values)
 
     def inlined_node(self, node: ast.expr, env: Env) -> ast.expr | None:
         """How Python computes an expression from the step's own names; None where it depends on the state."""
@@ -924,6 +935,9 @@ class Body:
         except FoldError:
             return None
         bound = _bound_inside(node)
+        captured = [env[n].node for n in names_loaded(node) if n in env and n not in bound]
+        if any(n is not None and names_loaded(n) & bound for n in captured):
+            return None  # a comprehension's own name would be taken for that of the step
 
         class Inline(ast.NodeTransformer):
             def visit_Name(self, n: ast.Name) -> ast.expr:
@@ -1081,10 +1095,6 @@ def purity_known(body: Body, node: ast.expr, env: Env) -> bool:
     return True
 
 
-_CHANGING = frozenset(
-    """append extend insert pop remove clear sort reverse add discard update setdefault popitem appendleft popleft
-    write writelines fill put send seed shuffle""".split()  # noqa: SIM905
-)
 _TYPES_ADVICE = "begin with a value of the type that the loop gives it, as np.int64(0) or 0.0"
 _STATEMENTS: dict[type, str] = {
     ast.Try: "exceptions are used as control flow", ast.With: "a context is entered in every step",

@@ -966,7 +966,7 @@ class _Helper:
         body.specialized = True
         body.around = Surroundings(source, values, frozenset())
         body.guards = [None]
-        body.stored_names = set()
+        body.stored_names = frozenset()
         body.mutated = set()
         start = body.path
         try:

@@ -10,6 +10,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -20,15 +21,16 @@ from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Expr
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
+from rfactor.loops.aliasing import apart
 from rfactor.loops.arrays import Data, Replan, gathered
-from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings, _globals
+from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings
 from rfactor.loops.engines import Engines
 from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored, read
+from rfactor.loops.source import Source, names_loaded, names_stored, read, stored_in
 from rfactor.loops.state_parts import part_of
 
 Floats = Literal["reassociate", "serial", "anyway"]
@@ -74,6 +76,14 @@ class Fold(Engines):
                 )  # fmt: skip
         if not self.loops:
             raise text.refusal("there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop")
+        for loop in self.loops:
+            header = loop.node.iter if isinstance(loop.node, ast.For) else None
+            for node in ast.walk(header) if header is not None else ():
+                if isinstance(node, ast.NamedExpr | ast.Await):
+                    raise text.refusal(
+                        "a name is assigned in the header of the loop", node, kind="R4",
+                        advice="assign it in a statement before the loop",
+                    )  # fmt: skip
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
@@ -249,8 +259,7 @@ class Beginning:
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of a piece of the header."""
-        code = compile(ast.fix_missing_locations(ast.Expression(node)), self.source.text.file, "eval")
-        return eval(code, _globals(self.source), self.env)
+        return self.source.evaluate(node, self.env)
 
     def _is_builtin(self, name: str) -> bool:
         return name not in self.env and name not in self.source.globals and hasattr(builtins, name)
@@ -419,7 +428,7 @@ class Beginning:
             plan.reading, frame.dims, constants, lambda name, where: self.array(frame, where),
             lambda datum: self.recomputed(frame, datum, plan), frame.total - self.call.last,
         )  # fmt: skip
-        if not frame.alone(self, plan, data):
+        if not frame.alone(self, plan):
             return None
         for stored in plan.reading.stored:
             if stored.index is not None:
@@ -438,7 +447,7 @@ class Beginning:
     def _forgets(self, plan: Plan) -> bool:
         """Are there names that a step assigns and no state keeps?"""
         kept = {s.name for s in plan.slots}
-        stored = set().union(*(names_stored(s) for s in self.loop.node.body)) - kept
+        stored = stored_in(self.loop.node.body) - kept
         return bool(stored & self.loop.read_after)
 
     def _one_less(self, plan: Plan, frame: Frame, data: Data, outcome: Outcome) -> Outcome | None:
@@ -584,21 +593,27 @@ class Frame:
     def signature(self, at: Beginning) -> Any:
         """All types that a plan depends on."""
         env = at.env
-        names = sorted(
-            (names_loaded(at.loop.node) | set().union(*(names_stored(s) for s in at.loop.node.body))) & set(env)
-        )
+        names = sorted((names_loaded(at.loop.node) | stored_in(at.loop.node.body)) & set(env))
         return tuple((n, _signature(at, env[n], n)) for n in names)
 
     def resumed(self, at: Beginning, plan: Plan, outcome: Outcome) -> Started:
         """Go on as Python after the steps that were taken."""
         raise NotImplementedError
 
-    def alone(self, at: Beginning, plan: Plan, data: Data) -> bool:
-        """Does nothing that the loop writes lie where it reads?"""
-        written = [at.env[s.name] for s in plan.reading.stored if isinstance(at.env.get(s.name), np.ndarray)]
-        return not any(
-            np.shares_memory(w, a) if isinstance(a, np.ndarray) else False for w in written for a in data.held
-        )
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        """The objects that are walked over."""
+        return ()
+
+    def alone(self, at: Beginning, plan: Plan) -> bool:
+        """Does nothing that the loop changes lie where it reads?"""
+        if not plan.reading.changed:
+            return True
+        read: dict[str, Any] = {}
+        for name in names_loaded(at.loop.node):
+            with suppress(KeyError):
+                read[name] = at.env[name] if name in at.env else at.source.value(name)
+        return apart({n: at.env[n] for n in plan.reading.changed}, self.origins, read)
 
     def values(self, at: Beginning, plan: Plan, outcome: Outcome) -> dict[str, Any]:
         """The variables of the function after the steps that were taken; what is changed in place is changed."""

@@ -34,6 +34,11 @@ class Walk:
         raise NotImplementedError
 
     @property
+    def origins(self) -> tuple[Any, ...]:
+        """The objects that are walked over."""
+        return ()
+
+    @property
     def signature(self) -> tuple[Any, ...]:
         """All that a compiled loop depends on, numbers aside."""
         raise NotImplementedError
@@ -62,8 +67,17 @@ class Items(Walk):
     """Its text in the header, where it is a name."""
     typed: Typed | None
     backward: bool = False
-    unordered: bool = False
-    """It is a set, which cannot be reversed."""
+    origin: Any = None
+    """The object that is walked over."""
+
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        return (self.origin,)
+
+    @property
+    def unordered(self) -> bool:
+        """Is it a set, which cannot be reversed?"""
+        return isinstance(self.origin, set | frozenset)
 
     def rest(self, start: int) -> Iterable[Any]:
         if self.backward:
@@ -71,7 +85,8 @@ class Items(Walk):
             return backward
         if start and isinstance(self.values, np.ndarray | bytes | str | range | tuple):
             return iter(self.values[start:])
-        return islice(self.values, start, None)
+        unlike = isinstance(self.origin, dict | set | frozenset)  # Python notices where they change
+        return islice(self.origin if unlike else self.values, start, None)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -84,6 +99,10 @@ class Enumerated(Walk):
 
     inner: Walk
     first: int
+
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        return self.inner.origins
 
     def rest(self, start: int) -> Iterable[Any]:
         return builtins.enumerate(self.inner.rest(start), self.first + start)
@@ -98,6 +117,10 @@ class Zipped(Walk):
     """`zip`."""
 
     parts: tuple[Walk, ...]
+
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        return tuple(o for part in self.parts for o in part.origins)
 
     def rest(self, start: int) -> Iterable[Any]:
         return zip(*(part.rest(start) for part in self.parts), strict=False)
@@ -140,7 +163,7 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             if isinstance(inner, Items) and inner.unordered:
                 builtins.reversed(set())  # type: ignore[call-overload]
             if isinstance(inner, Items) and not inner.backward:
-                return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True)
+                return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True, inner.origin)
             raise NoWalk("reversed of what is no sequence", node, builtins.reversed(_values(inner)))
         if name in ("map", "filter") and plain and not keywords:
             return _items(list(value(node)), node)
@@ -198,4 +221,4 @@ def _items(values: Any, node: ast.expr) -> Walk:
     source = (
         list(values) if isinstance(values, dict | set | frozenset) or not hasattr(values, "__getitem__") else values
     )
-    return Items(length, source, name, typed(source), unordered=isinstance(values, set | frozenset))
+    return Items(length, source, name, typed(source), origin=values)

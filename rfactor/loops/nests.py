@@ -10,6 +10,8 @@ from typing import Any
 from rfactor.ir.expr import Expr, Var, apply, const
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
+from rfactor.loops import purity
+from rfactor.loops.aliasing import changes_in
 from rfactor.loops.body import Body, Env, _globals
 from rfactor.loops.fold import _NOT_WANTED, Beginning, Frame, Started
 from rfactor.loops.headers import Count, Enumerated, Items, NoWalk, Walk, Zipped, walk_of
@@ -18,7 +20,7 @@ from rfactor.loops.plan import Plan
 from rfactor.loops.rewrite import Loop
 from rfactor.loops.run import Outcome
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import names_loaded, names_stored
+from rfactor.loops.source import names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import Binding, Opaque, Parts, Symbol, View
 
 
@@ -41,8 +43,7 @@ class Nest(Frame):
             if node.orelse or any(isinstance(n, ast.Break) for s in node.body for n in ast.walk(s)):
                 break
             loaded = names_loaded(node.iter)
-            stored = set().union(*(names_stored(s) for s in node.body))
-            if loaded & stored:
+            if loaded & (stored_in(node.body) | frozenset(changes_in(node.body))) or not _is_repeatable(at, node.iter):
                 break
             row = _row_of(loops[-1], walks[-1], node.iter)
             if row is not None:
@@ -66,6 +67,10 @@ class Nest(Frame):
         if len(loops) > 1 and any(isinstance(n, ast.Break) for s in _for(loops[-1]).body for n in ast.walk(s)):
             loops, walks, dims = loops[:1], walks[:1], dims[:1]
         return Nest(loops, walks, tuple(dims))
+
+    @property
+    def origins(self) -> tuple[Any, ...]:
+        return tuple(o for walk in self.walks if walk is not None for o in walk.origins)
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
@@ -216,6 +221,23 @@ class Nest(Frame):
 def _for(loop: Loop) -> ast.For:
     assert isinstance(loop.node, ast.For)
     return loop.node
+
+
+def _is_repeatable(at: Beginning, header: ast.expr) -> bool:
+    """May a header be evaluated once, for all the times that the plain loop evaluates it?"""
+    for node in ast.walk(header):
+        if isinstance(node, ast.NamedExpr | ast.Await | ast.Yield):
+            return False
+        if isinstance(node, ast.Call):
+            try:
+                function = at.evaluate(node.func)
+            except Exception:
+                return False
+            method = isinstance(node.func, ast.Attribute) and node.func.attr in purity.METHODS
+            known = method and isinstance(getattr(function, "__self__", None), purity.BASES)
+            if not (known or purity.is_pure_function(function)):
+                return False
+    return True
 
 
 def _row_of(outer: Any, walk: Walk | None, iterated: ast.expr) -> int | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from rfactor.loops.source import Source, names_loaded, names_stored
+from rfactor.loops.source import Source, names_stored, stored_in
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ def loops_of(source: Source) -> list[Loop]:
             n.id
             for n in ast.walk(source.tree)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        ) | (frozenset(names_loaded(loop.node)) if loop.parent is not None else frozenset())
+        )
     return finder.loops
 
 
@@ -102,7 +102,9 @@ class _Opener(ast.NodeTransformer):
     def _open(self, node: ast.For | ast.While) -> list[ast.stmt]:
         number, self.count = self.count, self.count + 1
         name = f"rfactor_loop_{number}_"
-        stored = set().union(*(names_stored(s) for s in node.body))
+        stored = set(stored_in(node.body))
+        if isinstance(node, ast.While):
+            stored |= names_stored(node.test)
         if isinstance(node, ast.For):
             stored -= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
         text = f"{name} = None if {_CONTEXT}.short[{number}] else {_CONTEXT}({number}, {_LOCALS}())\n"

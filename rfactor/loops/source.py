@@ -6,10 +6,12 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from rfactor.errors import FoldError
@@ -58,6 +60,17 @@ class Source:
         names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
         return dict(zip(names, cells, strict=True))
 
+    def evaluate(self, node: ast.expr, values: Mapping[str, Any]) -> Any:
+        """The value of an expression of the function where its local names have `values`."""
+        code, nested = _compiled(node, self.text.file)
+        scope = dict(values)
+        for name, cell in self.closure.items():
+            with suppress(ValueError):
+                scope.setdefault(name, cell.cell_contents)
+        if nested:  # comprehensions and lambdas see no local names of `eval`
+            return eval(code, {**self.globals, **scope})
+        return eval(code, self.globals, scope)  # type: ignore[arg-type]
+
     def value(self, name: str) -> Any:
         """The value of a name that is no local one. Raises `KeyError`."""
         if name in self.closure:
@@ -68,6 +81,14 @@ class Source:
         if name in self.globals:
             return self.globals[name]
         return vars(builtins)[name]
+
+
+@lru_cache(maxsize=4096)
+def _compiled(node: ast.expr, file: str) -> tuple[CodeType, bool]:
+    """An expression as code, and whether there are scopes of their own in it."""
+    scopes = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), file, "eval")
+    return code, any(isinstance(n, scopes) for n in ast.walk(node))
 
 
 def read(function: Callable[..., Any]) -> Source:
@@ -107,12 +128,19 @@ def _short(file: str) -> str:
         return file
 
 
-def names_loaded(node: ast.AST) -> set[str]:
+@lru_cache(maxsize=4096)
+def names_loaded(node: ast.AST) -> frozenset[str]:
     """The names that are read anywhere in a piece of syntax."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
-def names_stored(node: ast.AST) -> set[str]:
+def stored_in(statements: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names that are assigned in any of some statements."""
+    return frozenset().union(*map(names_stored, statements))
+
+
+@lru_cache(maxsize=4096)
+def names_stored(node: ast.AST) -> frozenset[str]:
     """The names that are assigned anywhere in a piece of syntax, comprehensions aside."""
     found: set[str] = set()
     pending: list[ast.AST] = [node]
@@ -127,4 +155,4 @@ def names_stored(node: ast.AST) -> set[str]:
         if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Store | ast.Del):
             found.add(at.id)
         pending.extend(ast.iter_child_nodes(at))
-    return found
+    return frozenset(found)

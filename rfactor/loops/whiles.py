@@ -10,13 +10,14 @@ from typing import Any
 from rfactor.ir.expr import Expr, Var, apply, const
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
+from rfactor.loops.aliasing import changes_in
 from rfactor.loops.body import Body, Env, _globals
 from rfactor.loops.fold import _NOT_WANTED, Beginning, Frame, Started
 from rfactor.loops.kinds import Scalar
 from rfactor.loops.plan import Plan
 from rfactor.loops.run import Outcome
 from rfactor.loops.sequences import Typed
-from rfactor.loops.source import names_loaded, names_stored
+from rfactor.loops.source import names_loaded, names_stored, stored_in
 from rfactor.loops.symbols import Binding
 
 _ADVICE = "write it as a for loop over a range or a sequence"
@@ -82,7 +83,7 @@ def while_frame(at: Beginning) -> Frame | None:
     """The steps of a `while` loop. Raises `FoldError` where it walks no index."""
     loop = at.loop.node
     assert isinstance(loop, ast.While)
-    stored = set().union(*(names_stored(s) for s in loop.body))
+    stored = stored_in(loop.body) | names_stored(loop.test)
     parts = loop.test.values if isinstance(loop.test, ast.BoolOp) and isinstance(loop.test.op, ast.And) else [loop.test]
     for k in range(len(parts)):
         found = _bounded(at, loop, parts[k], stored)
@@ -95,7 +96,9 @@ def while_frame(at: Beginning) -> Frame | None:
     raise at.no(reason, loop.test, "R4", _ADVICE)
 
 
-def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -> tuple[str, int, int, int] | None:
+def _bounded(
+    at: Beginning, loop: ast.While, test: ast.expr, stored: frozenset[str]
+) -> tuple[str, int, int, int] | None:
     """The index of a loop, where it begins, by how much it grows, and how many steps there are."""
     if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
         return None
@@ -106,7 +109,7 @@ def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -
         if not isinstance(left, ast.Name) or op not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.NotEq):
             continue
         if (
-            names_loaded(right) & stored
+            names_loaded(right) & _changing(loop, right, stored)
             or left.id not in at.env
             or any(
                 isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id == "len")
@@ -129,6 +132,14 @@ def _bounded(at: Beginning, loop: ast.While, test: ast.expr, stored: set[str]) -
             return None
         return left.id, start, by, length
     return None
+
+
+def _changing(loop: ast.While, bound: ast.expr, stored: frozenset[str]) -> frozenset[str]:
+    """The names whose values, or whose lengths where a length is the bound, the loop changes."""
+    changes = changes_in(loop.body)
+    if isinstance(bound, ast.Call):  # len(…): elements may be assigned
+        changes = {n: [c for c in cs if not isinstance(c, ast.Subscript)] for n, cs in changes.items()}
+    return stored | frozenset(n for n, cs in changes.items() if cs)
 
 
 _MIRRORED: dict[type, type] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq}

@@ -16,6 +16,9 @@ from rfactor.loops.fold import Fold
 from rfactor.loops.states import State, partial
 from rfactor.loops.stream import stream
 
+TOGETHER = 16 << 20
+"""Bytes of row groups that are read together, where no state is kept after each."""
+
 
 def parquet(
     fold: Fold, files: Any, columns: Mapping[str, str] | None, state: Any, others: Mapping[str, Any],
@@ -29,14 +32,15 @@ def parquet(
     walked = fold.streamed.cut.walked
     names = {n: (columns or {}).get(n, n) for n in walked}
     found = _opened(files)
-    groups = [(k, g) for k in range(len(found)) for g in range(found[k][1].num_row_groups)]
+    groups = [(k, [g]) for k in range(len(found)) for g in range(found[k][1].num_row_groups)]
     wanted = list(dict.fromkeys(names.values()))
     for path, file in found:
         missing = [w for w in wanted if w not in file.schema_arrow.names]
         if missing:
             raise FoldError(f"{path} has no column {missing[0]}", kind="R4", advice='columns={"argument": "column"}')
     if state is None:
-        return stream(fold.streamed, (t for _, t in _read(found, groups, wanted)), others, names, progress)
+        several = _several(found, groups, wanted)
+        return stream(fold.streamed, (t for _, t in _read(found, several, wanted)), others, names, progress)
     path = Path(state)
     known = [[p, f.metadata.num_rows, f.num_row_groups] for p, f in found]
     done, kept = _resumed(fold, path, known, others)
@@ -77,18 +81,39 @@ def _keep(path: Path, told: dict[str, Any]) -> None:
     os.replace(beside, path)
 
 
-def _read(found: list[tuple[str, Any]], groups: Iterable[tuple[int, int]], names: list[str]) -> Iterator[tuple[int, Any]]:
+def _several(
+    found: list[tuple[str, Any]], groups: list[tuple[int, list[int]]], names: list[str]
+) -> list[tuple[int, list[int]]]:
+    """Small row groups of a file that are read together."""
+    result: list[tuple[int, list[int]]] = []
+    size = 0
+    for file, group in groups:
+        data = found[file][1].metadata.row_group(group[0])
+        own = sum(data.column(k).total_uncompressed_size for k in range(data.num_columns)
+                  if data.column(k).path_in_schema.split(".")[0] in names)  # fmt: skip
+        if result and result[-1][0] == file and size + own <= TOGETHER:
+            result[-1] = file, result[-1][1] + group
+            size += own
+        else:
+            result.append((file, group))
+            size = own
+    return result
+
+
+def _read(
+    found: list[tuple[str, Any]], groups: Iterable[tuple[int, list[int]]], names: list[str]
+) -> Iterator[tuple[int, Any]]:
     """The row groups with their numbers; the next one is read meanwhile."""
     groups = list(groups)
     with ThreadPoolExecutor(1, thread_name_prefix="rfactor-parquet") as pool:
         ahead = None
         for number in range(len(groups)):
             file, group = groups[number]
-            now = ahead or pool.submit(found[file][1].read_row_group, group, names)
+            now = ahead or pool.submit(found[file][1].read_row_groups, group, names)
             ahead = None
             if number + 1 < len(groups):
                 file, group = groups[number + 1]
-                ahead = pool.submit(found[file][1].read_row_group, group, names)
+                ahead = pool.submit(found[file][1].read_row_groups, group, names)
             table = now.result()
             del now
             yield number, table
