@@ -10,7 +10,7 @@
                                                     break
                                                 EPILOGUE: a.length()
 
-The state is that of Python between two parts, so that the result, exceptions and an early exit are those of the function.
+The state is that of Python between two parts, so that the result, exceptions and an early exit are the function's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rfactor.errors import FoldError
+from rfactor.loops.cut_uses import Inside, Whole, offset_of
 from rfactor.loops.source import Source, names_loaded, names_stored
 
 
@@ -93,10 +94,10 @@ class Cut:
 
 def cut_of(source: Source) -> Cut:
     """Rewrite a function. Raises `FoldError` where its loop cannot take its arguments in parts."""
-    return _Cutter(source).cut()
+    return Cutter(source).cut()
 
 
-class _Cutter:
+class Cutter:
     def __init__(self, source: Source) -> None:
         self.source, self.tree = source, copy.deepcopy(source.tree)
         args = self.tree.args
@@ -114,6 +115,12 @@ class _Cutter:
         self.used.add(name)
         return name
 
+    def place(self, name: str, counter: str, by: int) -> None:
+        """Note an element that a step reads."""
+        found = Place(name, self.counters[counter], by)
+        if found not in self.places:
+            self.places.append(found)
+
     # -- finding -------------------------------------------------------------------------------------------------------
 
     def cut(self) -> Cut:
@@ -129,15 +136,21 @@ class _Cutter:
         changed = set().union(*(names_stored(s) for s in loop.body))
         self.places: list[Place] = []
         body_names = _indexed(loop.body, self.parameters, set(self.counters) - changed)
-        if not any(leaf.argument for leaf in self.leaves) and not body_names and not any(
-            leaf.form == "range" for leaf in self.leaves
+        if (
+            not any(leaf.argument for leaf in self.leaves)
+            and not body_names
+            and not any(leaf.form == "range" for leaf in self.leaves)
         ):
-            raise self.no("the loop walks over none of the arguments", loop.iter, "walk over an argument of the function")
+            raise self.no(
+                "the loop walks over none of the arguments", loop.iter, "walk over an argument of the function"
+            )
         walked = {leaf.argument for leaf in self.leaves if leaf.argument} | body_names
         walked |= {self._length_of(leaf.last) for leaf in self.leaves if leaf.last is not None} - {""}
         self.walked = tuple(p for p in self.parameters if p in walked)
         if not self.walked:
-            raise self.no("the loop walks over none of the arguments", loop.iter, "walk over an argument of the function")
+            raise self.no(
+                "the loop walks over none of the arguments", loop.iter, "walk over an argument of the function"
+            )
         for name in self.walked:
             store = next((n for n in ast.walk(self.tree) if _stores(n, name)), None)
             if store is not None:
@@ -149,12 +162,12 @@ class _Cutter:
             node = next(n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == name)
             raise self.no(f"{name} depends on how many elements there are, which is known after the last part", node,
                           "use it after the loop")  # fmt: skip
-        body = [_Body(self, changed).visit(s) for s in loop.body]
+        body = [Inside(self, changed).visit(s) for s in loop.body]
         inner = ast.copy_location(ast.For(loop.target, iterated, body, [ast.copy_location(ast.Continue(), loop)]), loop)
         names = [v for leaf in self.leaves for v in leaf.variables]
         names += [v for pair in self.windows.values() for v in pair]
         target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
-        whole = _Whole(self, "before the loop")
+        whole = Whole(self, "before the loop")
         prologue = [whole.visit(s) for s in before]
         leaves = tuple(
             replace(
@@ -164,12 +177,12 @@ class _Cutter:
             for leaf in self.leaves
         )  # fmt: skip
         whole.where, whole.elements = "after the loop", False
-        source_name = ast.Name(self.walked[0], ast.Load())
-        outer = ast.For(target, source_name, [inner, ast.Break()], [whole.visit(s) for s in loop.orelse])
+        over: ast.expr = ast.Name(self.walked[0], ast.Load())
+        outer = ast.For(target, over, [inner, ast.Break()], [whole.visit(s) for s in loop.orelse])
         self.tree.body = [*prologue, outer, *self._settled(before), *(whole.visit(s) for s in after)]
-        for node in ast.walk(outer):
-            if not hasattr(node, "lineno"):
-                ast.copy_location(node, loop)
+        for part in ast.walk(outer):
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, loop)
         ast.fix_missing_locations(self.tree)
         number = sum(1 for s in prologue for n in _own(s) if isinstance(n, ast.For | ast.While))
         return Cut(
@@ -268,7 +281,10 @@ class _Cutter:
             if name == "range" and 1 <= len(node.args) <= 3 and not keywords:
                 if len(node.args) == 3 and not (isinstance(node.args[2], ast.Constant) and node.args[2].value == 1):
                     raise self.no("a range with a step of its own takes no parts", node, "walk one by one")
-                first, last = ast.Constant(0) if len(node.args) == 1 else node.args[0], node.args[-1 if len(node.args) == 1 else 1]
+                first, last = (
+                    ast.Constant(0) if len(node.args) == 1 else node.args[0],
+                    node.args[-1 if len(node.args) == 1 else 1],
+                )
                 if not self._length_of(last):
                     raise self.no("the range does not end with an argument", node, "write range(len(a))")
                 low, high = self.fresh(f"from_{len(self.leaves)}"), self.fresh(f"to_{len(self.leaves)}")
@@ -276,7 +292,11 @@ class _Cutter:
                     self.counters[target.id] = len(self.leaves)
                 self.leaves.append(Leaf("range", (low, high), first=first, last=last))
                 return self._at(ast.Call(node.func, [ast.Name(low, ast.Load()), ast.Name(high, ast.Load())], []), node)
-        raise self.no(f"{ast.unparse(node)} takes no parts", node, "walk over the arguments themselves, by zip, enumerate or range")
+        raise self.no(
+            f"{ast.unparse(node)} takes no parts",
+            node,
+            "walk over the arguments themselves, by zip, enumerate or range",
+        )
 
     def _elements(self, node: ast.expr, name: str, skip: int, short: int) -> ast.expr:
         variable = self.fresh(f"walk_{len(self.leaves)}")
@@ -322,106 +342,6 @@ class _Cutter:
         return statements
 
 
-class _Whole(ast.NodeTransformer):
-    """Uses of cut arguments outside of the loop: their lengths, and before it the first elements."""
-
-    def __init__(self, cutter: _Cutter, where: str) -> None:
-        self.cutter, self.where, self.elements = cutter, where, True
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        name = self.cutter.length_call(node)
-        return self._length(name, node) if name in self.cutter.walked else self.generic_visit(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        name = self.cutter.length_call(node)
-        if name in self.cutter.walked:
-            return self._length(name, node)
-        if (
-            self.elements and isinstance(node.value, ast.Name) and node.value.id in self.cutter.walked
-            and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int and node.slice.value >= 0
-            and isinstance(node.ctx, ast.Load)
-        ):  # fmt: skip
-            return self._asked(node.value.id, "element", node, [node.slice])
-        return self.generic_visit(node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Name) and node.operand.id in self.cutter.walked:
-            return ast.copy_location(ast.UnaryOp(node.op, self._asked(node.operand.id, "truth", node, [])), node)
-        return self.generic_visit(node)
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        if isinstance(node.test, ast.Name) and node.test.id in self.cutter.walked:
-            node.test = self._asked(node.test.id, "truth", node.test, [])
-        return self.generic_visit(node)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if self.elements and node.attr in ("dtype", "ndim") and isinstance(node.value, ast.Name):
-            name = node.value.id
-            if name in self.cutter.walked and isinstance(node.ctx, ast.Load):
-                return self._asked(name, "attribute", node, [ast.Constant(node.attr)])
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self.cutter.walked:
-            raise self.cutter.no(
-                f"{node.id} is used as a whole {self.where}, and is taken in parts", node,
-                f"use only len({node.id})" + (f" and {node.id}[0] there" if self.elements else " there"),
-            )  # fmt: skip
-        return node
-
-    def _length(self, name: str, node: ast.expr) -> ast.expr:
-        return self._asked(name, "length" if self.elements else "count", node, [])
-
-    def _asked(self, name: str, what: str, node: ast.expr, args: list[ast.expr]) -> ast.expr:
-        made = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), what, ast.Load()), args, [])
-        for n in ast.walk(made):
-            ast.copy_location(n, node)
-        return made
-
-
-class _Body(ast.NodeTransformer):
-    """Elements beside the step's own, read from the part at hand."""
-
-    def __init__(self, cutter: _Cutter, changed: set[str]) -> None:
-        self.cutter, self.changed = cutter, changed
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if not (isinstance(node.value, ast.Name) and node.value.id in self.cutter.walked):
-            return self.generic_visit(node)
-        name = node.value.id
-        first, *rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        found = _offset(first)
-        if found is None or found[0] not in self.cutter.counters or found[0] in self.changed:
-            raise self.cutter.no(
-                f"{ast.unparse(node)} may lie in another part", node, "index it by the step, give or take a number",
-            )  # fmt: skip
-        if not isinstance(node.ctx, ast.Load):
-            raise self.cutter.no(f"{name} is changed, and is taken in parts", node, "append to a list instead")
-        counter, by = found
-        place = Place(name, self.cutter.counters[counter], by)
-        if place not in self.cutter.places:
-            self.cutter.places.append(place)
-        window, base = self.cutter.windows[name]
-        index: ast.expr = ast.BinOp(ast.Name(counter, ast.Load()), ast.Sub(), ast.Name(base, ast.Load()))
-        if by:
-            index = ast.BinOp(index, ast.Add() if by > 0 else ast.Sub(), ast.Constant(abs(by)))
-        rest = [self.visit(r) for r in rest]
-        made = ast.Subscript(
-            ast.Name(window, ast.Load()), ast.Tuple([index, *rest], ast.Load()) if rest else index, node.ctx
-        )
-        for n in ast.walk(made):
-            if not hasattr(n, "lineno"):
-                ast.copy_location(n, node)
-        return made
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self.cutter.walked:
-            raise self.cutter.no(
-                f"{node.id} is used as a whole in the loop, and is taken in parts", node, "compute it before, as an argument"
-            )
-        return node
-
-
 def _own(node: ast.AST) -> list[ast.AST]:
     """The nodes of a function, those of functions inside of it aside."""
     found, pending = [], [node]
@@ -445,21 +365,6 @@ def _stores(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
 
 
-def _offset(node: ast.expr) -> tuple[str, int] | None:
-    """A counter and what is added to it."""
-    if isinstance(node, ast.Name):
-        return node.id, 0
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        if isinstance(node.left, ast.Name) and isinstance(node.right, ast.Constant) and type(node.right.value) is int:
-            return node.left.id, node.right.value if isinstance(node.op, ast.Add) else -node.right.value
-        if (
-            isinstance(node.op, ast.Add) and isinstance(node.right, ast.Name)
-            and isinstance(node.left, ast.Constant) and type(node.left.value) is int
-        ):  # fmt: skip
-            return node.right.id, node.left.value
-    return None
-
-
 def _indexed(body: list[ast.stmt], parameters: list[str], counters: set[str]) -> set[str]:
     """The arguments that a body indexes by a counter of the header."""
     found = set()
@@ -467,7 +372,7 @@ def _indexed(body: list[ast.stmt], parameters: list[str], counters: set[str]) ->
         for n in ast.walk(s):
             if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name) and n.value.id in parameters:
                 first = n.slice.elts[0] if isinstance(n.slice, ast.Tuple) and n.slice.elts else n.slice
-                place = _offset(first) if isinstance(first, ast.expr) else None
+                place = offset_of(first) if isinstance(first, ast.expr) else None
                 if place is not None and place[0] in counters:
                     found.add(n.value.id)
     return found
@@ -485,7 +390,8 @@ def _slice(node: ast.expr) -> tuple[int, int] | None:
     if node.upper is not None:
         upper = node.upper
         if not (
-            isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub) and isinstance(upper.operand, ast.Constant)
+            isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
+            and isinstance(upper.operand, ast.Constant)
             and type(upper.operand.value) is int and upper.operand.value > 0
         ):  # fmt: skip
             return None

@@ -1,4 +1,4 @@
-"""Chunks: parts of the arguments that a loop walks, as arrays, lists, bytes or text, and how they are cut and joined."""
+"""Chunks: parts of the arguments that a loop walks, as arrays, lists, bytes or text; how they are cut and joined."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ Column = Any
 """A sequence: an array of NumPy's (cut along its first axis), a list, a tuple, bytes or text."""
 
 
-def columns_of(
-    chunk: Any, walked: Sequence[str], names: Mapping[str, str] | None = None
-) -> tuple[Column, ...]:
+def columns_of(chunk: Any, walked: Sequence[str], names: Mapping[str, str] | None = None) -> tuple[Column, ...]:
     """The parts of the walked arguments in a chunk. Raises `FoldError` where they are not there.
 
     A chunk is the part of the one argument; a tuple of parts; a dict by name; or a table or data frame, whose columns
@@ -104,7 +102,7 @@ def joined(parts: Sequence[Column]) -> Column:
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)
     if isinstance(first, str | bytes | bytearray):
-        return type(first)().join(parts)  # type: ignore[arg-type]
+        return type(first)().join(parts)
     if isinstance(first, tuple):
         return tuple(v for p in parts for v in p)
     return [v for p in parts for v in p]

@@ -1,4 +1,4 @@
-"""What a folded function does beside being called: chunks, states that merge, and the engines that have data in parts."""
+"""What a folded function does beside being called: chunks, states that merge, and engines with data in parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ class Engines:
         return self._streamed
 
     def stream(
-        self, chunks: Iterable[Any], *, columns: Mapping[str, str] | None = None, progress: Progress = None,
+        self,
+        chunks: Iterable[Any],
+        *,
+        columns: Mapping[str, str] | None = None,
+        progress: Progress = None,
         **others: Any,
     ) -> Any:
         """The result of the plain function on the chunks joined, with one chunk in memory at a time.
@@ -48,7 +52,9 @@ class Engines:
         with shown(progress) as told:
             return stream(self.streamed, chunks, others, columns, told)
 
-    def partial(self, *chunk: Any, at: int | None = None, columns: Mapping[str, str] | None = None, **others: Any) -> State:
+    def partial(
+        self, *chunk: Any, at: int | None = None, columns: Mapping[str, str] | None = None, **others: Any
+    ) -> State:
         """The state of a part of the elements, which merges with its neighbours.
 
             s = f.partial(a[:k]); s += f.partial(a[k:]); s.result()      is f(a)
@@ -72,7 +78,12 @@ class Engines:
         return from_json(self, text, others)  # type: ignore[arg-type]
 
     def parquet(
-        self, files: Any, columns: Mapping[str, str] | None = None, *, state: Any = None, progress: Progress = None,
+        self,
+        files: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        state: Any = None,
+        progress: Progress = None,
         **others: Any,
     ) -> Any:
         """The result of the plain function on columns of Parquet files, row group by row group.
@@ -107,9 +118,7 @@ class Engines:
 
         return ray(self, dataset, columns, others)  # type: ignore[arg-type]
 
-    def spark(
-        self, frame: Any, columns: Mapping[str, str] | None = None, *, order: Any = None, **others: Any
-    ) -> Any:
+    def spark(self, frame: Any, columns: Mapping[str, str] | None = None, *, order: Any = None, **others: Any) -> Any:
         """The result on columns of a Spark data frame, ordered by the columns `order`.
 
         Without `order` the loop must not depend on the order of the rows; else `FoldError`.

@@ -20,7 +20,10 @@ class Feed:
     """The walked arguments, chunk by chunk; what is behind `drop()` is forgotten."""
 
     def __init__(
-        self, walked: Sequence[str], chunks: Iterable[Any], names: Mapping[str, str] | None = None,
+        self,
+        walked: Sequence[str],
+        chunks: Iterable[Any],
+        names: Mapping[str, str] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """`names`: columns of tables by argument; `progress` is told how many elements have been read."""

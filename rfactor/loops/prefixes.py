@@ -13,11 +13,13 @@ import numpy as np
 
 from rfactor.errors import FoldError
 from rfactor.loops.cuts import Cut
+from rfactor.loops.digests import digest_of
 from rfactor.loops.elements import Column, as_column, columns_of, joined
 from rfactor.loops.fold import Call, Fold
 from rfactor.loops.rewrite import opened
+from rfactor.loops.samples import Chunk
 from rfactor.loops.source import names_loaded
-from rfactor.loops.states import Chunk, State, digest_of
+from rfactor.loops.states import State
 from rfactor.loops.stream import Rewritten
 
 SCALARS = (int, float, complex, str, bytes, bool, np.generic, type(None))
@@ -144,13 +146,23 @@ def _scanning(fold: Fold, fewer: int) -> Any:
     after = tree.body[at + 1 :]
     no: Callable[..., FoldError] = lambda why, node, advice: source.text.refusal(why, node, kind="R4", advice=advice)  # noqa: E731
     if loop.orelse or len(after) != 1 or not isinstance(after[0], ast.Return) or after[0].value is None:
-        raise no("the result after a step is not one expression", after[0] if after else loop, "return it right after the loop")
+        raise no(
+            "the result after a step is not one expression",
+            after[0] if after else loop,
+            "return it right after the loop",
+        )
     value = after[0].value
     lengths = _Lengths(cut.walked, "scan_count_")
     for s in tree.body[:at]:
         for n in ast.walk(s):
-            if isinstance(n, ast.If | ast.While | ast.IfExp) and not _only_empty(n.test) and _Lengths.found(n.test, cut):
-                raise no("what is done before the loop depends on how many elements there are", n, "decide it in the loop")
+            if (
+                isinstance(n, ast.If | ast.While | ast.IfExp)
+                and not _only_empty(n.test)
+                and _Lengths.found(n.test, cut)
+            ):
+                raise no(
+                    "what is done before the loop depends on how many elements there are", n, "decide it in the loop"
+                )
     sized = {n.id for s in tree.body[:at] if _Lengths.found(s, cut) for n in ast.walk(s)
              if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
     if sized & names_loaded(value):
@@ -164,7 +176,11 @@ def _scanning(fold: Fold, fewer: int) -> Any:
     def kept() -> list[ast.stmt]:
         made: list[ast.stmt] = ast.parse("scan_count_ += 1").body if counts else []
         for name, part in zip(names, parts, strict=True):
-            call = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [lengths.visit(copy.deepcopy(part))], [])
+            call = ast.Call(
+                ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()),
+                [lengths.visit(copy.deepcopy(part))],
+                [],
+            )
             made.append(ast.Expr(call))
         for s in made:
             for n in ast.walk(s):
@@ -172,8 +188,10 @@ def _scanning(fold: Fold, fewer: int) -> Any:
         return made
 
     loop.body = [*(x for s in loop.body for x in _Steps(kept).flat(s)), *kept()]
-    result = ast.Tuple([ast.Name(n, ast.Load()) for n in names], ast.Load()) if isinstance(value, ast.Tuple) else ast.Name(
-        names[0], ast.Load()
+    result = (
+        ast.Tuple([ast.Name(n, ast.Load()) for n in names], ast.Load())
+        if isinstance(value, ast.Tuple)
+        else ast.Name(names[0], ast.Load())
     )
     end = ast.copy_location(ast.Return(result), after[0])
     for s in (*begin, end):
@@ -190,7 +208,9 @@ def _is_place(s: ast.stmt, cut: Cut) -> bool:
 
 def _only_empty(test: ast.expr) -> bool:
     """Does a test ask only whether there are no elements?"""
-    return ast.unparse(test).replace(" ", "").split("(")[0] in ("not", "notlen") or ast.unparse(test).endswith(("== 0", "< 1"))
+    return ast.unparse(test).replace(" ", "").split("(")[0] in ("not", "notlen") or ast.unparse(test).endswith(
+        ("== 0", "< 1")
+    )
 
 
 class _Lengths(ast.NodeTransformer):
@@ -200,17 +220,18 @@ class _Lengths(ast.NodeTransformer):
         self.walked, self.name = walked, name
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Name) and node.func.id == "len" and isinstance(node.args[0], ast.Name):
-            if node.args[0].id in self.walked:
-                return ast.copy_location(ast.Name(self.name, ast.Load()), node)
+        called = isinstance(node.func, ast.Name) and node.func.id == "len" and node.args
+        if called and isinstance(node.args[0], ast.Name) and node.args[0].id in self.walked:
+            return ast.copy_location(ast.Name(self.name, ast.Load()), node)
         return self.generic_visit(node)
 
     @staticmethod
     def found(node: ast.AST, cut: Cut) -> bool:
         """Is a length taken, or the truth of an argument?"""
         return any(
-            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
-            and bool(names_loaded(n) & set(cut.walked)) or isinstance(n, ast.Attribute) and n.attr in ("shape", "size")
+            (isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
+            and bool(names_loaded(n) & set(cut.walked)))
+            or (isinstance(n, ast.Attribute) and n.attr in ("shape", "size"))
             for n in ast.walk(node)
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_json(state: State) -> str:
-    """A state as JSON, without the arguments that are not cut. Raises `FoldError` for elements that JSON cannot keep."""
+    """A state as JSON, without the arguments that are not cut. Raises `FoldError` for what JSON cannot keep."""
     summary = state.summary
     told = {
         "rfactor": __version__,
@@ -42,7 +42,8 @@ def to_json(state: State) -> str:
 
 def from_json(fold: Fold, text: str, others: Mapping[str, Any]) -> State:
     """The state of a text that `to_json` wrote. Raises `FoldError` where it is of another function or arguments."""
-    from rfactor.loops.states import State, digest_of
+    from rfactor.loops.digests import digest_of
+    from rfactor.loops.states import State
 
     told = json.loads(text)
     others = fold.streamed.bound(others)
@@ -107,4 +108,6 @@ def _value(told: Any) -> Any:
     if form in "lt":
         values = [_value(v) for v in first]
         return values if form == "l" else tuple(values)
-    return {"i": int, "f": float.fromhex, "s": str}[form](first)
+    if form == "i":
+        return int(first)
+    return float.fromhex(first) if form == "f" else first

@@ -11,35 +11,23 @@ loop runs, with the state in the loop's place.
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import importlib
 import inspect
-import pickle
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from rfactor import __version__
 from rfactor.errors import FoldError
-from rfactor.loops.arrays import Replan
-from rfactor.loops.elements import Column, columns_of, form_of, joined, owned
+from rfactor.loops.digests import digest_of, named_fold
+from rfactor.loops.elements import columns_of, form_of, joined, owned
 from rfactor.loops.feed import Feed, Part, settled
 from rfactor.loops.fold import Beginning, Started
-from rfactor.loops.stream import Geometry, StreamCall, Streamed, Stretch, geometry_of
-from rfactor.loops.summaries import Summarized, Summary, applied, index_uses, joined_summaries, summarized, summary_of
+from rfactor.loops.samples import FEW, Chunk, Columns
+from rfactor.loops.stream import StreamCall, Stretch, geometry_of
+from rfactor.loops.summaries import Summarized, Summary, joined_summaries
+from rfactor.loops.summary_applied import applied
 
 if TYPE_CHECKING:
-    from rfactor.loops.fold import Fold, Frame
-
-FEW = 64
-"""Runs of up to so many elements are kept as they are."""
-SAMPLE = 20
-"""So many elements tell the types of a loop as any number does: of fewer each is looked at by itself."""
-Columns = tuple[Column, ...]
+    from rfactor.loops.fold import Fold
 
 
 @dataclass(frozen=True)
@@ -109,195 +97,14 @@ def _unpickled(module: str, name: str, options: Any, fields: dict[str, Any]) -> 
     return state
 
 
-@lru_cache(maxsize=64)
-def named_fold(module: str, name: str, options: Any) -> Fold:
-    """The fold of a function that is found by its name."""
-    from rfactor.loops.fold import Fold, fold_with
-
-    value: Any = importlib.import_module(module)
-    for part in name.split("."):
-        if part == "<locals>":
-            raise FoldError(f"{name} is defined inside of a function, where no other process finds it", kind="R4",
-                            advice="define it at the top of a module")  # fmt: skip
-        value = getattr(value, part)
-    return value if isinstance(value, Fold) and value.options == options else fold_with(value, options)
-
-
-# -- what states must have in common -----------------------------------------------------------------------------------
-
-
-def digest_of(fold: Fold, others: Mapping[str, Any]) -> str:
-    """The digest of a function with all that its result depends on, elements aside."""
-    found = [__version__, fold.options.floats, *_texts(fold.python, set())]
-    told = hashlib.sha256("\n".join(found).encode())
-    for name in sorted(others):
-        told.update(name.encode() + pickle.dumps(others[name], 4))
-    return told.hexdigest()[:16]
-
-
-def _texts(function: Any, seen: set[int]) -> Iterator[str]:
-    """The texts of a function and of those that it calls, and the constants that they read."""
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    yield _text_of(function)
-    names = set(function.__code__.co_names) | set(function.__code__.co_freevars)
-    known = dict(function.__globals__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            known[name] = cell.cell_contents
-        except ValueError:
-            continue
-    for name in sorted(names & set(known)):
-        value = known[name]
-        value = getattr(value, "python", value)
-        if isinstance(value, FunctionType):
-            yield from _texts(value, seen)
-        elif not inspect.ismodule(value) and not isinstance(value, type) and not callable(value):
-            try:
-                yield name + hashlib.sha256(pickle.dumps(value, 4)).hexdigest()
-            except Exception:
-                yield name + repr(type(value))
-
-
-@lru_cache(maxsize=256)
-def _text_of(function: FunctionType) -> str:
-    """The text of a function without its decorators, comments and layout."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
-        return repr(function.__code__.co_code) + repr(function.__code__.co_consts)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = []
-    return ast.dump(tree)
-
-
-# -- the loop over a few elements --------------------------------------------------------------------------------------
-
-
-class _Reached(BaseException):
-    """The loop begins."""
-
-    def __init__(self, env: dict[str, Any], geometry: Geometry) -> None:
-        super().__init__()
-        self.env, self.geometry = env, geometry
-
-
-class _Sample(Feed):
-    """Elements that more come after, as far as anyone asks."""
-
-    def __init__(self, walked: Sequence[str], columns: Columns) -> None:
-        super().__init__(walked, [columns])
-        self.more()
-
-    def more(self) -> None:
-        if not self.known:
-            super().more()
-
-    def at_least(self, count: int) -> bool:
-        return True
-
-    def total(self) -> int:
-        raise FoldError("the number of elements is used before the loop", kind="R4", advice="use it after the loop")
-
-
-class _Oracle(StreamCall):
-    """A call that goes as far as the loop."""
-
-    def stretches(self, env: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-        raise _Reached(env, geometry_of(self.cut, self.evaluator(env)))
-
-
-class Chunk:
-    """Some elements, and the loop as it is where they are the first: names, types, the plan and its summaries."""
-
-    def __init__(self, state: State, columns: Columns) -> None:
-        fold, others = state.fold.streamed, state.others
-        self.fold, self.digest, self.columns = fold, state.digest, columns
-        self.feed = _Sample(fold.cut.walked, columns)
-        self.call = _Oracle(fold, self.feed)
-        parts = {name: Part(self.feed, name) for name in fold.cut.walked}
-        try:
-            fold.run(self.call, parts, others)
-        except _Reached as reached:
-            self.env, self.geometry = reached.env, reached.geometry
-        else:
-            raise fold.source.text.refusal(
-                "the function returns before its loop for some elements", fold.source.tree, kind="R4",
-                advice="decide that after the loop, or use .stream()",
-            )  # fmt: skip
-        cut = fold.cut
-        for name in sorted(cut.derived & cut.asked):
-            node = next(n for n in ast.walk(cut.loop) if isinstance(n, ast.Name) and n.id == name)
-            raise fold.source.text.refusal(
-                f"{name} depends on the first elements, which other parts do not know", node, kind="R4",
-                advice="give it as an argument, or use .stream()",
-            )  # fmt: skip
-        g = self.geometry
-        self.skip, self.width = max(0, g.low), max(0, g.high) - g.low
-        self.ahead = self.skip + self.width
-        """So many elements at the beginning are kept."""
-        self.behind = self.width + 1 + max(0, g.fewer - g.high)
-        """And so many at the end."""
-        self.keep = max(SAMPLE + self.ahead, cut.reach + 1)
-        self.few = max(FEW, self.keep + self.behind)
-
-    def begun(self, low: int, high: int) -> tuple[Beginning, Frame] | None:
-        """The loop over windows `low` to `high`, numbered as if they were the first; None where there are none."""
-        if high <= low:
-            return None
-        g, fold = self.geometry, self.fold
-        names = self.call.bindings(g, low - g.low, high - g.low, False, g.low - low)
-        env = self.env | dict(zip(fold.cut.names, names, strict=True))
-        at = Beginning(self.call, fold.loops[fold.cut.outer + 1], env)
-        frame = at.frame()
-        return None if frame is None else (at, frame)
-
-    def loop(self, at: Beginning, frame: Frame, known: bool) -> Summarized:
-        """How the loop is summarized, once a plan. Raises `FoldError`."""
-        cut = self.fold.cut
-        windows = [n for n in cut.names if n not in {v for leaf in cut.leaves for v in leaf.variables}]
-        with self.fold._lock:
-            plan = at.plan(frame)
-            known |= not index_uses(plan, frame, windows)[0]
-            found: Summarized | None = plan.choice.get(("summarized", known))
-            if found is None:
-                found = plan.choice["summarized", known] = summarized(at, frame, plan, cut.names, windows, cut.derived, known)
-        return found
-
-    def typical(self, known: bool) -> tuple[Summarized, dict[str, Any]]:
-        """How the loop is summarized, and its numbers that stay the same. Raises `FoldError`."""
-        key = (self.digest, tuple(map(form_of, self.columns)), known)
-        found = self.fold.typical.get(key)
-        if found is None:
-            begun = self.begun(self.skip, min(self.feed.known - self.width, self.skip + 4 * SAMPLE))
-            assert begun is not None
-            loop = self.loop(*begun, known)
-            found = self.fold.typical[key] = loop, begun[0].constants(loop.plan, begun[1])
-        result: tuple[Summarized, dict[str, Any]] = found
-        return result
-
-    def summary(self, loop: Summarized, low: int, high: int, position: int | None) -> tuple[Summary, bool] | None:
-        """The summary of windows `low` to `high`, and whether it ends before; None where there are none. `position` is
-        that of the first element, where it is known."""
-        begun = self.begun(low, high)
-        if begun is None:
-            return None
-        try:
-            return summary_of(loop, *begun, 0 if position is None else position + low - self.geometry.low)
-        except Replan:
-            raise self.fold.source.text.refusal(
-                "elements are of another type than those before", self.fold.cut.loop.iter, kind="R10",
-                advice="give all parts one type",
-            ) from None  # fmt: skip
-
-
 # -- making and merging ------------------------------------------------------------------------------------------------
 
 
 def partial(
-    fold: Fold, args: Sequence[Any], keywords: Mapping[str, Any], at: int | None,
+    fold: Fold,
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    at: int | None,
     names: Mapping[str, str] | None = None,
 ) -> State:
     """The state of a chunk: arguments as those of the function, or a table that has the cut ones."""
@@ -427,7 +234,9 @@ def _way_of(chunk: Chunk, state: State) -> tuple[Summarized, dict[str, Any]]:
             continue
         if found[0].digest == state.operator:
             return found
-    raise FoldError("the state is of another operator than this function has now", kind="R8", advice="make the states anew")
+    raise FoldError(
+        "the state is of another operator than this function has now", kind="R8", advice="make the states anew"
+    )
 
 
 # -- the result --------------------------------------------------------------------------------------------------------
@@ -477,7 +286,10 @@ class _Finish(StreamCall):
             yield self.bindings(geometry, after, high)
         if state.stopped and high < geometry.steps(state.count):
             raise cut.source.text.refusal(
-                "a step is Python's, and the elements after it are not kept", cut.loop, kind="R6", advice="use .stream()"
+                "a step is Python's, and the elements after it are not kept",
+                cut.loop,
+                kind="R6",
+                advice="use .stream()",
             )
 
     def inner(self, number: int, env: dict[str, Any]) -> Started:

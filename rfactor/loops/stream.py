@@ -1,6 +1,6 @@
 """Run a function on chunks: the loop goes on from chunk to chunk with the state that Python has between them.
 
-Each stretch of steps is run as the loop of a call is: by proven parallel code, in Python where that must. Where rounding
+Each stretch of steps is run as the loop of a call is: by proven parallel code, in Python where it must. Where rounding
 depends on the order, stretches end at multiples of 65,536 steps, so that the same floats are added in the same order
 whatever the chunks are.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rfactor.errors import FoldError
-from rfactor.loops.cuts import Cut, cut_of
 from rfactor.loops.backends.tables import chunks_of
+from rfactor.loops.cuts import Cut, cut_of
 from rfactor.loops.elements import Column
 from rfactor.loops.feed import Feed, Part, Total, settled
 from rfactor.loops.fold import SHORT, Beginning, Call, Fold, Started, as_plain
@@ -107,7 +107,7 @@ class Stretch:
     low: int
     high: int
     form: str = "loop"
-    """`loop`; `hanging`: as Python, looking back beyond the first element; `plain`: as Python; `state`: by a summary."""
+    """`loop`; `hanging`: as Python, looking back beyond the first element; `plain`: as Python; `state`: a summary."""
     last: bool = False
     """No step comes after them."""
 
@@ -160,7 +160,9 @@ class Streamed(Rewritten):
             if name in others:
                 found[name] = as_plain(others[name])
             elif parameters[name].default is inspect.Parameter.empty:
-                raise TypeError(f"{self.python.__name__}() misses the argument {name!r}: give it by name beside the chunks")
+                raise TypeError(
+                    f"{self.python.__name__}() misses the argument {name!r}: give it by name beside the chunks"
+                )
             else:
                 found[name] = parameters[name].default
         unknown = set(others) - set(self.cut.others)
@@ -287,7 +289,10 @@ class StreamCall(Call):
 
 
 def stream(
-    fold: Streamed, chunks: Any, others: Mapping[str, Any], names: Mapping[str, str] | None = None,
+    fold: Streamed,
+    chunks: Any,
+    others: Mapping[str, Any],
+    names: Mapping[str, str] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Any:
     """The result of the plain function on all chunks, one after the other."""

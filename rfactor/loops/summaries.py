@@ -19,21 +19,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfactor.errors import FoldError
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Expr, Var, apply, const, names, substitute, substitute_all
+from rfactor.ir.expr import Expr, Var, apply, const, names, substitute
 from rfactor.ir.printer import show
 from rfactor.ir.types import I64
-from rfactor.loops import kinds as K
-from rfactor.loops.arrays import Data, gathered, in_steps
+from rfactor.loops.arrays import Data, gathered
 from rfactor.loops.body import POINTED, Body, Slot, Surroundings
 from rfactor.loops.bounds import Range, enclosure, of_type
 from rfactor.loops.kinds import FALSE
-from rfactor.loops.plan import Operator, Plan, holds_value, proved
-from rfactor.loops.run import SLICE, THREADED, Outcome, Runner, _parted, _plain, _pool, holds, threads
+from rfactor.loops.plan import Operator, Plan, proved
+from rfactor.loops.run import SLICE, THREADED, Runner, _parted, _plain, _pool, holds, threads
 from rfactor.loops.source import names_loaded
 from rfactor.loops.symbols import disjunction, negation
-from rfactor.loops.update import is_stateful
 from rfactor.native.fold import Inputs, Reduce, Run, Stream, compile_fold
 
 if TYPE_CHECKING:
@@ -71,20 +68,25 @@ class Summarized:
 
 
 def summarized(
-    at: Beginning, frame: Frame, plan: Plan, parts: Sequence[str], windows: Sequence[str], derived: frozenset[str],
+    at: Beginning,
+    frame: Frame,
+    plan: Plan,
+    parts: Sequence[str],
+    windows: Sequence[str],
+    derived: frozenset[str],
     known: bool,
 ) -> Summarized:
     """How steps are summarized. Raises `FoldError` where they cannot be.
 
-    `parts`: names that each part assigns; `windows`: names of the arrays that move on with the steps; `derived`: names that begin with elements or lengths;
-    `known`: are the numbers of the steps known?
+    `parts`: names that each part assigns; `windows`: names of the arrays that move on with the steps; `derived`: names
+    that begin with elements or lengths; `known`: are the numbers of the steps known?
     """
     node = at.loop.node
     reading = plan.reading
     if plan.groups:
         raise at.no("numbers are kept by key, which has no state that merges yet", node, "R4", "use .stream()")
     if reading.stored:
-        raise at.no("each step leaves something behind, which depends on all steps before", reading.stored[0].node, "R4",
+        raise at.no("each step leaves something behind that all before it decide", reading.stored[0].node, "R4",
                     "use .stream()")  # fmt: skip
     if _parted(plan.leaves)[1] != FALSE:
         raise at.no("the loop is left by what it has accumulated", node, "R4", "use .stream()")
@@ -102,13 +104,17 @@ def summarized(
         raise at.no("there is no operator", node, "R8")
     uses, kept = index_uses(plan, frame, windows)
     if kept and not known:
-        raise at.no("data of a step depend on its number", node, "R4", "say where the chunk begins: partial(chunk, at=k)")
+        raise at.no(
+            "data of a step depend on its number", node, "R4", "say where the chunk begins: partial(chunk, at=k)"
+        )
     if kept:
         raise at.no("data of a step depend on its number, and are computed by Python or taken from an array that is "
                     "not cut", node, "R4", "give the array in parts as well, or use .stream()")  # fmt: skip
     counted = uses and not known
     if counted and frame.depth > 1:
-        raise at.no("nested loops use the number of the step", node, "R4", "say where the chunk begins: partial(chunk, at=k)")
+        raise at.no(
+            "nested loops use the number of the step", node, "R4", "say where the chunk begins: partial(chunk, at=k)"
+        )
     tagged = tuple(
         j for j, k in zip(range(len(plan.live)), plan.live, strict=True)
         if len(plan.slots[j].kinds) > 1 and len(reading.kinds[k]) > 1
@@ -134,11 +140,13 @@ def summarized(
         body = Body(around, frame.body, frame.bind, frame.depth, None, frozenset(frame.fixed), frame.test)
         asked = [replace(s, part=f"at {s.part}") if s.name in derived else s for s in slots]
         operator = proved(
-            body, tuple(update), tuple(asked), node,  # type: ignore[arg-type]
+            body, tuple(update), tuple(asked), node,
             timeout=at.fold.options.timeout, floats=at.fold.options.floats,
         )  # fmt: skip
     if counted and "t" in names(plan.leaves):
-        raise at.no("the loop is left at a step that its number decides", node, "R4", "say where the chunk begins: at=k")
+        raise at.no(
+            "the loop is left at a step that its number decides", node, "R4", "say where the chunk begins: at=k"
+        )
     whole = replace(
         plan, slots=tuple(slots), update=tuple(update), operator=operator, kernels={}, choice={},
         required=tuple((substitute(e, {"t": slots[-1].var}) if counted else e, why) for e, why in plan.required),
@@ -217,7 +225,7 @@ def _numbers_of(loop: Any, counters: set[str]) -> set[str]:
 
 
 def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tuple[Summary, bool]:
-    """The summary of the steps of a frame, of which the first has number `first`, and whether it ends before the last of
+    """The summary of the steps of a frame, the first of which is number `first`, and whether it ends before the last of
     them: at a step that leaves the loop or that is Python's. Raises `FoldError`."""
     plan, node = loop.plan, at.loop.node
     constants = at.constants(plan, frame)
@@ -252,7 +260,12 @@ def summary_of(loop: Summarized, at: Beginning, frame: Frame, first: int) -> tup
         return Summary((), steps // inner, bounds), stopped
     values = _values(loop, runner, shift, steps)
     if values is None:
-        raise at.no("there are NaNs or infinities where floats decide", node, "R9", "use .stream(), which goes step by step there")
+        raise at.no(
+            "there are NaNs or infinities where floats decide",
+            node,
+            "R9",
+            "use .stream(), which goes step by step there",
+        )
     return Summary(values, steps // inner, bounds), stopped
 
 
@@ -329,7 +342,9 @@ def _values(loop: Summarized, runner: Runner, shift: int, steps: int) -> tuple[A
         lanes, interleaved = (max(8, 1024 // max(widest, 8)), True) if operator.answer.commutative else (8, False)
         if operator.driver is not None:
             lanes, interleaved = 1, False
-    kernel = compile_fold(Reduce(inputs, operator.state, first, update, operator.right, joined, lanes, interleaved, bad))
+    kernel = compile_fold(
+        Reduce(inputs, operator.state, first, update, operator.right, joined, lanes, interleaved, bad)
+    )
     count = -(-steps // SLICE)
     arrays = [np.empty(count, dtype_of(t)) for t in operator.types]
     parts = min(threads(), count) if steps >= THREADED and threading.current_thread() is threading.main_thread() else 1
@@ -375,84 +390,3 @@ def joined_summaries(loop: Summarized, parts: Sequence[Summary], constants: dict
     types = loop.operator.types
     arrays = [np.array([p.values[k] for p in some], dtype_of(types[k])) for k in range(len(types))]
     return Summary(_reduced(loop.operator, arrays, constants), steps, ranges)
-
-
-# -- the state after them ----------------------------------------------------------------------------------------------
-
-
-def applied(loop: Summarized, at: Beginning, summary: Summary, constants: dict[str, Any], first: int) -> dict[str, Any]:
-    """The variables of the function after summarized steps, of which the first has number `first`. Raises `FoldError`."""
-    from rfactor.loops.fold import Frame
-    from rfactor.loops.state_parts import part_of
-
-    plan, operator, node = loop.plan, loop.operator, at.loop.node
-    if operator is None or not summary.steps:
-        return {}
-    start, kinds = [], []
-    for slot in plan.slots:
-        value = at.env.get(slot.name)
-        held = part_of(value, slot.part)
-        kind = next(iter(slot.kinds)) if slot.part == "has" or (slot.part == "value" and value is None) else K.kind_of(
-            part_of(value, slot.part, held=False)
-        )
-        if kind not in slot.kinds:
-            raise at.no(f"{slot.name} is {kind} before the loop, {' or '.join(sorted(slot.kinds))} was expected", node, "R10")
-        start.append(held)
-        kinds.append(kind)
-    begun = [*start, *(K.code(kinds[j]) for j in loop.tagged), *([first] if loop.counted else [])]
-    for slot, value in zip(plan.slots, start, strict=True):
-        if not holds_value(slot.var.type, _plain(value)):
-            raise at.no(f"{slot.name} begins with {value}, which does not fit {slot.var.type}", node, "R10", "use .stream()")
-    data = Data((summary.steps,), summary.steps, constants=constants)
-    runner = Runner(loop.whole, data, begun, at.fold.options.floats)
-    fixed = {n: r for n, r in zip(plan.reading.data, summary.ranges, strict=True)}
-    ranges = _all_ranges(loop.whole, begun, constants, fixed, first + summary.steps)
-    memo: dict[Expr, Range] = {}
-    for e, why in loop.whole.state_requirements:
-        if enclosure(e, ranges, memo) != (1, 1):
-            raise at.no(f"{why}: bounds of the data do not exclude it", node, "R10", "use .stream(), which looks at each step")
-    if not _fits(runner, operator, summary.steps, ranges):
-        raise at.no("an integer may leave 64 bits: bounds of the data do not exclude it", node, "R10", "use .stream()")
-    if not runner._begins_right(operator):
-        raise at.no("the loop begins with values for which the operator is not proved", node, "R8", "use .stream()")
-    values = [np.array([v], dtype_of(t)) for v, t in zip(summary.values, operator.types, strict=True)]
-    states = [np.array([v], dtype_of(s.var.type)) for v, s in zip(begun, loop.whole.slots, strict=True)]
-    after = [s[0] for s in runner.applied(states, values)]
-    if runner._doubtful(after, values):
-        raise at.no("floats are infinite, NaN or a zero whose sign the order decides", node, "R9", "use .stream()")
-    found = []
-    for j, k in zip(range(len(plan.live)), plan.live, strict=True):
-        slot, new = plan.slots[j], plan.reading.kinds[k]
-        if j in loop.tagged:
-            found.append(K.kind_of_code(int(after[len(plan.slots) + loop.tagged.index(j)])))
-        else:
-            found.append(next(iter(slot.kinds if len(slot.kinds) == 1 else new)))
-    outcome = Outcome(summary.steps, after[: len(plan.slots)], found, [])
-    outcome.stored = []
-    return Frame().values(at, plan, outcome)
-
-
-def _fits(runner: Runner, operator: Operator, steps: int, ranges: dict[str, Range]) -> bool:
-    """Under `math`: does no integer leave its type, by the bounds of the data?"""
-    wraps = operator.answer.update.meaning.value == "wrap"
-    return wraps or runner._fits_within(operator, steps, ranges)
-
-
-def _all_ranges(
-    plan: Plan, start: Sequence[Any], constants: dict[str, Any], data: dict[str, Range], steps: int
-) -> dict[str, Range]:
-    """Bounds of all that the steps read, and of the state in them."""
-    from rfactor.loops.bounds import over_steps
-
-    found: dict[str, Range] = dict(data)
-    for name, value in constants.items():
-        v = _plain(value)
-        found[name] = (v, v) if v == v else (-float("inf"), float("inf"))
-    found["t"] = found["t0"] = (0, max(0, steps - 1))
-    begin = [(v, v) if v == v else (-float("inf"), float("inf")) for v in map(_plain, start)]
-    bounds = over_steps(plan.update, begin, steps, found)
-    for slot, r in zip(plan.slots, bounds, strict=True):
-        found[slot.var.name] = r
-    return found
-
-

@@ -167,7 +167,9 @@ def test_dask_takes_arrays_bags_and_frames():
     bag = pytest.importorskip("dask.bag").from_sequence(GAINS[:2000].tolist(), npartitions=7)
     assert top.dask(bag).compute(scheduler="threads") == top(GAINS[:2000].tolist())
     pandas = pytest.importorskip("pandas")
-    frame = pytest.importorskip("dask.dataframe").from_pandas(pandas.DataFrame({"v": GAINS, "w": WEIGHTS}), npartitions=5)
+    frame = pytest.importorskip("dask.dataframe").from_pandas(
+        pandas.DataFrame({"v": GAINS, "w": WEIGHTS}), npartitions=5
+    )
     assert weighted.dask(frame, columns={"a": "v", "b": "w"}).compute() == pytest.approx(weighted(GAINS, WEIGHTS))
     assert climbs.dask(frame["v"]).compute() == climbs(GAINS)
 

@@ -8,9 +8,21 @@ import numpy as np
 import pytest
 
 import rfactor
-from rfactor.loops import states
+from rfactor.loops import samples, states
 from tests.loops.cases import own_cases
-from tests.loops.folds import best_stretch, changes, climbs, counts, first_above, mean, running, smallest, top, total, weighted
+from tests.loops.folds import (
+    best_stretch,
+    changes,
+    climbs,
+    counts,
+    first_above,
+    mean,
+    running,
+    smallest,
+    top,
+    total,
+    weighted,
+)
 from tests.loops.judge import Within, difference
 from tests.loops.parts import judged, merged, streamed
 
@@ -23,6 +35,7 @@ SUMMARIZED = [(total, ()), (best_stretch, ()), (top, ()), (climbs, ()), (smalles
 def few(monkeypatch):
     """Summarize runs of few elements too."""
     monkeypatch.setattr(states, "FEW", 1)
+    monkeypatch.setattr(samples, "FEW", 1)
 
 
 @pytest.mark.parametrize(("fold", "others"), SUMMARIZED, ids=lambda one: getattr(one, "__name__", ""))
@@ -221,5 +234,3 @@ def test_cases_of_the_corpus_in_parts_are_right_or_refused(few, case, way):
         assert verdict.status in ("right", "refused"), verdict.detail
         if verdict.status == "refused":
             break
-
-

@@ -31,7 +31,9 @@ def dask(fold: Fold, collections: Sequence[Any], columns: Mapping[str, str] | No
         starts = [None] * len(blocks)
     elif len(collections) != len(walked):
         raise FoldError(
-            f"{len(walked)} arguments are taken in parts: {', '.join(walked)}", kind="R4", advice="give a collection for each"
+            f"{len(walked)} arguments are taken in parts: {', '.join(walked)}",
+            kind="R4",
+            advice="give a collection for each",
         )
     else:
         each = [_blocks(c) for c in collections]
@@ -48,7 +50,9 @@ def dask(fold: Fold, collections: Sequence[Any], columns: Mapping[str, str] | No
     ]
     numbers = iter(range(1 << 62))
     merge = delayed(both, pure=True)
-    one = pairwise(states, lambda a, b: merge(a, b, dask_key_name=f"{fold.python.__name__}-merge-{token}-{next(numbers)}"))
+    one = pairwise(
+        states, lambda a, b: merge(a, b, dask_key_name=f"{fold.python.__name__}-merge-{token}-{next(numbers)}")
+    )
     return delayed(finish, pure=True)(one, dask_key_name=f"{fold.python.__name__}-{token}")
 
 
@@ -56,7 +60,7 @@ def _blocks(collection: Any) -> tuple[list[Any], list[int] | None]:
     """The blocks of a collection in order, and their lengths where those are known."""
     if hasattr(collection, "chunks"):
         if any(len(c) > 1 for c in collection.chunks[1:]):
-            collection = collection.rechunk({k: -1 for k in range(1, collection.ndim)})
+            collection = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
         sizes = collection.chunks[0]
         known = not any(isinstance(s, float) and math.isnan(s) for s in sizes)
         return list(collection.to_delayed().ravel()), [int(s) for s in sizes] if known else None

@@ -16,28 +16,32 @@ from rfactor.loops.fold import Fold
 from rfactor.loops.states import State, partial
 from rfactor.loops.stream import stream
 
-TOGETHER = 16 << 20
+TOGETHER = 4 << 20
 """Bytes of row groups that are read together, where no state is kept after each."""
 
 
 def parquet(
-    fold: Fold, files: Any, columns: Mapping[str, str] | None, state: Any, others: Mapping[str, Any],
+    fold: Fold,
+    files: Any,
+    columns: Mapping[str, str] | None,
+    state: Any,
+    others: Mapping[str, Any],
     progress: Callable[[int], None] | None,
 ) -> Any:
     """The result of the plain function on the columns of all files, one after the other.
 
-    With `state` what is known so far is kept in that file after each row group. Raises `FoldError` where the loop has no
-    state that merges, or where the file is of another run.
+    With `state` what is known so far is kept in that file after each row group. Raises `FoldError` where the loop has
+    no state that merges, or where the file is of another run.
     """
     walked = fold.streamed.cut.walked
     names = {n: (columns or {}).get(n, n) for n in walked}
     found = _opened(files)
     groups = [(k, [g]) for k in range(len(found)) for g in range(found[k][1].num_row_groups)]
     wanted = list(dict.fromkeys(names.values()))
-    for path, file in found:
+    for name, file in found:
         missing = [w for w in wanted if w not in file.schema_arrow.names]
         if missing:
-            raise FoldError(f"{path} has no column {missing[0]}", kind="R4", advice='columns={"argument": "column"}')
+            raise FoldError(f"{name} has no column {missing[0]}", kind="R4", advice='columns={"argument": "column"}')
     if state is None:
         several = _several(found, groups, wanted)
         return stream(fold.streamed, (t for _, t in _read(found, several, wanted)), others, names, progress)
@@ -129,10 +133,14 @@ def _opened(files: Any) -> list[tuple[str, Any]]:
     for one in [files] if isinstance(files, str | os.PathLike) else list(files):
         name = os.fspath(one)
         if "://" in name:
-            system, path = fs.FileSystem.from_uri(name if "*" not in name else name[: name.index("*")].rpartition("/")[0])
+            system, path = fs.FileSystem.from_uri(
+                name if "*" not in name else name[: name.index("*")].rpartition("/")[0]
+            )
             if "*" in name:
                 pattern = name.partition("://")[2]
-                paths = sorted(i.path for i in system.get_file_info(fs.FileSelector(path)) if fnmatch.fnmatch(i.path, pattern))
+                paths = sorted(
+                    i.path for i in system.get_file_info(fs.FileSelector(path)) if fnmatch.fnmatch(i.path, pattern)
+                )
             else:
                 paths = [path]
             found += [(p, pq.ParquetFile(system.open_input_file(p))) for p in paths]

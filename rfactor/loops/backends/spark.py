@@ -12,9 +12,7 @@ from rfactor.loops.fold import Fold
 from rfactor.loops.states import State, merged
 
 
-def spark(
-    fold: Fold, frame: Any, columns: Mapping[str, str] | None, order: Any, others: Mapping[str, Any]
-) -> Any:
+def spark(fold: Fold, frame: Any, columns: Mapping[str, str] | None, order: Any, others: Mapping[str, Any]) -> Any:
     """The result of the plain function on columns of a data frame in the order of others.
 
     Raises `FoldError` without `order` where the operator does not commute: the rows of a data frame have no order.
@@ -55,7 +53,7 @@ def spark(
 
 def _commutes(fold: Fold, states: list[State]) -> bool:
     """May the elements come in any order?"""
-    from rfactor.loops.states import Chunk
+    from rfactor.loops.samples import Chunk
 
     cut = fold.streamed.cut
     if cut.places or any(leaf.form != "elements" or leaf.skip or leaf.short for leaf in cut.leaves) or cut.derived:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rfactor.loops.digests import named_fold
 from rfactor.loops.elements import columns_of
-from rfactor.loops.states import State, merged, named_fold, partial
+from rfactor.loops.states import State, merged, partial
 
 
 def pairwise(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Merge neighbours until one is left."""
     level = list(states)
     while len(level) > 1:
-        level = [
-            merge(level[k], level[k + 1]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)
-        ]
+        level = [merge(level[k], level[k + 1]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
     return level[0]
 
 
