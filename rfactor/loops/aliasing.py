@@ -47,6 +47,13 @@ def apart(changed: dict[str, Any], walked: Iterable[Any], read: dict[str, Any]) 
     """Is each object of `changed` (by name) another than those that are walked over, those that are read by other
     names, and the other changed ones? Objects inside of those count."""
     names = list(changed)
+    for one in changed.values():
+        if isinstance(one, np.ndarray) and not one.flags.writeable:
+            return False
+        if isinstance(one, list) and len({id(v) for v in one if not isinstance(v, _PLAIN)}) < sum(
+            not isinstance(v, _PLAIN) for v in one
+        ):
+            return False  # rows that are one object
     for k in range(len(names)):
         one = changed[names[k]]
         if any(_meet(one, changed[other]) for other in names[k + 1 :]):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -183,6 +184,8 @@ class Body:
         self.complexed: set[str] = set()
         self.known_data: dict[str, tuple[Typed | None, int]] = {}
         self.inlined = 0
+        self.known_elements = True
+        """What is walked over holds numbers, texts and sequences of them: nothing with effects of its own."""
 
     # -- refusing ------------------------------------------------------------------------------------------------------
 
@@ -332,7 +335,12 @@ class Body:
         return kind
 
     def _sequence(self, name: str, value: Any, store: ast.AST | None) -> Symbol:
-        whole = isinstance(value, tuple) or name in self.stored_names
+        in_place = isinstance(value, np.ndarray) and self._is_augmented(name)
+        whole = isinstance(value, tuple) or (name in self.stored_names and not in_place)
+        if whole and name in self.mutated:
+            raise self.no(f"{name} is changed in place, and assigned as a whole", store, "R5", "do one of both")
+        if in_place:
+            self.reading.changed |= {name}
         subscripts = [s for s in self.stores.get(name, []) if isinstance(s, ast.Subscript)]
         calls = [s for s in self.stores.get(name, []) if not isinstance(s, ast.Subscript)]
         size = value.size if isinstance(value, np.ndarray) else len(value)
@@ -361,6 +369,15 @@ class Body:
         if isinstance(value, np.ndarray):
             return Parts(tuple(items), "array", value.shape, value.dtype.name)
         return Parts(tuple(items), type(value).__name__)
+
+    def _is_augmented(self, name: str) -> bool:
+        """Is a name assigned by `name += …` alone, which changes an array in place?"""
+        nodes = [n for s in self.body for n in ast.walk(s)]
+        augmented = sum(
+            1 for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name
+        )
+        stores = sum(1 for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store))
+        return 0 < augmented == stores
 
     def _is_fixed_index(self, node: ast.AST) -> bool:
         while isinstance(node, ast.Subscript):
@@ -599,12 +616,22 @@ class Body:
             assert isinstance(parts, Parts)
             if parts.form == "list":
                 raise self.no(f"{target.id} grows", s, "R3", "keep a fixed number of values")
+        old = env[target.id].symbol if isinstance(target, ast.Name) and target.id in env else None
         value = self.value(ast.copy_location(ast.BinOp(load, s.op, s.value), s), env)
+        if isinstance(old, Parts) and old.form == "array":
+            new = value.symbol
+            if not isinstance(new, Parts) or (new.dtype, new.shape) != (old.dtype, old.shape):
+                raise self.no("an array is changed to another type in place", s, "R10", "begin with the wider type")
         self.assign(target, value, env, s)
         return env
 
     def assign(self, target: ast.expr, value: Binding, env: Env, s: ast.stmt) -> None:
         """Give a name, or a place, a value."""
+        for alias in _aliases(getattr(s, "value", None)):
+            held = env[alias].symbol if alias in env else None
+            mutable = isinstance(held, Parts) and held.form in ("list", "array")
+            if mutable and (alias in self.mutated or names_in(target) & self.mutated):
+                raise self.no(f"{alias} gets a second name, and is changed in place", s, "R5", "copy it")
         if isinstance(target, ast.Name):
             if target.id in self.carried and isinstance(value.symbol, Opaque):
                 value = Binding(self.number(value, s), value.node)
@@ -640,8 +667,11 @@ class Body:
         raise self.no("a value is unpacked whose parts are not known", s, "R10")
 
     def note(self, node: ast.expr, value: Any, how: str = "value") -> None:
-        """Note a value that what is read depends on; `how`: the value, its `list`, its `members` or a `sequence`."""
-        self.reading.literal[f"{how} {ast.unparse(node)}"] = (how, node, value)
+        """Note a value that what is read depends on; `how`: the value, its `list`, its `members`, a `sequence`, or the
+        very object (`same`)."""
+        where = None if self.inlined == 0 else (self.around.source, self.around.values)
+        key = f"{how} {ast.unparse(node)}" + ("" if where is None else f" in {id(where[0].function)}")
+        self.reading.literal[key] = (how, node, value, where)
 
     def _assign_place(self, target: ast.Subscript, value: Binding, env: Env, s: ast.stmt) -> None:
         name = purity.root(target)
@@ -663,7 +693,7 @@ class Body:
         at = self.fixed_index(target.slice, parts, env, target)
         symbol = value.symbol
         if parts.form == "array":
-            symbol = K.to_kind(f"np.{parts.dtype}", self.scalar(value, target), self.require)
+            symbol = K.to_kind(f"np.{parts.dtype}", self.scalar(value, target), self.require, stored=True)
         return parts.with_item(at, symbol)
 
     def fixed_index(self, node: ast.expr, parts: Parts, env: Env, place: ast.AST) -> int:
@@ -870,35 +900,66 @@ class Body:
         return not any(name in self.around.values and name not in env for name in own)
 
     def check_pure(self, node: ast.Call, env: Env) -> None:
-        """Refuse a call of which nothing is known."""
+        """Refuse a call of which nothing is known, or that may change something."""
+        for keyword in node.keywords:
+            if keyword.arg in purity.WRITING:
+                raise self._unknown_call(node)
+        for arg in (*node.args, *(k.value for k in node.keywords)):
+            self._check_passed(arg, node, env)
         function = node.func
         if isinstance(function, ast.Name):
             if function.id in env and not isinstance(env[function.id].symbol, Fixed):
                 raise self.no(f"nothing is known of what {function.id}() does", node, "R1")
-            value = self.lookup(function.id, node)
-            if purity.is_pure_function(value):
-                return
-            from rfactor.loops.fold import Fold
-
-            if isinstance(value, Fold) and purity.is_pure_function(value.python):
+            if self._is_pure_value(self.lookup(function.id, node), function, node):
                 return
         elif isinstance(function, ast.Attribute):
             base = purity.root(function)
-            if base is not None and base not in env:
-                try:
+            owner: Any = None
+            known = base is not None and base not in env
+            if known:
+                with suppress(Exception):
                     owner = self.around_value(function.value)
-                except Exception:
-                    owner = None
-                if isinstance(owner, ModuleType | type):
-                    if purity.is_pure_function(getattr(owner, function.attr, None)):
-                        return
-                elif isinstance(owner, purity.BASES) and function.attr in purity.METHODS:
+            if isinstance(owner, ModuleType | type):
+                if self._is_pure_value(getattr(owner, function.attr, None), function, node):
                     return
-                elif owner is not None:
-                    raise self._unknown_call(node)
-            if function.attr in purity.METHODS:
+            elif known and owner is not None:
+                if isinstance(owner, purity.BASES) and function.attr in purity.METHODS:
+                    return
+            elif function.attr in purity.METHODS and self.known_elements:
                 return
         raise self._unknown_call(node)
+
+    def _is_pure_value(self, value: Any, function: ast.expr, node: ast.Call) -> bool:
+        """Is a callable pure with these arguments? Functions that users wrote are noted: another has other effects."""
+        from rfactor.loops.fold import Fold
+
+        plain = value.python if isinstance(value, Fold) else value
+        if isinstance(plain, np.ufunc) and len(node.args) > plain.nin:
+            return False
+        if not purity.is_pure_function(plain):
+            return False
+        if isinstance(plain, FunctionType):
+            self.note(function, value, "same")
+        return self.known_elements or not isinstance(plain, FunctionType | BuiltinFunctionType | type)
+
+    def _check_passed(self, arg: ast.expr, node: ast.Call, env: Env) -> None:
+        """Refuse a function that is passed on, and may change something, or an iterator, which is used up."""
+        if isinstance(arg, ast.Starred):
+            arg = arg.value
+        base = purity.root(arg)
+        if not isinstance(arg, ast.Name | ast.Attribute) or base is None or base in env or base in _bound_inside(node):
+            return
+        try:
+            value = self.around_value(arg)
+        except Exception:
+            return
+        if hasattr(value, "__next__"):
+            raise self.no(f"{ast.unparse(arg)} is an iterator, which is used up", node, "R1", "make it a list before")
+        if callable(value) and not self._is_pure_value(value, arg, ast.Call(arg, [], [])):
+            owner = getattr(value, "__self__", None)
+            method = getattr(value, "__name__", "") in purity.METHODS and isinstance(owner, purity.BASES)
+            if not method:
+                raise self._unknown_call(node)
 
     def _unknown_call(self, node: ast.Call) -> FoldError:
         name = ast.unparse(node.func)
@@ -920,18 +981,27 @@ class Body:
                 f"{name} has no value before the loop", node, "R6", f"assign {name} before the loop"
             ) from None
 
+    def _known(self, name: str) -> Any:
+        """The value of a name that stays the same, if it has one."""
+        try:
+            return self.around.values[name] if name in self.around.values else self.around.source.value(name)
+        except KeyError:
+            return None
+
     def around_value(self, node: ast.expr) -> Any:
         """The value of an expression that is the same in all steps."""
         return self.around.source.evaluate(node, self.around.values)
 
     def inlined_node(self, node: ast.expr, env: Env) -> ast.expr | None:
         """How Python computes an expression from the step's own names; None where it depends on the state."""
-        if self.dependence(node, env) == 2:
-            return None
+        if self.inlined or self.dependence(node, env) == 2:
+            return None  # the names of a function that is written in are not those of the step
         try:
             for n in ast.walk(node):
                 if isinstance(n, ast.Call):
                     self.check_pure(n, env)
+                elif isinstance(n, ast.Name) and n.id not in env and hasattr(self._known(n.id), "__next__"):
+                    return None  # an iterator, which is used up
         except FoldError:
             return None
         bound = _bound_inside(node)
@@ -1109,6 +1179,22 @@ _ADVICE: dict[type, str] = {
     ast.Global: "use a local variable, and assign the global one after the loop",
     ast.FunctionDef: "define it before the loop", ast.Match: "write it with if and elif",
 }  # fmt: skip
+
+
+def _aliases(node: ast.AST | None) -> list[str]:
+    """The names of which an expression gives the very objects."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Tuple | ast.List):
+        return [n for e in node.elts for n in _aliases(e)]
+    if isinstance(node, ast.IfExp):
+        return _aliases(node.body) + _aliases(node.orelse)
+    return _aliases(node.value) if isinstance(node, ast.NamedExpr) else []
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """All names in a piece of syntax."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _article(value: Any) -> str:

@@ -455,6 +455,9 @@ def _lexicographic(body: Body, op: str, a: Parts, a_node: ast.AST, b: Parts, b_n
         (body.scalar(Binding(p), a_node), body.scalar(Binding(q), b_node))
         for p, q in zip(a.items, b.items, strict=False)
     ]
+    for pair in pairs:
+        for number in pair:
+            _require_number(body, number)
 
     def compare(o: str, p: Scalar, q: Scalar) -> Expr:
         return K.binary(o, p, q, body.require).expr
@@ -472,9 +475,17 @@ def _lexicographic(body: Body, op: str, a: Parts, a_node: ast.AST, b: Parts, b_n
     return result
 
 
+def _require_number(body: Body, number: Scalar) -> None:
+    """Note that a float is no NaN: tuples and containers take the same NaN object for equal."""
+    if number.expr.type.is_float:
+        body.require(apply("==", number.expr, number.expr), "NaN in a tuple or a container")
+
+
 def _member(body: Body, left: Binding, left_node: ast.expr, container: ast.expr, env: Env) -> Expr:
     """`value in container`."""
     found = body.value(container, env) if not isinstance(container, ast.Set) else None
+    if found is not None and isinstance(found.symbol, Fixed) and hasattr(found.symbol.value, "__next__"):
+        raise body.no("an iterator is asked for a value, which uses it up", container, "R1", "make it a list before")
     if isinstance(container, ast.Set):
         found = Binding(Parts(tuple(body.value(e, env).symbol for e in container.elts), "tuple"))
     assert found is not None
@@ -508,6 +519,7 @@ def _member(body: Body, left: Binding, left_node: ast.expr, container: ast.expr,
             return body.opaque(ast.Compare(left.node, [ast.In()], [found.node]), container).expr
         raise body.no("a container is asked for a value of the state", container, "R3")
     result: Expr = FALSE
+    _require_number(body, value)
     for part in parts:
         if ("str" in part.kinds) != ("str" in value.kinds):
             continue
@@ -557,6 +569,8 @@ def element_of(body: Body, base: Binding, node: ast.Subscript, env: Env) -> Bind
         if depends == 0 or isinstance(node.slice, ast.Constant | ast.UnaryOp | ast.Tuple):
             return Binding(symbol.items[body.fixed_index(node.slice, symbol, env, node)])
         return _chosen_part(body, symbol, node, env)
+    if isinstance(symbol, Fixed) and body.inlined:
+        raise body.no("an element of an array of the function's own", node, "R1", "give it as an argument")
     if isinstance(symbol, Fixed):
         found = view_of_value(body, ast.unparse(node.value), node.value, symbol.value)
         if found is None:
@@ -695,6 +709,8 @@ def _call(body: Body, node: ast.Call, env: Env) -> Binding:
     if isinstance(function, Fold):
         function = function.python
     if isinstance(function, FunctionType | MethodType):
+        if isinstance(node.func, ast.Name | ast.Attribute) and purity.root(node.func) not in env:
+            body.note(node.func, body.around_value(node.func), "same")
         return _inlined(body, node, function, env)
     raise body.no(f"nothing is known of what {name}() gives for a value of the state", node, "R1",
                   "write it out, or compute it before the loop")  # fmt: skip

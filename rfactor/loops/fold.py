@@ -102,6 +102,26 @@ class Fold(Engines):
         return (_found, (self.python.__module__, self.python.__qualname__))
 
 
+def _cells(source: Source) -> dict[str, Any]:
+    """What the free variables of a function are now."""
+    found = {}
+    for name, cell in source.closure.items():
+        with suppress(ValueError):
+            found[name] = cell.cell_contents
+    return found
+
+
+def _identical(a: Any, b: Any) -> bool:
+    """Are two values the same to the type and the sign of zeros, elements included?"""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_identical, a, b))
+    if isinstance(a, float | complex | np.inexact):
+        return repr(a) == repr(b)
+    return bool(a == b)
+
+
 def _found(module: str, name: str) -> Any:
     import importlib
 
@@ -384,19 +404,19 @@ class Beginning:
 
     def _holds(self, plan: Plan) -> bool:
         """Are the values that a plan depends on those of this call?"""
-        for how, node, value in plan.reading.literal.values():
+        for how, node, value, where in plan.reading.literal.values():
             try:
-                now = self.evaluate(node)
+                now = self.evaluate(node) if where is None else where[0].evaluate(node, _cells(where[0]))
                 if how == "list":
                     now = list(now)
                 elif how == "members":
                     now = sorted(map(repr, now))
                 elif how == "sequence":
                     now = (type(now).__name__, list(now))
-                same = type(now) is type(value) and bool(now == value)
+                alike = now is value if how == "same" else _identical(now, value)
             except Exception:
                 return False
-            if not same:
+            if not alike:
                 return False
         for node, kind in plan.reading.constants.values():
             if isinstance(node, ast.expr):
@@ -745,7 +765,10 @@ def _signature(at: Beginning, value: Any, name: str) -> Any:
             return (type(value).__name__, tuple(_signature(at, v, name) for v in value))
         found = at.typed(value)
         return (type(value).__name__, None if found is None else (found.signature, found.array.shape[1:]))
-    if isinstance(value, bytes | bytearray | dict | set | range):
+    if isinstance(value, dict):
+        factory = getattr(value, "default_factory", None)
+        return type(value).__name__, frozenset(map(type, value.values())), factory
+    if isinstance(value, bytes | bytearray | set | range):
         return type(value).__name__
     return id(value)
 

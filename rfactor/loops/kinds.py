@@ -89,7 +89,7 @@ def kind_of(value: Any) -> str:
 def kind_of_dtype(dtype: np.dtype[Any]) -> str:
     """The kind of an array's elements. Raises `Untyped`."""
     name = f"np.{dtype.name}"
-    if name not in _TYPES:
+    if name not in _TYPES or np.dtype(dtype.name).type is not dtype.type:
         raise Untyped(f"elements of {dtype} have no operators here yet")
     return name
 
@@ -309,7 +309,7 @@ def _arithmetic(op: str, x: str, a: Scalar, y: str, b: Scalar, kind: str, requir
             _require_small(apply("*", cast(F64, p), cast(F64, apply("<<", const(I64, 1), q))), require)
         return apply(op, p, q)
     if op == "**":
-        return _power(kind, p, q, python, require)
+        return _power(kind, p, q, b.expr, python, require)
     result = apply(op, p, q)
     if kind == "int" and op in ("+", "-", "*"):
         _require_small(apply(op, cast(F64, p), cast(F64, q)), require)
@@ -356,8 +356,11 @@ def floored(op: str, p: Expr, q: Expr, positive: bool = False) -> Expr:
     )
 
 
-def _power(kind: str, p: Expr, q: Expr, python: bool, require: Require) -> Expr:
-    if isinstance(q, Const) and q.value in (1, 2, 3, 4):
+def _power(kind: str, p: Expr, q: Expr, exponent: Expr, python: bool, require: Require) -> Expr:
+    if p.type.is_float and p.type is not F64:
+        raise Untyped("a power of f32, which NumPy rounds in a way of its own")
+    if not p.type.is_float and isinstance(exponent, Const) and exponent.value in (1, 2, 3, 4):
+        q = const(p.type, exponent.value)
         result, size = p, cast(F64, p)
         for _ in range(int(q.value) - 1):
             result, size = apply("*", result, p), apply("*", size, cast(F64, p))
@@ -366,8 +369,12 @@ def _power(kind: str, p: Expr, q: Expr, python: bool, require: Require) -> Expr:
         return result
     if not p.type.is_float:
         raise Untyped("a power of integers")
+    whole = isinstance(exponent, Const) and float(exponent.value).is_integer() and float(exponent.value) >= 0
     if python:
-        require(apply(">", p, const(p.type, 0.0)), "a power of a number that is not positive")
+        if not whole:
+            require(apply(">", p, const(p.type, 0.0)), "a power of a number that is not positive")
+        finite = apply("<", apply("abs", intrinsic("pow", p, q)), const(p.type, math.inf))
+        require(finite, "a power beyond all floats")
     return intrinsic("pow", p, q)
 
 
@@ -462,8 +469,8 @@ def to_float(a: Scalar, require: Require) -> Scalar:
     return Scalar(cast(F64, a.expr), frozenset({"float"}))
 
 
-def to_kind(kind: str, a: Scalar, require: Require) -> Scalar:
-    """A NumPy scalar of the value, as `np.int64(a)`."""
+def to_kind(kind: str, a: Scalar, require: Require, stored: bool = False) -> Scalar:
+    """A NumPy scalar of the value, as `np.int64(a)`; `stored`: as an element of an array, which must hold integers."""
     type_, e = _TYPES[kind], a.expr
     if "str" in a.kinds:
         raise Untyped("a number of text")
@@ -472,7 +479,9 @@ def to_kind(kind: str, a: Scalar, require: Require) -> Scalar:
             apply("<", apply("abs", cast(F64, e)), const(F64, min(LARGEST, float(type_.max)))),
             "a float that does not fit",
         )
-    elif type_.is_int and "int" in a.kinds:
+        if not type_.is_signed:
+            require(apply(">", cast(F64, e), const(F64, -1.0)), "a negative float for an unsigned type")
+    elif type_.is_int and ("int" in a.kinds or stored):
         require_between(
             e,
             int(max(type_.min, I64.min)),
@@ -480,6 +489,8 @@ def to_kind(kind: str, a: Scalar, require: Require) -> Scalar:
             require,
             f"a number that does not fit {type_}",
         )
+    if type_ is F32 and e.type.is_int and "int" in a.kinds:
+        e = cast(F64, e)  # Python's integers are rounded twice
     return Scalar(cast(type_, e), frozenset({kind}))
 
 

@@ -241,7 +241,7 @@ def _as_element(body: Body, name: str, number: Scalar) -> Scalar:
     """A number as an element of the array or list `name`."""
     base = body.around.values[name]
     if isinstance(base, np.ndarray):
-        return K.to_kind(K.kind_of_dtype(base.dtype), number, body.require)
+        return K.to_kind(K.kind_of_dtype(base.dtype), number, body.require, stored=True)
     return number
 
 

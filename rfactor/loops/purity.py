@@ -30,6 +30,8 @@ METHODS = frozenset(
 )
 """Methods of numbers, texts, sequences, mappings and arrays that change nothing."""
 
+WRITING = frozenset({"out", "where", "copy", "overwrite_input", "casting", "file", "inplace"})
+"""Keywords by which functions are told to write somewhere."""
 MODULES = frozenset({"math", "cmath", "operator", "numpy"})
 _RANDOM = ("random", "rand", "seed", "shuffle", "choice")
 BASES = (
@@ -77,19 +79,67 @@ def _is_pure_definition(function: FunctionType) -> bool:
         return False
     local = {a.arg for a in (*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs)}
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    fresh = {n for n in stored - local if _is_fresh(tree, n)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await | ast.Delete):
             return False
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             base = root(node)
-            if base is None or base not in stored - local:
+            if base is None or base not in fresh:
                 return False
-        if isinstance(node, ast.Call) and not _is_pure_call(node, function, stored - local, local):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in local:
+            return False  # it may be a list or an array of the caller's
+        if isinstance(node, ast.Call) and not _is_pure_call(node, function, fresh, local | stored):
             return False
     return True
 
 
+def _is_fresh(tree: ast.FunctionDef, name: str) -> bool:
+    """Is a name of a function only ever given objects that the function has made?"""
+    given = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            if not _makes(node.value):
+                return False
+            given += 1
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            if node.value is not None and not _makes(node.value):
+                return False
+            given += 1
+    stores = sum(1 for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store))
+    augmented = sum(
+        1 for n in ast.walk(tree)
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name
+    )  # fmt: skip
+    return stores == given + augmented
+
+
+def _makes(node: ast.expr) -> bool:
+    """Does an expression surely make a new object that nobody else has?"""
+    if isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.Constant):
+        return not isinstance(node, ast.List) or not any(isinstance(e, ast.Name) for e in node.elts)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return name in ("list", "dict", "set", "sorted", "zeros", "ones", "empty", "full", "Counter", "defaultdict")
+    return False
+
+
 def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: set[str]) -> bool:
+    if any(k.arg in WRITING for k in node.keywords):
+        return False
+    for arg in (*node.args, *(k.value for k in node.keywords)):
+        if isinstance(arg, ast.Attribute) and arg.attr not in METHODS and root(arg) is not None:
+            owner = function.__globals__.get(root(arg) or "")
+            if not isinstance(owner, ModuleType):
+                return False  # a method that is passed on
+        if isinstance(arg, ast.Name) and arg.id not in own | local:
+            passed = function.__globals__.get(arg.id, getattr(builtins, arg.id, None))
+            if hasattr(passed, "__next__") or (
+                callable(passed) and passed is not function and not is_pure_function(passed)
+            ):
+                return False
     if isinstance(node.func, ast.Name):
         if node.func.id == function.__name__:
             return True
@@ -113,7 +163,9 @@ def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: 
 
 @lru_cache(maxsize=1024)
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
-    """The syntax tree of a function that a user wrote; None where its text is not to be had."""
+    """The syntax tree of a function that a user wrote; None where its text is not to be had, or is another's."""
+    if hasattr(function, "__wrapped__"):
+        return None
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):

@@ -97,6 +97,11 @@ def read(function: Callable[..., Any]) -> Source:
     if not inspect.isfunction(function):
         raise FoldError(f"{name} is no Python function", kind="R4", advice="decorate a function that is defined by def")
     file = _short(function.__code__.co_filename)
+    if hasattr(function, "__wrapped__"):
+        raise FoldError(
+            f"{name} is wrapped by another decorator, whose effect is not known", kind="R1", file=file,
+            advice="put @rfactor.fold below the other decorators",
+        )  # fmt: skip
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
