@@ -91,7 +91,7 @@ def summarized(
     if _parted(plan.leaves)[1] != FALSE:
         raise at.no("the loop is left by what it has accumulated", node, "R4", "use .stream()")
     own = set(parts) - {n for n in parts if n in windows and type(at.env.get(n)) is int}
-    if any(names_loaded(part) & own for _, part, _ in reading.literal.values()):
+    if any(names_loaded(entry[1]) & own for entry in reading.literal.values()):
         raise at.no("the loop was read with the values of its elements", node, "R8", "use .stream()")
     if plan.leaves != FALSE and at._forgets(plan):
         raise at.no("a name that a step assigns anew is used after the loop, which may be left early", node, "R4",
@@ -138,6 +138,7 @@ def summarized(
     if operator is not None and (tagged or counted or any(s.name in derived for s in slots)):
         around = Surroundings(at.source, at.env, at.loop.read_after)
         body = Body(around, frame.body, frame.bind, frame.depth, None, frozenset(frame.fixed), frame.test)
+        body.reading = reading
         asked = [replace(s, part=f"at {s.part}") if s.name in derived else s for s in slots]
         operator = proved(
             body, tuple(update), tuple(asked), node,
