@@ -123,7 +123,7 @@ def _place(data: Data, name: str, datum: Datum, reading: Reading, find: Callable
         data.limit = 0
         _dense(data, name, var, np.zeros(1, dtype_of(var.type)))
         return
-    if (found.kind != view.kind and not view.fields) or array.ndim != len(view.shape):
+    if (found.kind != view.kind and not view.fields) or array.shape[1:] != view.shape[1:]:
         raise Replan(view.array)
     for field_ in view.fields:
         array = getattr(array, field_) if array.dtype.kind == "c" else array[field_]

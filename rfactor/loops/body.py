@@ -7,6 +7,7 @@ expression language has it and by Python otherwise. Whatever cannot be read is r
 from __future__ import annotations
 
 import ast
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -196,6 +197,8 @@ class Body:
     def require(self, condition: Expr, why: str) -> None:
         """Note what must hold of this step, here."""
         condition = simplify(apply("or", negation(self.path), condition)) if self.path != TRUE else simplify(condition)
+        if _always(condition):
+            return
         if condition != TRUE and not any(r.condition == condition for r in self.reading.required):
             self.reading.required.append(Requirement(condition, why))
 
@@ -307,6 +310,10 @@ class Body:
             if kinds is None:
                 return Optional(FALSE, None)
             return Optional(has, self._var(name, "value", kinds))
+        known = (list, tuple, set, dict, Counter, defaultdict, OrderedDict, np.ndarray, np.memmap)
+        if isinstance(value, list | tuple | set | dict | np.ndarray) and type(value) not in known:
+            raise self.no(f"{name} is {_article(value)}, of which not all is known", store, "R10",
+                          "keep a list, dict, set or array")  # fmt: skip
         if isinstance(value, complex) or (name in self.complexed and isinstance(value, int | float)):
             return Complex(
                 self._var(name, "real", frozenset({"float"})), self._var(name, "imag", frozenset({"float"})),
@@ -659,6 +666,7 @@ class Body:
         if isinstance(symbol, View) and len(symbol.shape) > len(symbol.indices):
             size = symbol.shape[len(symbol.indices)]
             if size == count:
+                self.note_shape(symbol)
                 return [Binding(self.element(symbol, const(I64, k)), _item(value.node, k)) for k in range(count)]
         if value.node is not None:
             return [Binding(Opaque(), _item(value.node, k)) for k in range(count)]
@@ -670,6 +678,12 @@ class Body:
         where = None if self.inlined == 0 else (self.around.source, self.around.values)
         key = f"{how} {ast.unparse(node)}" + ("" if where is None else f" in {id(where[0].function)}")
         self.reading.literal[key] = (how, node, value, where)
+
+    def note_shape(self, view: View) -> None:
+        """Note that what is read depends on the lengths of an array's rows."""
+        where = self.reading.arrays[view.array]
+        if where[0] == "value":
+            self.note(where[1], tuple(view.shape[1:]), "shape")
 
     def _assign_place(self, target: ast.Subscript, value: Binding, env: Env, s: ast.stmt) -> None:
         name = purity.root(target)
@@ -1145,6 +1159,11 @@ class Body:
             return value_of(self, node, env)
         except (Untyped, TypeMismatch) as error:
             raise self.no(str(error), node, "R10", _TYPES_ADVICE) from None
+
+
+def _always(condition: Expr) -> bool:
+    """Is a condition one or its opposite?"""
+    return isinstance(condition, Op) and condition.op == "or" and negation(condition.args[0]) == condition.args[1]
 
 
 def purity_known(body: Body, node: ast.expr, env: Env) -> bool:

@@ -537,6 +537,7 @@ def _attribute(body: Body, node: ast.Attribute, base: Binding) -> Binding:
     if (isinstance(symbol, View) and node.attr in ("size", "ndim")) or (
         isinstance(symbol, View) and node.attr == "shape"
     ):
+        body.note_shape(symbol)
         rest = symbol.shape[len(symbol.indices) :]
         if node.attr == "shape":
             return Binding(Parts(tuple(K.literal(n) for n in rest), "tuple"))
@@ -786,6 +787,7 @@ def _length(body: Body, node: ast.Call, args: Sequence[Binding]) -> Any:
     if isinstance(symbol, Parts):
         return K.literal(symbol.shape[0] if symbol.form == "array" else len(symbol.items))
     if isinstance(symbol, View) and len(symbol.indices) < len(symbol.shape):
+        body.note_shape(symbol)
         return K.literal(symbol.shape[len(symbol.indices)])
     raise body.no("the length of a value that is no sequence", node, "R10")
 

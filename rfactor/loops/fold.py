@@ -25,12 +25,13 @@ from rfactor.loops import kinds as K
 from rfactor.loops.aliasing import apart
 from rfactor.loops.arrays import Data, Replan, gathered
 from rfactor.loops.body import POINTED, Body, Datum, Env, Stored, Surroundings
+from rfactor.loops.engines import Engines
 from rfactor.loops.headers import NoWalk, Walk, walk_of
 from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, read, stored_in
+from rfactor.loops.source import Source, names_loaded, own_nodes, read, stored_in
 from rfactor.loops.state_parts import part_of
 from rfactor.loops.taken import Taken
 
@@ -60,7 +61,7 @@ class Options:
     ways: str = "auto"
 
 
-class Fold:
+class Fold(Engines):
     """A function whose loops are folds. Call it as the function; `python` is the plain one."""
 
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
@@ -106,10 +107,11 @@ class Fold:
 def check_function(source: Source, loops: Sequence[Loop]) -> None:
     """Refuse functions of which no loop can be folded. Raise `FoldError`."""
     text = source.text
+    own = set(map(id, own_nodes(source.tree)))
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Yield | ast.YieldFrom):
+        if isinstance(node, ast.Yield | ast.YieldFrom) and id(node) in own:
             raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
-        if isinstance(node, ast.Global | ast.Nonlocal):
+        if isinstance(node, ast.Nonlocal) or (isinstance(node, ast.Global) and id(node) in own):
             raise text.refusal(
                 f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
                 advice="return the value instead",
@@ -220,6 +222,11 @@ class Started:
 
 class Call:
     """One call of a folded function: what its loops ask."""
+
+    few = SHORT
+    """Loops of up to so many steps are Python's."""
+    last = 1
+    """So many steps at the end are Python's."""
 
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
@@ -342,7 +349,7 @@ class Beginning:
 
     def start(self) -> Started:
         """Fold as many steps as can be. Raises `FoldError`."""
-        if self._walk is not None and self._walk.length <= SHORT and self.fold.plans.get(self.loop.number):
+        if self._walk is not None and self._walk.length <= self.call.few and self.fold.plans.get(self.loop.number):
             self.call._count(self.loop, self._walk.length)
             return Started(self.plain(0))
         frame = self.frame()
@@ -350,14 +357,19 @@ class Beginning:
             return Started(self.plain(0))
         self.call._count(self.loop, frame.total)
         for _ in range(3):
-            plan = self.plan(frame)
+            try:
+                plan = self.plan(frame)
+            except Beyond:
+                return Started(self.plain(0))
             self.call.folded.add(self.loop.number)
             taken = self.fold.taken[self.loop.number] = Taken(plan, frame.dims)
-            if frame.total <= SHORT:
+            if frame.total <= self.call.few:
                 return Started(self.plain(0))
             begun = time.perf_counter()
             try:
                 outcome = self.run(plan, frame)
+            except Beyond:
+                return Started(self.plain(0))
             except Replan:
                 self.fold.plans[self.loop.number].remove(plan)
                 continue
@@ -431,6 +443,8 @@ class Beginning:
                     now = list(now)
                 elif how == "members":
                     now = sorted(map(repr, now))
+                elif how == "shape":
+                    now = np.shape(now)[1:]
                 elif how == "sequence":
                     now = (type(now).__name__, list(now))
                 alike = now is value if how == "same" else _identical(now, value)
@@ -458,15 +472,15 @@ class Beginning:
     def run(self, plan: Plan, frame: Frame) -> Outcome | None:
         """Run the plan; None where Python is to take all steps."""
         constants = self.constants(plan, frame)
-        for value in constants.values():
-            if isinstance(value, int) and not I64.min <= value <= 2 * I64.max:
+        for name, (_, kind) in plan.reading.constants.items():
+            if kind == "int" and not I64.min <= constants[name] <= I64.max:
                 return None
         dims = {f"dim{k}": n for k, n in zip(range(len(frame.dims)), frame.dims, strict=True)}
         if not all(holds(e, constants | dims) for e, _ in plan.fixed_requirements):
             return None
         data = gathered(
             plan.reading, frame.dims, constants, lambda name, where: self.array(frame, where),
-            lambda datum: self.recomputed(frame, datum, plan), frame.total - 1,
+            lambda datum: self.recomputed(frame, datum, plan), frame.total - self.call.last,
         )  # fmt: skip
         if not frame.alone(self, plan):
             return None
@@ -589,7 +603,13 @@ class Beginning:
             return Typed(np.zeros(len(values), dtype_of(K.type_of({kind}))), kind), len(values)
         fill = wanted[0]
         found = typed([fill if v is _NOT_WANTED else v for v in values])
+        if found is None and set(map(type, wanted)) == {int}:
+            raise Beyond
         return (found if found is None or found.array.ndim == 1 else None), len(values)
+
+
+class Beyond(Exception):
+    """Integers of the data do not fit 64 bits: the loop is Python's."""
 
 
 _NOT_WANTED = object()
@@ -686,6 +706,12 @@ def _assembled(old: Any, parts: dict[str, Any], in_place: bool) -> Any:
     if "real" in parts:
         return complex(parts["real"], parts["imag"])
     whole = not in_place
+    if (
+        whole
+        and not isinstance(old, tuple)
+        and all(_identical(part_of(old, p, held=False), v) for p, v in parts.items())
+    ):
+        return old  # no step has given the name another object, as far as values tell
     if isinstance(old, np.ndarray):
         target = old.copy() if whole else old
         for part, value in parts.items():

@@ -50,11 +50,8 @@ class Scalar:
         return self.tag if self.tag is not None else const(I64, code(next(iter(self.kinds))))
 
 
-_CODES: list[str] = []
-
-
 def code(kind: str) -> int:
-    """The number of a kind, in this process."""
+    """The number of a kind."""
     if kind not in _CODES:
         _CODES.append(kind)
     return _CODES.index(kind)
@@ -74,6 +71,8 @@ _NUMPY = {
 }  # fmt: skip
 _TYPES: dict[str, Type] = {"int": I64, "float": F64, "bool": BOOL, "str": U32, **_NUMPY}
 PYTHON = frozenset({"int", "float", "bool"})
+_CODES: list[str] = list(_TYPES)
+"""Kinds by their number, the same in every process."""
 
 
 def kind_of(value: Any) -> str:

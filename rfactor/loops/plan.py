@@ -91,8 +91,8 @@ class Plan:
     choice: dict[Any, Any] = field(default_factory=dict)
     """What was found to be fastest, by the size of the call."""
     settled: dict[Expr, int] = field(default_factory=dict)
-    """By which bounds a requirement was settled at the latest call: 0 those of types, 1 those of small integers, 2 those
-    of the data; -1: by none, it was looked at in every step."""
+    """By which bounds a requirement was settled at the latest call: 0 those of types, 1 those of small integers, 2
+    those of the data; -1: by none, it was looked at in every step."""
     key: Key | None = None
     """What the numbers are kept by; None for those of the loop as a whole."""
     groups: tuple[Plan, ...] = ()
@@ -295,7 +295,7 @@ def proved(
                     return driven
             answer, invariants, _ = recognize_from(form.update, start, limits)
             if answer.verdict in YES:
-                if answer.rounded is not None and floats != "anyway":
+                if answer.rounded is not None and floats == "reassociate":
                     raise body.no(
                         "an integer is decided by floats that rounding may change: another order may give another",
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
@@ -337,7 +337,7 @@ def _driven(form: Abstracted, start: tuple[Expr | None, ...], limits: Any, float
         made_ = table(form.update, driver, rest, (), (), (), (), ())
     else:
         answer = recognize(rest_update, limits=limits.at_most(rlimit=limits.rlimit // 4), effort="find")
-        if answer.verdict not in YES or (answer.rounded is not None and floats != "anyway"):
+        if answer.verdict not in YES or (answer.rounded is not None and floats == "reassociate"):
             return None
         inner = operator_of(Abstracted(rest_update, {}), answer)
         made_ = table(

@@ -40,8 +40,8 @@ _PLAIN = {int: np.int64, float: np.float64, bool: np.bool_}
 def typed(value: Any) -> Typed | None:
     """The value as an array; None where it is none, or its elements are of several types or too large."""
     if isinstance(value, np.ndarray):
-        return _of_array(value)
-    if isinstance(value, bytes | bytearray):
+        return _of_array(value) if type(value) in (np.ndarray, np.memmap, np.recarray) else None
+    if type(value) in (bytes, bytearray):
         return Typed(np.frombuffer(value, np.uint8), "int")
     if type(value) is str:
         return Typed(np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.uint32), "str")

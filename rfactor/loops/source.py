@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -123,7 +123,30 @@ def read(function: Callable[..., Any]) -> Source:
         raise text.refusal("the function is async", definition, kind="R4", advice="fold a plain function inside of it")
     if not isinstance(definition, ast.FunctionDef):
         raise text.refusal(f"{name} is a lambda", definition, kind="R4", advice="write it with def, and a loop")
-    return Source(function, definition, text, function.__globals__)
+    return Source(function, _mangled(definition, function.__qualname__), text, function.__globals__)
+
+
+def _mangled(tree: ast.FunctionDef, qualname: str) -> ast.FunctionDef:
+    """The tree with private names (`self.__x`) as a class makes them, where the function is defined in one."""
+    owner = qualname.split(".")[-2].lstrip("_") if "." in qualname else ""
+    if not owner or owner == "<locals>":
+        return tree
+    for node in ast.walk(tree):
+        for field_ in ("id", "attr", "arg"):
+            name = getattr(node, field_, None)
+            if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
+                setattr(node, field_, f"_{owner}{name}")
+    return tree
+
+
+def own_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function's text, those of functions and classes inside of it aside."""
+    pending: list[ast.AST] = list(ast.iter_child_nodes(tree))
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def _short(file: str) -> str:
