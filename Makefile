@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PACKAGES := rfactor tests benchmarks examples
 
-.PHONY: demo test lint bench fuzz fuzz-loops clean
+.PHONY: demo test lint bench gallery fuzz fuzz-loops clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/rfactor demo
@@ -19,6 +19,10 @@ lint: $(VENV)/test.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/rfactor bench
+
+# docs/gallery.md: loops, what rfactor says of them, times beside Python and Numba.
+gallery: $(VENV)/bench.stamp
+	$(BIN)/python -m benchmarks.gallery
 
 # Random programs, executed three ways: `make fuzz PROGRAMS=10000 SEED=7`.
 PROGRAMS ?= 1000

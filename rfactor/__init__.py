@@ -8,7 +8,12 @@ imported when first used, so that importing this package costs next to nothing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for the types of what is decorated
+    from rfactor.errors import FoldError as FoldError
+    from rfactor.loops.fold import FoldWarning as FoldWarning
+    from rfactor.loops.fold import fold as fold
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rfactor.compiler.language import names
+
+os.environ["RFACTOR_CACHE"] = "0"  # no test is to depend on what an earlier run has kept
 
 # Examples may take as long to draw as a busy machine makes them.
 settings.register_profile("any load", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -27,7 +27,7 @@ BELOW = {
 }
 """Folder to the folders it may import."""
 
-EVERYWHERE = {"errors", "files", "forks", "kept", "__version__"}
+EVERYWHERE = {"disk_cache", "errors", "files", "forks", "kept", "__version__"}
 """What everything may import."""
 
 LIBRARIES = {

@@ -15,6 +15,7 @@ from rfactor import __version__
 
 COMMANDS = {
     "check": "Is there an associative operator behind an update? Prove it or show why not.",
+    "fold": "Which loops of Python files are folds, and why are the others none? It reads the files.",
     "verify": "Are the bounds that were chosen for the pipelines of a program right? It runs the program.",
     "demo": "Reductions of a photograph, serial and factored, with their proofs.",
     "bench": "The paper's Tables 1 to 3 on this machine, beside Halide, C, NumPy and Numba; time against size.",

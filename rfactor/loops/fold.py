@@ -8,11 +8,12 @@ import functools
 import math
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -30,8 +31,12 @@ from rfactor.loops.plan import Plan, holds_value, made
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import Left, Outcome, Runner, _plain, holds
 from rfactor.loops.sequences import Typed, typed
-from rfactor.loops.source import Source, names_loaded, names_stored, read, stored_in
+from rfactor.loops.source import Source, names_loaded, read, stored_in
 from rfactor.loops.state_parts import part_of
+from rfactor.loops.taken import Taken
+
+if TYPE_CHECKING:
+    from rfactor.loops.explain import Explanation
 
 Floats = Literal["reassociate", "serial", "anyway"]
 OFTEN, LONG = 3, 1000
@@ -65,28 +70,15 @@ class Fold(Engines):
         self.options = options
         self.source: Source = read(function)
         self.loops: list[Loop] = loops_of(self.source)
-        text = self.source.text
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Yield | ast.YieldFrom):
-                raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
-            if isinstance(node, ast.Global | ast.Nonlocal):
-                raise text.refusal(
-                    f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
-                    advice="return the value instead",
-                )  # fmt: skip
+        check_function(self.source, self.loops)
         if not self.loops:
-            raise text.refusal("there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop")
-        for loop in self.loops:
-            header = loop.node.iter if isinstance(loop.node, ast.For) else None
-            for node in ast.walk(header) if header is not None else ():
-                if isinstance(node, ast.NamedExpr | ast.Await):
-                    raise text.refusal(
-                        "a name is assigned in the header of the loop", node, kind="R4",
-                        advice="assign it in a statement before the loop",
-                    )  # fmt: skip
+            raise self.source.text.refusal(
+                "there is no loop", self.source.tree, kind="R4", advice="write the fold as a for loop"
+            )
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
+        self.taken: dict[int, Taken] = {}
         self._warned: set[int] = set()
         self._lock = threading.RLock()
         self._opened = opened(self.source, lambda: Call(self))
@@ -95,11 +87,42 @@ class Fold(Engines):
         """The result of the plain function."""
         return self._opened(*map(as_plain, args), **{k: as_plain(v) for k, v in kwargs.items()})
 
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Tell what is known of each loop: of a call with these arguments, which is made, or of calls so far.
+
+        Arguments that the function changes in place are copied first. Nothing is raised where a loop is no fold, or
+        the call raises: the explanation says so.
+        """
+        from rfactor.loops.explain import explained
+
+        return explained(self, args, kwargs)
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
         return (_found, (self.python.__module__, self.python.__qualname__))
+
+
+def check_function(source: Source, loops: Sequence[Loop]) -> None:
+    """Refuse functions of which no loop can be folded. Raise `FoldError`."""
+    text = source.text
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            raise text.refusal(
+                f"{', '.join(node.names)} of an outer scope is written", node, kind="R1",
+                advice="return the value instead",
+            )  # fmt: skip
+    for loop in loops:
+        header = loop.node.iter if isinstance(loop.node, ast.For) else None
+        for node in ast.walk(header) if header is not None else ():
+            if isinstance(node, ast.NamedExpr | ast.Await):
+                raise text.refusal(
+                    "a name is assigned in the header of the loop", node, kind="R4",
+                    advice="assign it in a statement before the loop",
+                )  # fmt: skip
 
 
 def _cells(source: Source) -> dict[str, Any]:
@@ -335,13 +358,16 @@ class Beginning:
         for _ in range(3):
             plan = self.plan(frame)
             self.call.folded.add(self.loop.number)
+            taken = self.fold.taken[self.loop.number] = Taken(plan, frame.dims)
             if frame.total <= self.call.few:
                 return Started(self.plain(0))
+            begun = time.perf_counter()
             try:
                 outcome = self.run(plan, frame)
             except Replan:
                 self.fold.plans[self.loop.number].remove(plan)
                 continue
+            taken.ended(outcome, time.perf_counter() - begun)
             if outcome is None:
                 return Started(self.plain(0))
             return frame.resumed(self, plan, outcome)
@@ -644,7 +670,7 @@ class Frame:
             parts.setdefault(slot.name, {})[slot.part] = K.python_value(kind, value)
         found: dict[str, Any] = {}
         for name, own in parts.items():
-            found[name] = _assembled(at.env[name], own, at.loop, name)
+            found[name] = _assembled(at.env[name], own, name in plan.reading.changed)
         for name in dict.fromkeys(s.name for s in plan.reading.stored):
             pairs = [(s, o) for s, o in zip(plan.reading.stored, outcome.stored, strict=True) if s.name == name]
             if len(pairs) > 1 and pairs[0][0].form == "append":
@@ -657,15 +683,15 @@ class Frame:
         return found
 
 
-def _assembled(old: Any, parts: dict[str, Any], loop: Loop, name: str) -> Any:
-    """A variable's value from its numbers."""
+def _assembled(old: Any, parts: dict[str, Any], in_place: bool) -> Any:
+    """A variable's value from its numbers; `in_place`: the old value is changed, as the loop changes it."""
     if "has" in parts:
         return parts.get("value") if parts["has"] else None
     if "value" in parts:
         return parts["value"]
     if "real" in parts:
         return complex(parts["real"], parts["imag"])
-    whole = any(name in names_stored(s) for s in loop.node.body)
+    whole = not in_place
     if isinstance(old, np.ndarray):
         target = old.copy() if whole else old
         for part, value in parts.items():

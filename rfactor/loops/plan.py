@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +90,9 @@ class Plan:
     kernels: dict[Any, Any] = field(default_factory=dict)
     choice: dict[Any, Any] = field(default_factory=dict)
     """What was found to be fastest, by the size of the call."""
+    settled: dict[Expr, int] = field(default_factory=dict)
+    """By which bounds a requirement was settled at the latest call: 0 those of types, 1 those of small integers, 2 those
+    of the data; -1: by none, it was looked at in every step."""
     key: Key | None = None
     """What the numbers are kept by; None for those of the loop as a whole."""
     groups: tuple[Plan, ...] = ()
@@ -262,6 +266,7 @@ def proved(
     body: Body, update: tuple[Expr, ...], slots: tuple[Slot, ...], loop: ast.AST, *, timeout: float, floats: str
 ) -> Operator:
     """The operator behind an update. Raises `FoldError` where there is none or none is found."""
+    from rfactor.loops.kept_answers import keep, recalled
     from rfactor.matcher.invariants.recognize_from import recognize_from
     from rfactor.prover.limits import Limits
 
@@ -277,6 +282,10 @@ def proved(
     meanings = [Meaning.WRAP, Meaning.MATH] if integers else [Meaning.WRAP]
     refused: tuple[Abstracted, Answer] | None = None
     limits = Limits(seconds=timeout).starting_now()
+    kept = recalled(update, start, floats, limits)
+    if kept is not None and (kept[1].rounded is None or floats == "anyway"):
+        return operator_of(*kept)
+    begun = time.perf_counter()
     for meaning in meanings:
         for whole in (True, False):
             form = abstracted(update, meaning, whole)
@@ -291,6 +300,7 @@ def proved(
                         "an integer is decided by floats that rounding may change: another order may give another",
                         loop, "R9", 'floats="anyway" takes that, integers in place of floats avoid it',
                     )  # fmt: skip
+                keep(update, start, floats, form, whole, answer, time.perf_counter() - begun)
                 return operator_of(form, answer, invariants)
             better = answer.verdict == "not_associative" and (refused is None or meaning is Meaning.MATH)
             if refused is None or better or (answer.verdict, refused[1].verdict) == ("not_associative", "unknown"):

@@ -166,6 +166,9 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function that a user wrote; None where its text is not to be had, or is another's."""
     if hasattr(function, "__wrapped__"):
         return None
+    known = getattr(function, "rfactor_definition", None)  # of a file that is read and not run
+    if known is not None:
+        return known  # type: ignore[no-any-return]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):

@@ -182,7 +182,9 @@ class Runner:
         for level in range(self._level, 3):
             if enclosure(condition, self.ranges(level), self._memos[level]) == (1, 1):
                 self._level = max(self._level, level)
+                self.plan.settled[condition] = level
                 return True
+        self.plan.settled[condition] = -1
         return False
 
     _level = 0

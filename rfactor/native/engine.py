@@ -210,10 +210,7 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
     _check_f16(text, target)
     machine = _machine(target)
     if target.near:
-        with _optimized(text, target, machine) as module, _generating(target):
-            code = machine.emit_object(module)
-        held = _linked(code, text, exports, machine)
-        return Code(text, target, {name: held[name] for name in exports}, held)
+        return linked(object_of(text, target, machine), text, exports, target, machine)
     with _optimized(text, target, machine) as module:
         engine = llvm.create_mcjit_compiler(module, machine)
         try:
@@ -223,6 +220,20 @@ def compile_module(text: str, exports: Sequence[str], target: Target | None = No
         finally:
             engine.remove_module(module)  # the code stays, and half the memory is free again
     return Code(text, target, addresses, engine)
+
+
+def object_of(text: str, target: Target, machine: Any = None) -> bytes:
+    """Make an object file of the LLVM IR `text`, for a target whose code in memory is linked."""
+    _check_f16(text, target)
+    machine = _machine(target) if machine is None else machine
+    with _optimized(text, target, machine) as module, _generating(target):
+        return bytes(machine.emit_object(module))
+
+
+def linked(code: bytes, text: str, exports: Sequence[str], target: Target, machine: Any = None) -> Code:
+    """Link an object file of the LLVM IR `text` in memory. Raise `RuntimeError` where it is none."""
+    held = _linked(code, text, exports, _machine(target) if machine is None else machine)
+    return Code(text, target, {name: held[name] for name in exports}, held)
 
 
 def _linked(code: bytes, text: str, exports: Sequence[str], machine: Any) -> Any:

@@ -23,7 +23,8 @@ from rfactor.ir.evaluate import dtype_of
 from rfactor.ir.expr import Expr, Var
 from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.emit import Emitter
-from rfactor.native.engine import Code, compile_module, host
+from rfactor.native.engine import Code, host
+from rfactor.native.kept_code import compile_kept
 from rfactor.native.instructions import I32, splat
 from rfactor.native.literal import Builder, LLVMValue, memory_type, vector
 
@@ -162,7 +163,7 @@ def compile_fold(fold: Run | Reduce | Scatter) -> Kernel:
     """Compile a fold for this machine. Raises `KeyError` for a variable that is neither state, data nor constant."""
     text = _Loops(fold).text()
     stored = tuple(e.type for e in fold.stored) if isinstance(fold, Run) else ()
-    return Kernel(compile_module(text, ["fold"], host()), fold.inputs, fold.state, stored)
+    return Kernel(compile_kept(text, ["fold"], host()), fold.inputs, fold.state, stored)
 
 
 class _Loops:

@@ -26,6 +26,7 @@ class Parts:
     def __init__(self, exprs: Sequence[Expr], accumulators: frozenset[str], constants: frozenset[str]) -> None:
         self.of: dict[Expr, Var] = {}
         """Parts, each with its datum."""
+        self._made: dict[Expr, Expr] = {}
         self._reads: dict[Expr, bool] = {}
         """Whether an expression reads an accumulator."""
         self._moves: dict[Expr, bool] = {}
@@ -55,6 +56,12 @@ class Parts:
         return known
 
     def _over(self, expr: Expr) -> Expr:
+        made = self._made.get(expr)
+        if made is None:  # parts that are shared would be met exponentially often
+            made = self._made[expr] = self._rewritten(expr)
+        return made
+
+    def _rewritten(self, expr: Expr) -> Expr:
         if not self._reads[expr]:
             return self._datum(expr) if self._moves[expr] else expr
         if isinstance(expr, Op) and expr.op in ("+", "-"):
