@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rfactor.loops.plan import Plan
     from rfactor.loops.source import Source
+    from rfactor.loops.taken import Taken
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class Rewritten(Fold):
         self.plans: dict[int, list[Plan]] = {}
         self.refusals: dict[int, FoldError] = {}
         self.outcomes: dict[int, str] = {}
+        self.taken: dict[int, Taken] = {}
         self._warned: set[int] = set()
         self._lock = threading.RLock()
 
