@@ -24,8 +24,8 @@ from rfactor.ir.expr import Expr, Var
 from rfactor.ir.types import BOOL, I64, Type
 from rfactor.native.emit import Emitter
 from rfactor.native.engine import Code, host
-from rfactor.native.kept_code import compile_kept
 from rfactor.native.instructions import I32, splat
+from rfactor.native.kept_code import compile_kept
 from rfactor.native.literal import Builder, LLVMValue, memory_type, vector
 
 Array = NDArray[Any]
