@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import gc
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -78,21 +82,71 @@ def _meet(a: Any, b: Any) -> bool:
 
 
 def _within(one: Any, value: Any) -> bool:
-    """Is an object a value, a part of it, or something that it holds?"""
-    if isinstance(value, _PLAIN):
-        return False
-    if _meet(one, value):
-        return True
-    if isinstance(value, list | tuple | set | frozenset):
-        return any(not isinstance(v, _PLAIN) and _meet(one, v) for v in value)
-    if isinstance(value, dict):
-        return any(not isinstance(v, _PLAIN) and _meet(one, v) for v in value.values())
-    if isinstance(value, np.ndarray):
-        return False
+    """Is an object a value, a part of it, or something that it holds or reads?"""
     try:
-        held = vars(value)
-    except TypeError:
-        return False
-    if isinstance(value, type) or callable(value) or type(value).__name__ == "module":
-        return False
-    return any(_meet(one, v) for v in held.values())
+        return any(_meet(one, v) for v in reachable(value))
+    except Deep:
+        return True
+
+
+class Deep(Exception):
+    """There are too many objects to look at."""
+
+
+def reachable(value: Any, most: int = 20_000, depth: int = 6) -> Iterator[Any]:
+    """The objects that a value is, holds, or reads as a function: elements, attributes, cells and globals.
+
+    Numbers and texts are left out. Raises `Deep` where there are more than `most`.
+    """
+    seen: set[int] = set()
+    pending: list[tuple[Any, int]] = [(value, 0)]
+    count = 0
+    while pending:
+        at, level = pending.pop()
+        if isinstance(at, (*_PLAIN, ModuleType, range)) or id(at) in seen:
+            continue
+        seen.add(id(at))
+        count += 1
+        if count > most:
+            raise Deep
+        yield at
+        if level < depth:
+            pending.extend((v, level + 1) for v in _held(at))
+        elif not isinstance(at, type):
+            raise Deep
+
+
+def _held(value: Any) -> Iterator[Any]:
+    """What an object holds, numbers aside."""
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        if not all(issubclass(t, _PLAIN) for t in set(map(type, value))):
+            yield from value
+    elif isinstance(value, dict):
+        yield from value.values()
+        yield from (k for k in value if isinstance(k, tuple))
+    elif isinstance(value, VIEWS):
+        yield from gc.get_referents(value)
+    elif isinstance(value, FunctionType):
+        for cell in value.__closure__ or ():
+            with suppress(ValueError):
+                yield cell.cell_contents
+        for name in value.__code__.co_names:
+            if name in value.__globals__:
+                yield value.__globals__[name]
+        yield from value.__defaults__ or ()
+    elif isinstance(value, MethodType):
+        yield value.__self__
+        yield value.__func__
+    elif isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            yield from value.ravel().tolist()
+    elif not isinstance(value, type | np.ufunc | BuiltinFunctionType):
+        yield from getattr(value, "__dict__", {}).values()
+        for owner in type(value).__mro__:
+            names = owner.__dict__.get("__slots__", ())
+            for name in (names,) if isinstance(names, str) else names:
+                with suppress(AttributeError):
+                    yield getattr(value, name)
+
+
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))

@@ -7,6 +7,7 @@ expression language has it and by Python otherwise. Whatever cannot be read is r
 from __future__ import annotations
 
 import ast
+import inspect
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops import purity
-from rfactor.loops.aliasing import changes_in
+from rfactor.loops.aliasing import VIEWS, Deep, changes_in, reachable
 from rfactor.loops.kinds import FALSE, TRUE, Scalar, Untyped
 from rfactor.loops.sequences import Typed
 from rfactor.loops.source import Source, names_loaded, names_stored, stored_in
@@ -186,7 +187,36 @@ class Body:
         self.known_data: dict[str, tuple[Typed | None, int]] = {}
         self.inlined = 0
         self.known_elements = True
-        """What is walked over holds numbers, texts and sequences of them: nothing with effects of its own."""
+        """What the loop reads are numbers, texts and sequences of them: nothing with effects of its own."""
+        self.unknown: set[type] = set()
+        """Types of other objects that it reads."""
+        self.used_up = False
+        """Are there iterators, or dicts that make keys up, among what it reads?"""
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """Look at the objects that the loop reads: are there any that may do more than hold values?"""
+        names = frozenset().union(*map(names_loaded, (*self.body, *self.test)))
+        changed = changes_in(self.body)
+        for name in names:
+            value = self._known(name)
+            if value is None or callable(value) or isinstance(value, ModuleType):
+                continue
+            self.look_at(value, name in changed)
+
+    def look_at(self, value: Any, known: bool = False) -> None:
+        """Note what of a value may do more than hold values; `known`: it is a dict that the loop writes."""
+        try:
+            for one in reachable(value):
+                if hasattr(one, "__next__"):
+                    self.used_up = True
+                elif isinstance(one, defaultdict) or hasattr(type(one), "__missing__"):
+                    self.used_up |= not known and not isinstance(one, Counter)
+                elif not isinstance(one, (*purity.BASES, *VIEWS)) and not callable(one):
+                    self.unknown.add(type(one))
+        except Deep:
+            self.unknown.add(object)
+        self.known_elements = not self.unknown and not self.used_up
 
     # -- refusing ------------------------------------------------------------------------------------------------------
 
@@ -841,6 +871,9 @@ class Body:
 
     def _computed(self, s: ast.For | ast.While, env: Env) -> Env:
         """Let Python run a piece of the step that does not touch the state, before it computes data."""
+        if self.used_up:
+            raise self.no("an inner loop may use an iterator up", s, "R1", "make it a list before the loop")
+        self.check_attributes(s, env)
         if self.path != TRUE:
             raise self.no("an inner loop runs in some steps only", s, "R4", "move it into a function of the data")
         stored = names_stored(s)
@@ -935,8 +968,11 @@ class Body:
                 if self._is_pure_value(getattr(owner, function.attr, None), function, node):
                     return
             elif known and owner is not None:
-                if isinstance(owner, purity.BASES) and function.attr in purity.METHODS:
+                known_method = isinstance(owner, purity.BASES) and function.attr in purity.METHODS
+                if known_method and not purity.writes_by_place(node, None):
                     return
+            elif purity.writes_by_place(node, None):
+                pass
             elif function.attr in purity.METHODS and self.known_elements:
                 return
         raise self._unknown_call(node)
@@ -946,7 +982,7 @@ class Body:
         from rfactor.loops.fold import Fold
 
         plain = value.python if isinstance(value, Fold) else value
-        if isinstance(plain, np.ufunc) and len(node.args) > plain.nin:
+        if purity.writes_by_place(node, plain):
             return False
         if not purity.is_pure_function(plain):
             return False
@@ -1004,11 +1040,30 @@ class Body:
         """The value of an expression that is the same in all steps."""
         return self.around.source.evaluate(node, self.around.values)
 
+    def check_attributes(self, node: ast.AST, env: Env) -> None:
+        """Refuse attributes that may compute something: properties, and those of classes that make attributes up."""
+        for n in ast.walk(node):
+            if not isinstance(n, ast.Attribute):
+                continue
+            base = purity.root(n)
+            owners: list[Any] = []
+            if base is not None and base not in env:
+                with suppress(Exception):
+                    owners = [self.around_value(n.value)]
+            if not owners:
+                owners = list(self.unknown)
+            if not all(_is_plain_attribute(o if isinstance(o, type) else type(o), n.attr, o) for o in owners):
+                raise self.no(f"nothing is known of what .{n.attr} computes", n, "R1",
+                              "read it before the loop, or make it a plain attribute")  # fmt: skip
+
     def inlined_node(self, node: ast.expr, env: Env) -> ast.expr | None:
         """How Python computes an expression from the step's own names; None where it depends on the state."""
         if self.inlined or self.dependence(node, env) == 2:
             return None  # the names of a function that is written in are not those of the step
+        if self.used_up and not isinstance(node, ast.Name | ast.Constant):
+            return None  # what Python computes ahead might use an iterator up, or make a key
         try:
+            self.check_attributes(node, env)
             for n in ast.walk(node):
                 if isinstance(n, ast.Call):
                     self.check_pure(n, env)
@@ -1191,6 +1246,21 @@ _ADVICE: dict[type, str] = {
     ast.Global: "use a local variable, and assign the global one after the loop",
     ast.FunctionDef: "define it before the loop", ast.Match: "write it with if and elif",
 }  # fmt: skip
+
+
+def _is_plain_attribute(owner: type, name: str, value: Any) -> bool:
+    """Is an attribute just held: by the object, a slot, a named tuple or a class that NumPy or Python brings?"""
+    if isinstance(value, ModuleType | type) or issubclass(owner, (*purity.BASES, FunctionType)):
+        return True
+    if owner is object or owner.__getattribute__ is not object.__getattribute__ or hasattr(owner, "__getattr__"):
+        return False
+    held = inspect.getattr_static(owner, name, None)
+    return (
+        held is None
+        or not hasattr(type(held), "__get__")
+        or inspect.ismemberdescriptor(held)
+        or isinstance(held, FunctionType)
+    )
 
 
 def _aliases(node: ast.AST | None) -> list[str]:

@@ -115,6 +115,7 @@ def _constant(body: Body, node: ast.Constant) -> Binding:
 
 def _fixed(body: Body, node: ast.expr, env: Env) -> Binding:
     """A value that is the same in all steps: a constant where it is a number."""
+    body.check_attributes(node, env)
     for n in ast.walk(node):
         if isinstance(n, ast.Call):
             body.check_pure(n, env)
@@ -490,6 +491,10 @@ def _member(body: Body, left: Binding, left_node: ast.expr, container: ast.expr,
         found = Binding(Parts(tuple(body.value(e, env).symbol for e in container.elts), "tuple"))
     assert found is not None
     symbol = found.symbol
+    if body.used_up and isinstance(symbol, Fixed | Opaque):
+        raise body.no(
+            "an iterator may be asked for a value, which uses it up", container, "R1", "make it a list before"
+        )
     if left.node is not None and found.node is not None and not isinstance(left.symbol, Scalar | View):
         return body.opaque(ast.Compare(left.node, [ast.In()], [found.node]), container).expr
     choices: list[Any] | None = None

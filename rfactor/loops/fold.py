@@ -493,7 +493,7 @@ class Beginning:
         outcome = self.taken(plan, frame, data)
         if outcome is not None:
             left = outcome.steps < frame.total - 1
-            if left and outcome.steps > 0 and plan.leaves != K.FALSE and self._forgets(plan):
+            if left and outcome.steps > 0 and self._forgets(plan):
                 return self._one_less(plan, frame, data, outcome)
             self.fold.outcomes[self.loop.number] = outcome.how
         return outcome

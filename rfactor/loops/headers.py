@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rfactor.loops.aliasing import VIEWS
+from rfactor.loops.purity import is_pure_function
 from rfactor.loops.sequences import Typed, typed
 
 
@@ -69,6 +71,8 @@ class Items(Walk):
     backward: bool = False
     origin: Any = None
     """The object that is walked over."""
+    again: Callable[[], Iterable[Any]] | None = None
+    """Gives the elements one by one, as Python's loop takes them, where they are computed."""
 
     @property
     def origins(self) -> tuple[Any, ...]:
@@ -83,9 +87,11 @@ class Items(Walk):
         if self.backward:
             backward: Iterable[Any] = self.values[::-1][start:]
             return backward
+        if self.again is not None:
+            return islice(self.again(), start, None)
         if start and isinstance(self.values, np.ndarray | bytes | str | range | tuple):
             return iter(self.values[start:])
-        unlike = isinstance(self.origin, dict | set | frozenset)  # Python notices where they change
+        unlike = isinstance(self.origin, (dict, set, frozenset, *VIEWS))  # Python notices where they change
         return islice(self.origin if unlike else self.values, start, None)
 
     @property
@@ -165,8 +171,8 @@ def walk_of(node: ast.expr, value: Value, is_builtin: Callable[[str], bool]) -> 
             if isinstance(inner, Items) and not inner.backward:
                 return Items(inner.length, inner.values, inner.name, _backward(inner.typed), True, inner.origin)
             raise NoWalk("reversed of what is no sequence", node, builtins.reversed(_values(inner)))
-        if name in ("map", "filter") and plain and not keywords:
-            return _items(list(value(node)), node)
+        if name in ("map", "filter") and plain and not keywords and len(args) > 1:
+            return _mapped(node, value)
     return _items(value(node), node)
 
 
@@ -185,6 +191,24 @@ def _parts_of(
         whole = builtins.zip(*(p.values if isinstance(p, NoWalk) else p.rest(0) for p in parts), strict=False)
         raise NoWalk(bad.reason, node, whole, bad.advice)
     return (p for p in parts if isinstance(p, Walk))
+
+
+def _mapped(node: ast.Call, value: Value) -> Walk:
+    """A walk over what `map` or `filter` gives, computed ahead where that is the same. Raises `NoWalk`."""
+    function, *sources = map(value, node.args)
+    lazy = builtins.map if getattr(node.func, "id", "") == "map" else builtins.filter
+    known = function is None or is_pure_function(function)
+    if known and not any(isinstance(s, Iterator) for s in sources):
+        try:
+            found = list(lazy(function, *sources))
+        except Exception:
+            pass  # in the step where Python's loop comes to it
+        else:
+            return Items(
+                len(found), found, "", typed(found), origin=tuple(sources), again=lambda: lazy(function, *sources)
+            )  # fmt: skip
+    whole = lazy(function, *sources)
+    raise NoWalk(f"{ast.unparse(node)} is computed step by step", node, whole, "make it a list before the loop")
 
 
 def _values(walk: Walk) -> Any:

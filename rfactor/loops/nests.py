@@ -7,8 +7,6 @@ import itertools
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from rfactor.ir.expr import Expr, Var, apply, const
 from rfactor.ir.simplify import simplify
 from rfactor.ir.types import I64
@@ -78,7 +76,8 @@ class Nest(Frame):
 
     def bind(self, body: Body) -> Env:
         env: Env = {}
-        body.known_elements = all(map(_holds_plain, self.origins))
+        for origin in self.origins:
+            body.look_at(origin)
         for k in range(len(self.loops)):
             walk, target = self.walks[k], self.loops[k].node.target
             step = body.steps[k]
@@ -224,21 +223,6 @@ class Nest(Frame):
 def _for(loop: Loop) -> ast.For:
     assert isinstance(loop.node, ast.For)
     return loop.node
-
-
-def _holds_plain(origin: Any) -> bool:
-    """Does a sequence hold numbers, texts and sequences of them alone?"""
-    if isinstance(origin, np.ndarray | str | bytes | bytearray | range):
-        return not (isinstance(origin, np.ndarray) and origin.dtype.hasobject)
-    try:
-        values = list(origin.items()) if isinstance(origin, dict) else list(origin)
-    except Exception:
-        return False
-    types = set(map(type, values))
-    if not all(issubclass(t, (*purity.BASES, type(None))) for t in types):
-        return False
-    inner = {type(e) for v in values if isinstance(v, list | tuple | set) for e in v}
-    return all(issubclass(t, (*purity.BASES, type(None))) for t in inner)
 
 
 def _is_repeatable(at: Beginning, header: ast.expr) -> bool:

@@ -83,12 +83,19 @@ def _is_pure_definition(function: FunctionType) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await | ast.Delete):
             return False
-        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-            base = root(node)
-            if base is None or base not in fresh:
-                return False
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in local:
-            return False  # it may be a list or an array of the caller's
+        if (
+            isinstance(node, ast.Attribute | ast.Subscript)
+            and isinstance(node.ctx, ast.Store)
+            and not (isinstance(node.value, ast.Name) and node.value.id in fresh)
+        ):
+            return False
+        if (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.target, ast.Name)
+            and node.target.id not in fresh
+            and isinstance(node.op, ast.Add | ast.Mult | ast.BitOr | ast.BitAnd | ast.BitXor | ast.Sub)
+        ):
+            return False  # it may be a list, a set or an array of the caller's
         if isinstance(node, ast.Call) and not _is_pure_call(node, function, fresh, local | stored):
             return False
     return True
@@ -126,8 +133,26 @@ def _makes(node: ast.expr) -> bool:
     return False
 
 
+def writes_by_place(node: ast.Call, function: Any) -> bool:
+    """May one of so many arguments be where NumPy writes?"""
+    count = len(node.args)
+    if isinstance(function, np.ufunc):
+        return count > function.nin
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCTIONS and count > 1:
+        return True
+    module = getattr(function, "__module__", "") or ""
+    return module.split(".")[0] == "numpy" and count > _ARGUMENTS.get(getattr(function, "__name__", ""), 2)
+
+
+_REDUCTIONS = frozenset(
+    "cumsum cumprod sum mean min max dot argmax argmin std var prod any all round take clip trace".split()  # noqa: SIM905
+)
+_ARGUMENTS = {"where": 3, "clip": 3, "interp": 3, "linspace": 3, "arange": 3, "full": 2, "isclose": 4, "allclose": 4}
+"""How many arguments functions of NumPy take before the one that they write to; others 2."""
+
+
 def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: set[str]) -> bool:
-    if any(k.arg in WRITING for k in node.keywords):
+    if any(k.arg in WRITING for k in node.keywords) or writes_by_place(node, None):
         return False
     for arg in (*node.args, *(k.value for k in node.keywords)):
         if isinstance(arg, ast.Attribute) and arg.attr not in METHODS and root(arg) is not None:
@@ -152,7 +177,11 @@ def _is_pure_call(node: ast.Call, function: FunctionType, own: set[str], local: 
         return is_pure_function(value)
     if isinstance(node.func, ast.Attribute):
         base = root(node.func)
-        if base in own and node.func.attr in ("append", "add", "extend", "pop", "sort", "reverse", "update", "insert"):
+        if (
+            isinstance(node.func.value, ast.Name)
+            and base in own
+            and node.func.attr in ("append", "add", "extend", "pop", "sort", "reverse", "update", "insert")
+        ):
             return True
         module = function.__globals__.get(base) if base is not None and base not in own | local else None
         if isinstance(module, ModuleType):

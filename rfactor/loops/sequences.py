@@ -52,7 +52,8 @@ def typed(value: Any) -> Typed | None:
             return None
     if isinstance(value, array.array) and value.typecode != "u":
         kind = "float" if value.typecode in "fd" else "int"
-        return None if value.typecode in "QL" else Typed(np.frombuffer(value, np.dtype(value.typecode)), kind)
+        dtype = np.dtype(value.typecode)
+        return None if value.typecode in "QL" else Typed(np.frombuffer(value, f"{dtype.kind}{dtype.itemsize}"), kind)
     if type(value) in (list, tuple):
         return _of_list(value)
     return None

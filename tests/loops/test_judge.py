@@ -50,7 +50,7 @@ def test_different_values_and_types_are_told_apart(one, other):
     assert difference(one, other)
 
 
-@pytest.mark.parametrize(("one", "other"), SAME, ids=repr)
+@pytest.mark.parametrize(("one", "other"), SAME, ids=lambda value: type(value).__name__)
 def test_equal_values_are_equal(one, other):
     assert difference(one, other) is None
 
