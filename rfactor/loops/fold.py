@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Floats = Literal["reassociate", "serial", "anyway"]
 OFTEN, LONG = 3, 1000
 """Inner loops that are begun so often, and are shorter than that on average, are left to Python."""
-SHORT = 48
+SHORT = 512
 """Loops of fewer steps are left to Python: compiled code takes longer to call."""
 _PLANS = 16
 """How many plans of a loop are kept, for types and forms that differ."""

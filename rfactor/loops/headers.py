@@ -196,6 +196,8 @@ def _parts_of(
 def _mapped(node: ast.Call, value: Value) -> Walk:
     """A walk over what `map` or `filter` gives, computed ahead where that is the same. Raises `NoWalk`."""
     function, *sources = map(value, node.args)
+    if hasattr(function, "rfactor_definition"):  # a stand-in, which is not run
+        return _items(value(node), node)
     lazy = builtins.map if getattr(node.func, "id", "") == "map" else builtins.filter
     known = function is None or is_pure_function(function)
     if known and not any(isinstance(s, Iterator) for s in sources):

@@ -120,10 +120,26 @@ def test_examples_say_what_they_are(path, capsys, monkeypatch):
     assert ast.get_docstring(ast.parse(path.read_text())).split()[-1] in capsys.readouterr().out
 
 
-def test_the_program_of_the_readme_gives_the_serial_bits():
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    names: dict = {}
-    exec(program, names)
+def readme(tmp_path, monkeypatch, k):
+    """Run the k-th program of the README as a file: its names."""
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(programs) == 2
+    path = tmp_path / "program.py"
+    path.write_text(programs[k])
+    return runpy.run_path(str(path))
+
+
+def test_the_loop_of_the_readme_is_folded_and_gives_what_python_gives(tmp_path, monkeypatch, capsys):
+    names = readme(tmp_path, monkeypatch, 0)
+    said = capsys.readouterr().out.splitlines()
+    few = names["gains"][:200_000]
+    assert names["best_stretch"](few) == names["best_stretch"].python(few)
+    assert said[0] == said[-1] == "(np.int64(6762), 4711810, 4725262)"
+    assert names["best_stretch"].python(names["gains"][4_711_810:4_725_262])[0] == 6762
+
+
+def test_the_program_of_the_readme_gives_the_serial_bits(tmp_path, monkeypatch):
+    names = readme(tmp_path, monkeypatch, 1)
     re_, im = names["re"], names["im"]
     x, y = 1, 0
     for a, b in zip(re_.tolist(), im.tolist(), strict=True):

@@ -61,7 +61,7 @@ def test_a_folded_loop_gives_what_the_plain_loop_gives(case):
             assert not difference(list(after), list(ours_after), within)
     if case.expect in ("fold", "scan", "group") and case.name not in NEEDLESS:
         assert not refused, refused[0]
-    for refusal in refused:
-        assert refusal.line
-        assert refusal.reason
-        assert refusal.kind
+    for one in refused:
+        assert one.line
+        assert one.reason
+        assert one.kind
