@@ -734,6 +734,8 @@ class Body:
             return parts.with_item(outer, inner.with_item(at, value.symbol))
         at = self.fixed_index(target.slice, parts, env, target)
         symbol = value.symbol
+        if isinstance(parts.items[at], Parts) or isinstance(symbol, Parts):
+            raise self.no("a row of an accumulator is assigned as a whole", target, "R5", "assign its elements")
         if parts.form == "array":
             symbol = K.to_kind(f"np.{parts.dtype}", self.scalar(value, target), self.require, stored=True)
         return parts.with_item(at, symbol)

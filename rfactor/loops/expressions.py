@@ -57,6 +57,8 @@ def value_of(body: Body, node: ast.expr, env: Env) -> Binding:
         binding = env[node.id]
         if isinstance(binding.symbol, Missing):
             raise body.no(binding.symbol.why, node, "R10")
+        if isinstance(binding.symbol, Parts) and binding.symbol.form == "last":
+            raise body.no(f"{node.id} is read as a whole, and written by steps", node, "R5", "read its elements")
         if is_number(binding.symbol):
             binding = env[node.id] = Binding(number_of(body, binding, node), binding.node)
         return binding
@@ -680,6 +682,10 @@ def _reads_state(body: Body, expr: Expr) -> bool:
 
 def _call(body: Body, node: ast.Call, env: Env) -> Binding:
     name = ast.unparse(node.func)
+    if name == "len" and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
+        length = _length_of_written(body, node, node.args[0].id, env)
+        if length is not None:
+            return Binding(length)
     if isinstance(node.func, ast.Attribute):
         from rfactor.loops.places import method
 
@@ -720,6 +726,17 @@ def _call(body: Body, node: ast.Call, env: Env) -> Binding:
         return _inlined(body, node, function, env)
     raise body.no(f"nothing is known of what {name}() gives for a value of the state", node, "R1",
                   "write it out, or compute it before the loop")  # fmt: skip
+
+
+def _length_of_written(body: Body, node: ast.Call, name: str, env: Env) -> Scalar | None:
+    """The length of an array or list of which steps write elements; None for anything else."""
+    base = body.around.values.get(name)
+    symbol = env[name].symbol if name in env else None
+    written = isinstance(symbol, Missing | Place) or (isinstance(symbol, Parts) and symbol.form == "last")
+    grows = any(isinstance(s, ast.Call) for s in body.stores.get(name, []))
+    if not written or grows or not isinstance(base, list | np.ndarray):
+        return None
+    return constant(body, node, len(base))
 
 
 def _hashable(value: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfactor.ir.evaluate import dtype_of
-from rfactor.ir.expr import Const, Expr, Var, apply, names, select, substitute
+from rfactor.ir.expr import Const, Expr, Var, apply, const, names, select, substitute
 from rfactor.ir.types import I64
 from rfactor.loops import kinds as K
 from rfactor.loops.arrays import Data, column, in_steps
@@ -48,7 +48,8 @@ class Found:
     runner: GroupRunner
     groups: Groups
     states: list[Array]
-    born: Array | None
+    born: dict[str, Array]
+    """By name of a dict or set: the step in which each key came."""
     tags: list[Array | None]
 
     def put(self) -> None:
@@ -72,8 +73,8 @@ class Found:
         assert self.groups.keys is not None
         has = self.states[own["at has"][0]].astype(bool)
         order = np.flatnonzero(has)
-        if self.born is not None:
-            order = order[np.argsort(self.born[order], kind="stable")]
+        if name in self.born:
+            order = order[np.argsort(self.born[name][order], kind="stable")]
         keys = self.groups.keys
         if isinstance(base, set):
             base.update(keys[g] for g in order.tolist())
@@ -123,10 +124,7 @@ class GroupRunner:
             if enclosure(e, ranges, memo) != (1, 1):
                 stop = disjunction(stop, negation(e))
         keyed = groups.keys is not None
-        tagged = [
-            len(s.kinds) > 1 and len(self.final_kinds(k)) > 1
-            for k, s in zip(range(len(plan.slots)), plan.slots, strict=True)
-        ]
+        tagged = [len(s.kinds) > 1 and not isinstance(self.at.env[s.name], np.ndarray) for s in plan.slots]
         if not keyed and stop == FALSE and not any(tagged) and self._worth_threads(groups):
             return self._parallel(groups, states)
         return self._serial(groups, states, stop, keyed, tagged)
@@ -168,7 +166,7 @@ class GroupRunner:
         if isinstance(base, np.ndarray | list):
             assert key.expr is not None
             size = base.size if isinstance(base, np.ndarray) else len(base)
-            return Groups(size, self.local(key.expr), None)
+            return Groups(size, self.local(self._within(key.expr, size)), None) if size else None
         if key.expr is not None:
             codes, keys = _coded(column(data, key.expr), key.kind)
         else:
@@ -184,6 +182,14 @@ class GroupRunner:
         data.arrays[name] = array
         data.streams[name] = Stream(Var(I64, name), True), array.ctypes.data, array.itemsize
         return Groups(len(keys), Var(I64, name), keys)
+
+    def _within(self, index: Expr, size: int) -> Expr:
+        """The index kept inside of the array, for steps that use another one, or none: those change nothing there."""
+        ranges = {name: of_type(stream.var.type) for name, (stream, _, _) in self.data.streams.items()}
+        low, high = enclosure(index, ranges)
+        if low >= 0 and high < size:
+            return index
+        return apply("min", apply("max", index, const(I64, 0)), const(I64, size - 1))
 
     def starts(self, groups: Groups) -> list[Array] | None:
         """The state of every group before the first step."""
@@ -224,15 +230,15 @@ class GroupRunner:
                 update.append(tag)
                 tags[k] = self._start_tags(groups, slot)
                 arrays.append(tags[k])  # type: ignore[arg-type]
-        born = None
-        if keyed:
-            has = next(k for k, s in zip(range(len(plan.slots)), plan.slots, strict=True) if s.part == "at has")
-            before, after = state[has], update[has]
-            var = Var(I64, "born")
-            state.append(var)
-            update.append(select(apply("and", after, apply("not", before)), STEP, var))
-            born = np.full(groups.count, -1, np.int64)
-            arrays.append(born)
+        born: dict[str, Array] = {}
+        for k, slot in zip(range(len(plan.slots)), plan.slots, strict=True):
+            if keyed and slot.part == "at has":
+                var = Var(I64, f"born{k}")
+                new = apply("and", update[k], apply("not", state[k]))
+                state.append(var)
+                update.append(select(new, STEP, var))
+                born[slot.name] = np.full(groups.count, -1, np.int64)
+                arrays.append(born[slot.name])
         stop_ = None if stop == FALSE else self.local(stop)
         inputs, streams, constants = data.inputs([*update, groups.index, *([] if stop_ is None else [stop_])])
         kernel = compile_fold(Scatter(inputs, groups.index, tuple(state), tuple(update), None, stop_))
@@ -287,7 +293,7 @@ class GroupRunner:
                     known[var.name] = np.full(groups.count, data.constants[var.name], dtype_of(var.type))
             new = evaluator(known)
             states = [np.where(seen.astype(bool), n, x) for n, x in zip(new, states, strict=True)]
-        return Found(data.limit, self, groups, states, None, [None] * len(states))
+        return Found(data.limit, self, groups, states, {}, [None] * len(states))
 
 
 def _coded(values: Array, kind: str) -> tuple[Array, list[Any] | None]:
