@@ -751,7 +751,12 @@ def _left_behind(target: Any, stored: Stored, left: Left, frame: Frame, at: Begi
     values, mask, tags = left.values, left.mask, left.tags
     if stored.index is not None:
         first, second = (_at_step(stored.index, plan, frame, at, k) for k in (0, 1))
-        places = np.arange(first, first + (second - first) * len(values), second - first)
+        by, count = second - first, len(values)
+        if mask is None and isinstance(target, np.ndarray):
+            last = first + by * (count - 1)
+            target[min(first, last) : max(first, last) + 1 : abs(by)] = values[:: 1 if by > 0 else -1]
+            return
+        places = np.arange(first, first + by * count, by)
         if mask is not None:
             places, values = places[mask], values[mask]
             tags = None if tags is None else tags[mask]

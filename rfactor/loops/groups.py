@@ -118,19 +118,21 @@ class GroupRunner:
         if states is None:
             return None
         stop = plan.leaves
-        ranges = self.ranges(states)
-        memo: dict[Expr, Range] = {}
-        for e, _ in plan.required:
-            if enclosure(e, ranges, memo) != (1, 1):
-                stop = disjunction(stop, negation(e))
+        open_ = [e for e, _ in plan.required]
+        for of_data in (False, True):
+            if open_:
+                ranges, memo = self.ranges(states, of_data), dict[Expr, Range]()
+                open_ = [e for e in open_ if enclosure(e, ranges, memo) != (1, 1)]
+        for e in open_:
+            stop = disjunction(stop, negation(e))
         keyed = groups.keys is not None
         tagged = [len(s.kinds) > 1 and not isinstance(self.at.env[s.name], np.ndarray) for s in plan.slots]
         if not keyed and stop == FALSE and not any(tagged) and self._worth_threads(groups):
             return self._parallel(groups, states)
         return self._serial(groups, states, stop, keyed, tagged)
 
-    def ranges(self, states: Sequence[Array]) -> dict[str, Range]:
-        """Bounds of what is read, and of the states over all steps."""
+    def ranges(self, states: Sequence[Array], of_data: bool) -> dict[str, Range]:
+        """Bounds of what is read, by types or by the data themselves, and of the states over all steps."""
         found: dict[str, Range] = {}
         for name, value in self.data.constants.items():
             v = _plain(value)
@@ -141,7 +143,7 @@ class GroupRunner:
         for name, (stream, _, _) in self.data.streams.items():
             found[name] = of_type(stream.var.type)
             array = self.data.arrays.get(name)
-            if self.plan.required and name in used and array is not None and array.dtype.kind in "iuf" and len(array):
+            if of_data and name in used and array is not None and array.dtype.kind in "iuf" and len(array):
                 low, high = array.min(), array.max()
                 if low == low and high == high:
                     found[name] = (low.item(), high.item())
