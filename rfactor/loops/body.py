@@ -1048,13 +1048,15 @@ class Body:
             if not isinstance(n, ast.Attribute):
                 continue
             base = purity.root(n)
-            owners: list[Any] = []
+            held: list[Any] = []
             if base is not None and base not in env:
                 with suppress(Exception):
-                    owners = [self.around_value(n.value)]
-            if not owners:
-                owners = list(self.unknown)
-            if not all(_is_plain_attribute(o if isinstance(o, type) else type(o), n.attr, o) for o in owners):
+                    held = [self.around_value(n.value)]
+            if held:
+                plain = isinstance(held[0], ModuleType | type) or _is_plain_attribute(type(held[0]), n.attr)
+            else:
+                plain = all(_is_plain_attribute(owner, n.attr) for owner in self.unknown)
+            if not plain:
                 raise self.no(f"nothing is known of what .{n.attr} computes", n, "R1",
                               "read it before the loop, or make it a plain attribute")  # fmt: skip
 
@@ -1250,9 +1252,9 @@ _ADVICE: dict[type, str] = {
 }  # fmt: skip
 
 
-def _is_plain_attribute(owner: type, name: str, value: Any) -> bool:
-    """Is an attribute just held: by the object, a slot, a named tuple or a class that NumPy or Python brings?"""
-    if isinstance(value, ModuleType | type) or issubclass(owner, (*purity.BASES, FunctionType)):
+def _is_plain_attribute(owner: type, name: str) -> bool:
+    """Is an attribute just held: by the object, a slot or a named tuple, or by a class that NumPy or Python brings?"""
+    if issubclass(owner, (*purity.BASES, FunctionType)):
         return True
     if owner is object or owner.__getattribute__ is not object.__getattribute__ or hasattr(owner, "__getattr__"):
         return False

@@ -108,6 +108,16 @@ def check_function(source: Source, loops: Sequence[Loop]) -> None:
     """Refuse functions of which no loop can be folded. Raise `FoldError`."""
     text = source.text
     own = set(map(id, own_nodes(source.tree)))
+    for node in own_nodes(source.tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("locals", "exec", "eval")
+        ):
+            raise text.refusal(
+                f"{node.func.id}() sees the names of the function, to which rfactor adds its own", node, kind="R1",
+                advice="name what you need",
+            )  # fmt: skip
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Yield | ast.YieldFrom) and id(node) in own:
             raise text.refusal("the function is a generator", node, kind="R1", advice="append to a list, return it")
