@@ -115,7 +115,7 @@ def check_function(source: Source, loops: Sequence[Loop]) -> None:
             and node.func.id in ("locals", "exec", "eval")
         ):
             raise text.refusal(
-                f"{node.func.id}() sees the names of the function, to which rfactor adds its own", node, kind="R1",
+                f"{called}() sees the names of the function, to which rfactor adds its own", node, kind="R1",
                 advice="name what you need",
             )  # fmt: skip
     for node in ast.walk(source.tree):
