@@ -109,11 +109,8 @@ def check_function(source: Source, loops: Sequence[Loop]) -> None:
     text = source.text
     own = set(map(id, own_nodes(source.tree)))
     for node in own_nodes(source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in ("locals", "exec", "eval")
-        ):
+        called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        if called in ("locals", "exec", "eval"):
             raise text.refusal(
                 f"{called}() sees the names of the function, to which rfactor adds its own", node, kind="R1",
                 advice="name what you need",
