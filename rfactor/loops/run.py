@@ -391,8 +391,8 @@ class Runner:
             if slot.var.type.is_float:
                 if not np.isfinite(value) and _computes(e):
                     return True
-                if value == 0 and plan.compares_floats:
-                    return True
+                if value == 0:
+                    return True  # the sign of a zero is that of the order
         return False
 
     def _begins_right(self, operator: Operator) -> bool:

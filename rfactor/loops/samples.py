@@ -10,7 +10,7 @@ from rfactor.errors import FoldError
 from rfactor.loops.arrays import Replan
 from rfactor.loops.elements import Column, form_of
 from rfactor.loops.feed import Feed, Part
-from rfactor.loops.fold import Beginning
+from rfactor.loops.fold import Beginning, Beyond
 from rfactor.loops.stream import Geometry, StreamCall, geometry_of
 from rfactor.loops.summaries import Summarized, Summary, index_uses, summarized, summary_of
 
@@ -108,7 +108,11 @@ class Chunk:
         cut = self.fold.cut
         windows = [n for n in cut.names if n not in {v for leaf in cut.leaves for v in leaf.variables}]
         with self.fold._lock:
-            plan = at.plan(frame)
+            try:
+                plan = at.plan(frame)
+            except Beyond:
+                reason = "an integer of the data does not fit 64 bits"
+                raise at.no(reason, at.loop.node, "R10", "call the function itself, which is exact") from None
             known |= not index_uses(plan, frame, windows)[0]
             found: Summarized | None = plan.choice.get(("summarized", known))
             if found is None:

@@ -17,7 +17,7 @@ from rfactor.loops.backends.tables import chunks_of
 from rfactor.loops.cuts import Cut, cut_of
 from rfactor.loops.elements import Column
 from rfactor.loops.feed import Feed, Part, Total, settled
-from rfactor.loops.fold import SHORT, Beginning, Call, Fold, Started, as_plain
+from rfactor.loops.fold import SHORT, Beginning, Beyond, Call, Fold, Started, as_plain
 from rfactor.loops.rewrite import Loop, loops_of, opened
 from rfactor.loops.run import SLICE
 
@@ -267,7 +267,10 @@ class StreamCall(Call):
         known = env | dict(zip(self.cut.names, names, strict=True))
         at = Beginning(self, self.fold.loops[self.cut.outer + 1], known)
         frame = at.frame()
-        return None if frame is None else (at, frame, at.plan(frame))
+        try:
+            return None if frame is None else (at, frame, at.plan(frame))
+        except Beyond:
+            return None  # Python takes the steps
 
     def grain_of(self, env: dict[str, Any], geometry: Geometry, ready: int) -> int:
         """At multiples of how many steps stretches end. Raises `FoldError` where the loop is refused."""
