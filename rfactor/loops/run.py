@@ -137,7 +137,7 @@ class Runner:
         try:
             return self._run()
         except _Large:
-            self._level = 2
+            self._level, self._rests_on_small = 2, False
             return self._run()
 
     def _run(self) -> Outcome | None:
@@ -153,11 +153,11 @@ class Runner:
         for e in open_state:
             state_stop = disjunction(state_stop, negation(e))
         if plan.reading.stored or state_stop != FALSE:
-            if self._level == 1 and self._any(self._small(), data.limit):
+            if self._rests_on_small and self._any(self._small(), data.limit):
                 raise _Large
             return self._in_order(disjunction(hand_over, state_stop))
         steps = data.limit
-        if self._level == 1 and (leaves_data != FALSE or not plan.slots) and self._any(self._small(), steps):
+        if self._rests_on_small and (leaves_data != FALSE or not plan.slots) and self._any(self._small(), steps):
             raise _Large
         if leaves_data != FALSE:
             steps = self._first(hand_over, steps)
@@ -182,13 +182,16 @@ class Runner:
         for level in range(self._level, 3):
             if enclosure(condition, self.ranges(level), self._memos[level]) == (1, 1):
                 self._level = max(self._level, level)
+                self._rests_on_small |= level == 1
                 self.plan.settled[condition] = level
                 return True
         self.plan.settled[condition] = -1
         return False
 
     _level = 0
-    """The bounds that have been rested on: 0 those of types, 1 small numbers, 2 those of the data."""
+    """The least bounds that are still tried: 0 those of types, 1 small numbers, 2 those of the data."""
+    _rests_on_small = False
+    """Does anything rest on integers being small, whatever else rests on the data themselves?"""
 
     def ranges(self, level: int) -> dict[str, Range]:
         """Bounds of everything that the loop reads, and of its state in all steps."""
@@ -233,7 +236,7 @@ class Runner:
     def _small(self) -> Expr:
         """Holds of data that are larger than was taken for granted."""
         result: Expr = FALSE
-        if self._level != 1:
+        if not self._rests_on_small:
             return result
         used = {v for r in self.plan.reading.required for v in names(r.condition)} | {
             v for e in self.plan.update for v in names(e)
@@ -346,7 +349,7 @@ class Runner:
         plan = self.plan
         operator = plan.operator
         if operator is None:
-            if self._level == 1 and self._any(self._small(), steps):
+            if self._rests_on_small and self._any(self._small(), steps):
                 raise _Large
             if hand_over != FALSE:
                 steps = self._first(hand_over, steps)
@@ -355,7 +358,7 @@ class Runner:
         failed = disjunction(disjunction(hand_over, plan.unordered), self._small())
         way = SERIAL if unfit or not self._begins_right(operator) else self._way(steps)
         if way.lanes == 0:
-            if self._level == 1 and self._any(self._small(), steps):
+            if self._rests_on_small and self._any(self._small(), steps):
                 raise _Large
             if hand_over != FALSE:
                 steps = self._first(hand_over, steps)
@@ -363,7 +366,7 @@ class Runner:
         lanes, interleaved = way.lanes, way.interleaved
         found = self.summary(0, steps, way, failed)
         if found is None:
-            if self._level == 1:
+            if self._rests_on_small:
                 raise _Large
             if hand_over != FALSE:
                 steps = self._first(hand_over, steps)
@@ -409,6 +412,7 @@ class Runner:
         for level in range(self._level, 3):
             if self._fits_within(operator, steps, self.ranges(level)):
                 self._level = max(self._level, level)
+                self._rests_on_small |= level == 1
                 return True
         return False
 
