@@ -105,3 +105,15 @@ def test_places_outside_of_an_array_are_not_touched():
 
     data = [(-1) ** k * 10**11 * k if k % 3 else k % 100 for k in range(3000)]
     assert rfactor.fold(kept)(data, 100) == kept(data, 100)
+
+
+def test_sums_beyond_64_bits_are_exact_beside_what_only_the_data_bound():
+    def kept(a, b):
+        s = q = 0
+        for v, w in zip(a, b):  # noqa: B905
+            s += v
+            q = max(q, w * w)
+        return s, q
+
+    data = [2**61] * 2000, list(range(10**6, 10**6 + 2000))
+    assert rfactor.fold(kept)(*data) == kept(*data) == (2**61 * 2000, 1001999**2)
