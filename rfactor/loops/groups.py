@@ -256,7 +256,8 @@ class GroupRunner:
         return (
             operator is not None
             and threads() > 1 and data.limit >= THREADED and groups.count * 8 * threads() <= data.limit
-            and not operator.rounds and not operator.assumed and not operator.invariants and self.plan.unordered == FALSE
+            and not operator.rounds and not operator.assumed and not operator.invariants
+            and self.plan.unordered == FALSE
             and operator.answer.verdict == "associative" and operator.answer.update.meaning.value == "wrap"
             and not self.plan.compares_floats and self.plan.key is not None and self.plan.key.path == TRUE
         )  # fmt: skip
